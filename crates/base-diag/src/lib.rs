@@ -1,0 +1,1 @@
+//! Files, ranges, line index and the one diagnostic type with its renderers.

@@ -1,0 +1,1 @@
+//! Directed graphs: topological order, full cycles, transitive reduction.

@@ -1,0 +1,1 @@
+//! KCL name resolution and static types.

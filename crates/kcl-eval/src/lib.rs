@@ -1,0 +1,1 @@
+//! The KCL evaluator: lazy schemas, merges, checks, budgets.

@@ -1,0 +1,1 @@
+//! KCL built-in functions, string methods and system modules.

@@ -1,0 +1,1 @@
+//! KCL run-time values: merge, comparison, text form, conversion to plain data, origins.

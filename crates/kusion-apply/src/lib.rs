@@ -1,0 +1,1 @@
+//! Walks a plan: concurrency, retries, health waits, events, records.

@@ -1,0 +1,3 @@
+//! The `kusion` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! From a stack's KCL to a Spec.

@@ -1,0 +1,1 @@
+//! Is this object healthy? Verdicts and causes per kind, pure.

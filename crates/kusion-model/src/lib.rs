@@ -1,0 +1,1 @@
+//! Engine data: ids, project, stack, Spec, references, plan, state, release.

@@ -1,0 +1,1 @@
+//! Graph, three-way diff, actions, order: the pure planner.

@@ -1,0 +1,1 @@
+//! The Kubernetes runtime: lists, dry runs, server-side apply, watches.

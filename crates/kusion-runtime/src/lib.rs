@@ -1,0 +1,1 @@
+//! The trait between engine and platforms.

@@ -1,0 +1,1 @@
+//! State log, releases and locks on the local disk.

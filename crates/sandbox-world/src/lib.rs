@@ -1,0 +1,1 @@
+//! The simulated Kubernetes world: store, watch, controllers, kubelet, faults, virtual clock.

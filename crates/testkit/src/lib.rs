@@ -1,0 +1,1 @@
+//! Test harnesses: Markdown specs, txtar scenarios.
