@@ -1,1 +1,13 @@
-//! Files, ranges, line index and the one diagnostic type with its renderers.
+//! The ground of everything that talks about text: files, ranges, lines, and the one diagnostic type.
+//!
+//! A [`Diagnostic`] is data. Whoever finds a mistake makes one; nobody formats text before the rim.
+//! [`Diagnostic::code`] is upstream's code (people search for it), [`Diagnostic::id`] is ours, kebab-case, stable forever.
+//!
+//! Invariant: a diagnostic's first label is its primary place; its line is what is compared with the reference.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod diagnostic;
+mod files;
+
+pub use diagnostic::{Code, Diagnostic, Label, Place, Severity};
+pub use files::{FileId, LineIndex, Position, SourceFile, SourceMap, Span};
