@@ -1,3 +1,39 @@
-//! Chores of the repository.
+//! Chores of the repository: one sub-command per module, listed in `CHORES`.
+//!
+//! In: command line words. Out: an exit code. A chore never leaves processes behind.
 
-fn main() {}
+use std::process::ExitCode;
+
+mod testenv;
+
+/// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
+pub(crate) type Outcome = Result<ExitCode, String>;
+
+/// Name, one-line help, entry point. To add a chore: a module beside this file and a row here.
+type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
+
+const CHORES: &[Chore] =
+    &[("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main)];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let chore = words.first().and_then(|name| CHORES.iter().find(|chore| chore.0 == name));
+    let Some((_, _, run)) = chore else {
+        usage();
+        return ExitCode::from(2);
+    };
+    match run(&words[1..]) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() {
+    eprintln!("usage: cargo xtask <chore> …");
+    for (name, help, _) in CHORES {
+        eprintln!("  {name:<10} {help}");
+    }
+}

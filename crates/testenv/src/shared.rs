@@ -1,0 +1,52 @@
+//! The plane that the tests of one process share, and the rule for tests without one.
+//!
+//! In: the environment. Out: a plane, or a loud skip.
+//! Rule: a plane named by the environment (`cargo xtask testenv run`) is used; else a cached build is started; else,
+//! with `KUSION_REQUIRE_TESTENV=1`, it is built first, and failing to is a failure of the test; else the test is skipped.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::{ControlPlane, Error, Options, cache};
+
+/// The variable that names the folder of a running plane.
+pub const ENV_PLANE: &str = "KUSION_TESTENV_DIR";
+
+/// The plane of this process's environment, if there is one.
+pub fn attached() -> Option<Result<ControlPlane, Error>> {
+    std::env::var_os(ENV_PLANE).map(|folder| ControlPlane::attach(Path::new(&folder)))
+}
+
+/// The plane all tests of this process share; `None`, said on stderr, when the test is to be skipped.
+///
+/// # Panics
+/// When a plane is required, or cached, and cannot be started: that is a failed test, not a skipped one.
+pub fn shared() -> Option<&'static ControlPlane> {
+    static PLANE: OnceLock<Option<ControlPlane>> = OnceLock::new();
+    // A static is never dropped; the servers end when the process and with it their pipes end.
+    PLANE.get_or_init(start).as_ref()
+}
+
+fn start() -> Option<ControlPlane> {
+    let required =
+        std::env::var_os("KUSION_REQUIRE_TESTENV").is_some_and(|value| value != "0" && !value.is_empty());
+    let plane = match attached() {
+        Some(plane) => plane,
+        None if required || cache::binary().is_some() => {
+            ControlPlane::start(Options { build: required, ..Options::default() })
+        }
+        None => {
+            // Past the test harness's capture: a skipped test must be seen.
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: tests on the real control plane; run `cargo xtask testenv build` once, or set KUSION_REQUIRE_TESTENV=1"
+            );
+            return None;
+        }
+    };
+    match plane {
+        Ok(plane) => Some(plane),
+        Err(error) => panic!("the test control plane: {error}"),
+    }
+}
