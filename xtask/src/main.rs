@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod codegen;
 mod testenv;
 
 /// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
@@ -12,8 +13,10 @@ pub(crate) type Outcome = Result<ExitCode, String>;
 /// Name, one-line help, entry point. To add a chore: a module beside this file and a row here.
 type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
-const CHORES: &[Chore] =
-    &[("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main)];
+const CHORES: &[Chore] = &[
+    ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
+    ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

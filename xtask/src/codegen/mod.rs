@@ -1,0 +1,13 @@
+//! `cargo xtask codegen WHAT`: committed files that are generated from an authority. One module per authority.
+
+use crate::Outcome;
+
+mod kube;
+
+/// Entry point.
+pub(crate) fn main(words: &[String]) -> Outcome {
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["kube"] => kube::generate(),
+        _ => Err("usage: cargo xtask codegen kube".into()),
+    }
+}
