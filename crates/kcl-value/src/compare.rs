@@ -1,0 +1,68 @@
+//! Equality and order.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use crate::{Dict, Function, Value};
+
+/// Returns whether `==` holds: numbers by value, bool never equals int, dicts by key set, dict and instance never.
+pub fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Undefined, Value::Undefined) | (Value::None, Value::None) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a == b,
+        (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (Value::Unit(a), Value::Unit(b)) => a == b,
+        (Value::Str(a), Value::Str(b)) => a == b,
+        (Value::List(a), Value::List(b)) => {
+            Rc::ptr_eq(a, b)
+                || a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(x, y)| equal(x, y))
+        }
+        (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b) || equal_entries(a, b),
+        (Value::Schema(a), Value::Schema(b)) => Rc::ptr_eq(a, b) || equal_entries(&a.attrs, &b.attrs),
+        (Value::Func(a), Value::Func(b)) => equal_functions(a, b),
+        _ => false,
+    }
+}
+
+fn equal_entries(a: &Dict, b: &Dict) -> bool {
+    a.len() == b.len() && a.iter().all(|(k, e)| b.get(k).is_some_and(|other| equal(&e.value, other)))
+}
+
+// Any two lambdas compare equal: the reference compares the code that runs them, not the lambda.
+fn equal_functions(a: &Function, b: &Function) -> bool {
+    match (a, b) {
+        (Function::Lambda(_), Function::Lambda(_)) => true,
+        (Function::Builtin(a), Function::Builtin(b)) => a == b,
+        (Function::SchemaType(a), Function::SchemaType(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Returns the order of two values that `<` accepts at run time: numbers and bools among themselves, strings, lists.
+pub fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::List(a), Value::List(b)) => {
+            for (x, y) in a.items.iter().zip(&b.items) {
+                match order(x, y)? {
+                    Ordering::Equal => {}
+                    other => return Some(other),
+                }
+            }
+            Some(a.items.len().cmp(&b.items.len()))
+        }
+        _ => as_number(a)?.partial_cmp(&as_number(b)?),
+    }
+}
+
+fn as_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(i) => Some(*i as f64),
+        Value::Float(f) => Some(*f),
+        Value::Bool(b) => Some(f64::from(u8::from(*b))),
+        _ => None,
+    }
+}
