@@ -4,6 +4,15 @@
 //! byte-exact with the reference. Reading: YAML 1.2 text to [`Node`]s with spans, bounded against alias bombs and depth.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod json_writer;
+mod number;
+mod scalar;
+mod yaml_writer;
+
+pub use json_writer::{JsonWriter, push_json_string};
+pub use number::{lossy_float, lossy_parse};
+pub use yaml_writer::{YamlWriter, join_documents};
+
 /// What a writer of structured text takes. Calls must nest properly: a map is `begin_map (key value)* end_map`.
 pub trait Sink {
     /// Writes null.
