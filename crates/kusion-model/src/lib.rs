@@ -1,1 +1,53 @@
-//! Engine data: ids, project, stack, Spec, references, plan, state, release.
+//! The data that the engine's crates hand to each other: ids, paths, references, Spec, Plan, Release, State records.
+//!
+//! In: JSON values that others read from YAML, JSON or an evaluator. Out: typed data with a stable textual form.
+//! Invariants: an id has one spelling; a reference is parsed once; **a sensitive value is never in a tree that can be
+//! stored or printed** (it sits in a [`SecretBag`], the tree keeps a keyed digest); every hash is over sorted keys.
+//! Deliberately not here: files, clocks, Kubernetes (beyond the rule for `Secret` data), decisions.
+//!
+//! Start reading with [`Resource`], then [`Plan`], then [`ResourceRecord`].
+//!
+//! ```yaml
+//! resources:                                       # a Spec
+//! - id: apps/v1:Deployment:shop-dev:web
+//!   type: Kubernetes
+//!   attributes: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop-dev}}
+//!   dependsOn: [v1:Namespace:shop-dev]
+//!   extensions: {cluster: east}
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod change;
+mod digest;
+mod id;
+mod path;
+mod plan;
+mod plan_view;
+mod project;
+mod reference;
+mod release;
+mod secret;
+mod source;
+mod spec;
+mod state;
+mod time;
+mod world;
+
+pub use change::{FieldChange, Note, Origin};
+pub use digest::{canonical_json, sha256_hex};
+pub use id::{IdError, KubeId, ResourceId, ResourceKey};
+pub use path::{FieldPath, PathError, Segment};
+pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};
+pub use plan_view::upstream_view;
+pub use project::{
+    Component, ConflictPolicy, ConflictRule, MetaError, NamespaceMapping, Project, Stack, StackOutput,
+};
+pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, scan_references};
+pub use release::{Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
+pub use secret::{DigestKey, Redacted, SecretBag, Sensitivity, is_sealed, kubernetes_sensitivity, seal};
+pub use source::{SourceMap, SourceRef};
+pub use spec::{Resource, ResourceType, Spec, SpecError};
+pub use state::{Prior, ResourceRecord};
+pub use time::Timestamp;
+pub use world::{Desired, Observed, Proposal, Proposed};

@@ -1,0 +1,83 @@
+//! A change of one field: what, who moved, and which line asks for it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{FieldPath, SourceRef, Timestamp, is_sealed};
+
+/// Who moved the field since the last release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The configuration changed.
+    Ours,
+    /// The world changed: drift.
+    Theirs,
+    /// Both did.
+    Both,
+}
+
+/// What else is to be said about a field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// Another manager owns it and the rules leave it to that manager; it is not sent.
+    LeftAlone,
+    /// Another manager owned it; the rules take it over.
+    TakenOver,
+    /// Another manager owns it and the rules refuse.
+    Conflict,
+    /// The field cannot be changed in place.
+    Immutable,
+    /// The value is known after another resource was applied; the text names the reference.
+    KnownAfterApply(String),
+}
+
+/// One field that differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FieldChange {
+    pub path: FieldPath,
+    /// The live value, sealed; absent if the field is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// The wanted value, sealed; absent if the field goes away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+    pub origin: Origin,
+    /// The other manager of the field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manager: Option<String>,
+    /// When that manager wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Note>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceRef>,
+}
+
+impl FieldChange {
+    /// Builds a change with nothing but its values.
+    #[must_use]
+    pub fn new(path: FieldPath, before: Option<Value>, after: Option<Value>, origin: Origin) -> Self {
+        FieldChange { path, before, after, origin, manager: None, at: None, note: None, source: None }
+    }
+
+    /// Returns whether the world moved this field.
+    #[must_use]
+    pub fn is_drift(&self) -> bool {
+        self.origin != Origin::Ours && self.note != Some(Note::LeftAlone)
+    }
+
+    /// Returns whether the field will be written.
+    #[must_use]
+    pub fn is_effective(&self) -> bool {
+        self.note != Some(Note::LeftAlone)
+    }
+
+    /// Returns whether the values are secrets, to be shown as `(secret changed)`.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(is_sealed)
+    }
+}

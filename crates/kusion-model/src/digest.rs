@@ -1,0 +1,94 @@
+//! Hashes over data: the same content gives the same hash whatever the order of keys.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Returns the compact JSON of a value with sorted keys.
+#[must_use]
+pub fn canonical_json(value: &Value) -> String {
+    let mut out = String::new();
+    write_canonical(value, &mut out);
+    out
+}
+
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_unstable();
+            out.push('{');
+            for (at, key) in keys.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Value::String(key.clone()).to_string());
+                out.push(':');
+                write_canonical(&map[key], out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+/// Returns the SHA-256 of bytes as lower-case hex.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Returns HMAC-SHA-256 of a message under a 32-byte key (shorter than the block, so it is only padded).
+pub(crate) fn hmac_sha256_hex(key: &[u8; 32], message: &[u8]) -> String {
+    let pad = |with: u8| {
+        let mut block = [with; 64];
+        for (byte, k) in block.iter_mut().zip(key) {
+            *byte ^= k;
+        }
+        block
+    };
+    let inner = Sha256::new_with_prefix(pad(0x36)).chain_update(message).finalize();
+    hex(&Sha256::new_with_prefix(pad(0x5c)).chain_update(inner).finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn key_order_does_not_matter_list_order_does() {
+        assert_eq!(canonical_json(&json!({"b": 1, "a": [1, 2]})), r#"{"a":[1,2],"b":1}"#);
+        assert_ne!(canonical_json(&json!([1, 2])), canonical_json(&json!([2, 1])));
+    }
+
+    #[test]
+    fn hashes_match_published_vectors() {
+        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(b"Jefe");
+        assert_eq!(
+            hmac_sha256_hex(&key, b"what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+}

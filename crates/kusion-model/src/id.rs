@@ -1,0 +1,245 @@
+//! Resource ids: `apiVersion:Kind:[namespace:]name`, one spelling each.
+//!
+//! `:` separates parts. Inside a part `\` escapes; `.` is escaped too except in the first part (an API group has
+//! dots), so that the plain reference form can find where an id ends. Input may leave dots unescaped, as upstream
+//! does; the canonical text has them escaped. RBAC names with a colon are `…:ClusterRole:system\:reader`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The unique name of a resource inside a Spec; compared by its canonical text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceId {
+    canonical: Arc<str>,
+}
+
+/// What is wrong with the text of an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    #[error("a resource id is empty")]
+    Empty,
+    #[error("resource id `{0}` has an empty part between two `:`")]
+    EmptyPart(String),
+    #[error("resource id `{0}` ends with a lone `\\`")]
+    TrailingEscape(String),
+    #[error(
+        "resource id `{0}` has {1} parts; a Kubernetes id is `apiVersion:Kind:[namespace:]name`, and a `:` inside a name is written `\\:`"
+    )]
+    NotKubernetes(String, usize),
+}
+
+impl ResourceId {
+    /// Reads an id; accepts dots with and without escape.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        if text.is_empty() {
+            return Err(IdError::Empty);
+        }
+        let parts = split_parts(text)?;
+        if parts.iter().any(String::is_empty) {
+            return Err(IdError::EmptyPart(text.to_owned()));
+        }
+        Ok(Self::from_parts(parts.iter().map(String::as_str)))
+    }
+
+    /// Builds an id from unescaped parts.
+    pub fn from_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut canonical = String::new();
+        for (at, part) in parts.into_iter().enumerate() {
+            if at > 0 {
+                canonical.push(':');
+            }
+            for c in part.chars() {
+                if c == ':' || c == '\\' || (c == '.' && at > 0) {
+                    canonical.push('\\');
+                }
+                canonical.push(c);
+            }
+        }
+        ResourceId { canonical: canonical.into() }
+    }
+
+    /// Builds the id of a Kubernetes object; an empty namespace means cluster-scoped.
+    #[must_use]
+    pub fn kubernetes(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
+        let namespace = namespace.filter(|ns| !ns.is_empty());
+        Self::from_parts([api_version, kind].into_iter().chain(namespace).chain([name]))
+    }
+
+    /// Returns the canonical text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.canonical
+    }
+
+    /// Returns the unescaped parts.
+    #[must_use]
+    pub fn parts(&self) -> Vec<String> {
+        split_parts(&self.canonical).unwrap_or_default()
+    }
+
+    /// Reads the id as that of a Kubernetes object.
+    pub fn to_kubernetes(&self) -> Result<KubeId, IdError> {
+        let mut parts = self.parts();
+        let n_parts = parts.len();
+        if !(3..=4).contains(&n_parts) {
+            return Err(IdError::NotKubernetes(self.canonical.to_string(), n_parts));
+        }
+        let name = parts.pop().unwrap_or_default();
+        let namespace = if n_parts == 4 { parts.pop() } else { None };
+        let kind = parts.pop().unwrap_or_default();
+        let api_version = parts.pop().unwrap_or_default();
+        Ok(KubeId { api_version, kind, namespace, name })
+    }
+}
+
+fn split_parts(text: &str) -> Result<Vec<String>, IdError> {
+    let mut parts = vec![String::new()];
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ':' => parts.push(String::new()),
+            '\\' => {
+                let escaped = chars.next().ok_or_else(|| IdError::TrailingEscape(text.to_owned()))?;
+                if let Some(part) = parts.last_mut() {
+                    part.push(escaped);
+                }
+            }
+            _ => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(c);
+                }
+            }
+        }
+    }
+    Ok(parts)
+}
+
+impl fmt::Display for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.canonical)
+    }
+}
+
+impl fmt::Debug for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.canonical)
+    }
+}
+
+impl std::str::FromStr for ResourceId {
+    type Err = IdError;
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for ResourceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.canonical)
+    }
+}
+
+impl<'de> Deserialize<'de> for ResourceId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The four facts in the id of a Kubernetes object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KubeId {
+    pub api_version: String,
+    pub kind: String,
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// The key of a resource in state and plan: the same id may exist in several clusters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ResourceKey {
+    /// Name of the cluster; empty is the operation's default cluster.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub cluster: Arc<str>,
+    pub id: ResourceId,
+}
+
+impl ResourceKey {
+    /// Returns the key of an id in the default cluster.
+    #[must_use]
+    pub fn new(id: ResourceId) -> Self {
+        ResourceKey { cluster: "".into(), id }
+    }
+
+    /// Returns the key of an id in a named cluster.
+    #[must_use]
+    pub fn in_cluster(cluster: &str, id: ResourceId) -> Self {
+        ResourceKey { cluster: cluster.into(), id }
+    }
+}
+
+impl fmt::Display for ResourceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.cluster.is_empty() {
+            return self.id.fmt(f);
+        }
+        f.pad(&format!("{}@{}", self.id, self.cluster))
+    }
+}
+
+impl fmt::Debug for ResourceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rbac_name_with_colons_survives() {
+        let id = ResourceId::kubernetes(
+            "rbac.authorization.k8s.io/v1",
+            "ClusterRole",
+            None,
+            "system:node:proxier",
+        );
+        assert_eq!(id.as_str(), r"rbac.authorization.k8s.io/v1:ClusterRole:system\:node\:proxier");
+        let kube = ResourceId::parse(id.as_str()).unwrap().to_kubernetes().unwrap();
+        assert_eq!((kube.namespace, kube.name.as_str()), (None, "system:node:proxier"));
+    }
+
+    #[test]
+    fn dotted_name_has_one_spelling() {
+        let escaped = ResourceId::parse(r"v1:ConfigMap:kube:root-ca\.crt").unwrap();
+        let plain = ResourceId::parse("v1:ConfigMap:kube:root-ca.crt").unwrap();
+        assert_eq!(escaped, plain);
+        assert_eq!(plain.as_str(), r"v1:ConfigMap:kube:root-ca\.crt");
+        assert_eq!(plain.to_kubernetes().unwrap().name, "root-ca.crt");
+    }
+
+    #[test]
+    fn terraform_id_has_four_parts() {
+        let id = ResourceId::parse("hashicorp:random:random_password:pw").unwrap();
+        assert_eq!(id.parts(), ["hashicorp", "random", "random_password", "pw"]);
+        assert_eq!(id.as_str(), "hashicorp:random:random_password:pw");
+    }
+
+    #[test]
+    fn broken_ids_are_refused_with_the_reason() {
+        assert_eq!(ResourceId::parse(""), Err(IdError::Empty));
+        assert!(matches!(ResourceId::parse("v1::x"), Err(IdError::EmptyPart(_))));
+        assert!(matches!(ResourceId::parse(r"v1:A:x\"), Err(IdError::TrailingEscape(_))));
+        let five = ResourceId::parse("rbac/v1:Role:ns:system:x").unwrap().to_kubernetes();
+        assert!(five.unwrap_err().to_string().contains(r"`\:`"));
+    }
+
+    #[test]
+    fn key_names_its_cluster_only_when_there_is_one() {
+        let id = ResourceId::parse("v1:Namespace:shop").unwrap();
+        assert_eq!(ResourceKey::new(id.clone()).to_string(), "v1:Namespace:shop");
+        assert_eq!(ResourceKey::in_cluster("east", id).to_string(), "v1:Namespace:shop@east");
+    }
+}

@@ -1,0 +1,280 @@
+//! The files that name things: `project.yaml`, `stack.yaml`, `component.yaml`.
+//!
+//! In: the JSON value of a file (reading YAML happens elsewhere). Out: typed data plus the keys nobody knows, so that a
+//! caller can warn with a "did you mean". Both namespace mappings of the product live here: stack → namespace
+//! (components share its quota) and component → namespace (the stack is a label).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{FieldPath, Reference, ResourceId, Template};
+
+/// A file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MetaError {
+    #[error("{file} is not readable: {message}")]
+    Unreadable { file: &'static str, message: String },
+    #[error("{file} has no `name`")]
+    NoName { file: &'static str },
+    #[error("`{name}` in {file} is not a usable name: use letters, digits, `-`, `_` and `.`")]
+    BadName { file: &'static str, name: String },
+    #[error("output `{text}` in stack.yaml is not readable: {message}")]
+    Output { text: String, message: String },
+}
+
+/// `project.yaml`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub extensions: Vec<Value>,
+    #[serde(default)]
+    pub namespaces: Option<NamespaceMapping>,
+    /// Keys that this version does not know (old files have `tenant`, `backend`, `generator`).
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+/// `stack.yaml`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stack {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub extensions: Vec<Value>,
+    #[serde(default)]
+    pub namespaces: Option<NamespaceMapping>,
+    /// The kubeconfig context of this stack.
+    #[serde(default)]
+    pub context: Option<String>,
+    #[serde(default)]
+    pub kube_config: Option<String>,
+    #[serde(default)]
+    pub conflicts: Vec<ConflictRule>,
+    /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
+    #[serde(default)]
+    pub outputs: Vec<String>,
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+/// `component.yaml`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Component {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+/// What a namespace stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NamespaceMapping {
+    /// One namespace per stack: `<project>-<stack>`.
+    #[default]
+    Stack,
+    /// One namespace per component: `<project>-<component>`; the stack is a label.
+    Component,
+}
+
+impl NamespaceMapping {
+    /// Returns the namespace of a component under this mapping.
+    #[must_use]
+    pub fn namespace(self, project: &str, stack: &str, component: &str) -> String {
+        match self {
+            NamespaceMapping::Stack => format!("{project}-{stack}"),
+            NamespaceMapping::Component => format!("{project}-{component}"),
+        }
+    }
+
+    /// Returns the labels that tell stacks and components apart under either mapping.
+    #[must_use]
+    pub fn labels(project: &str, stack: &str, component: &str) -> BTreeMap<String, String> {
+        BTreeMap::from(
+            [
+                ("app.kubernetes.io/part-of", project),
+                ("app.kubernetes.io/component", component),
+                ("kusion.io/stack", stack),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned())),
+        )
+    }
+}
+
+/// What to do when another manager owns a field that we set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConflictPolicy {
+    Refuse,
+    TakeOver,
+    Leave,
+}
+
+/// One entry of `conflicts:` in stack.yaml; the first that matches counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConflictRule {
+    /// A kind, or `*`.
+    pub kind: String,
+    /// A field; covers everything under it.
+    pub path: FieldPath,
+    pub policy: ConflictPolicy,
+}
+
+impl ConflictRule {
+    /// Returns whether the rule speaks about this field of this kind.
+    #[must_use]
+    pub fn covers(&self, kind: &str, path: &FieldPath) -> bool {
+        (self.kind == "*" || self.kind.eq_ignore_ascii_case(kind)) && self.path.covers(path)
+    }
+}
+
+/// An entry of `outputs:`: a whole resource, or one field of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackOutput {
+    pub id: ResourceId,
+    /// Empty for the whole resource.
+    pub path: FieldPath,
+}
+
+impl StackOutput {
+    /// Returns whether a reference from another stack is covered.
+    #[must_use]
+    pub fn allows(&self, reference: &Reference) -> bool {
+        self.id == reference.id && self.path.covers(&reference.path)
+    }
+}
+
+impl Project {
+    /// Reads the value of a `project.yaml`.
+    pub fn from_value(value: Value) -> Result<Self, MetaError> {
+        let project: Project = read(value, "project.yaml")?;
+        check_name(&project.name, "project.yaml")?;
+        Ok(project)
+    }
+}
+
+impl Stack {
+    /// Reads the value of a `stack.yaml`.
+    pub fn from_value(value: Value) -> Result<Self, MetaError> {
+        let stack: Stack = read(value, "stack.yaml")?;
+        check_name(&stack.name, "stack.yaml")?;
+        stack.read_outputs()?;
+        Ok(stack)
+    }
+
+    /// Returns what other stacks may refer to: ids, or references in the plain or quoted form without `$kusion_path`.
+    pub fn read_outputs(&self) -> Result<Vec<StackOutput>, MetaError> {
+        self.outputs.iter().map(|text| read_output(text)).collect()
+    }
+}
+
+impl Component {
+    /// Reads the value of a `component.yaml`.
+    pub fn from_value(value: Value) -> Result<Self, MetaError> {
+        let component: Component = read(value, "component.yaml")?;
+        check_name(&component.name, "component.yaml")?;
+        Ok(component)
+    }
+}
+
+fn read_output(text: &str) -> Result<StackOutput, MetaError> {
+    let bare =
+        text.strip_prefix("$kusion_path").map(|rest| rest.strip_prefix('.').unwrap_or(rest)).unwrap_or(text);
+    let dot = if bare.starts_with('[') { "" } else { "." };
+    match Template::parse(&format!("$kusion_path{dot}{bare}")) {
+        Some(Ok(template)) if template.references().all(|r| r.stack.is_none()) => {
+            let reference = template.references().next();
+            reference.map(|r| StackOutput { id: r.id.clone(), path: r.path.clone() })
+        }
+        _ => ResourceId::parse(bare).ok().map(|id| StackOutput { id, path: FieldPath::root() }),
+    }
+    .ok_or_else(|| MetaError::Output {
+        text: text.to_owned(),
+        message: "expected a resource id, or an id and a field of it".to_owned(),
+    })
+}
+
+fn read<T: for<'de> Deserialize<'de>>(value: Value, file: &'static str) -> Result<T, MetaError> {
+    serde_json::from_value(value).map_err(|e| MetaError::Unreadable { file, message: e.to_string() })
+}
+
+fn check_name(name: &str, file: &'static str) -> Result<(), MetaError> {
+    if name.is_empty() {
+        return Err(MetaError::NoName { file });
+    }
+    let usable = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // Names become folders of the state store: nothing that could climb out of one.
+    if !name.chars().all(usable) || name.starts_with('.') || name.len() > 128 {
+        return Err(MetaError::BadName { file, name: name.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_namespace_mappings() {
+        assert_eq!(NamespaceMapping::Stack.namespace("shop", "dev", "web"), "shop-dev");
+        assert_eq!(NamespaceMapping::Component.namespace("shop", "dev", "web"), "shop-web");
+        let labels = NamespaceMapping::labels("shop", "dev", "web");
+        assert_eq!(labels["kusion.io/stack"], "dev");
+        assert_eq!(labels["app.kubernetes.io/component"], "web");
+    }
+
+    #[test]
+    fn stack_file_reads_rules_outputs_and_keeps_unknown_keys() {
+        let stack = Stack::from_value(json!({
+            "name": "dev",
+            "conflicts": [{"kind": "Deployment", "path": "spec.replicas", "policy": "leave"}],
+            "outputs": ["v1:Service:shop-dev:web", "v1:Service:shop-dev:db.spec.clusterIP"],
+            "contxt": "x"
+        }))
+        .unwrap();
+        assert!(stack.conflicts[0].covers("deployment", &FieldPath::keys(["spec", "replicas"])));
+        assert!(!stack.conflicts[0].covers("StatefulSet", &FieldPath::keys(["spec", "replicas"])));
+        assert!(stack.unknown.contains_key("contxt"));
+        let outputs = stack.read_outputs().unwrap();
+        assert!(outputs[0].path.0.is_empty());
+        assert_eq!(outputs[1].path.to_string(), "spec.clusterIP");
+    }
+
+    #[test]
+    fn names_that_could_leave_the_state_folder_are_refused() {
+        for name in ["..", "a/b", ".hidden", "a b"] {
+            assert!(
+                matches!(Project::from_value(json!({"name": name})), Err(MetaError::BadName { .. })),
+                "{name}"
+            );
+        }
+        assert_eq!(Project::from_value(json!({})), Err(MetaError::NoName { file: "project.yaml" }));
+        assert!(Project::from_value(json!([1])).is_err());
+    }
+
+    #[test]
+    fn output_allows_what_it_covers() {
+        let output = read_output("v1:Service:a:b.spec").unwrap();
+        let reference = |text| Template::parse(text).unwrap().unwrap().references().next().unwrap().clone();
+        assert!(output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].spec.clusterIP"#)));
+        assert!(!output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].metadata.name"#)));
+    }
+}

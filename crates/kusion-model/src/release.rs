@@ -1,0 +1,114 @@
+//! Releases: who did what, from which source, with which result.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ResourceKey, ResourceRecord, Tally, Timestamp};
+
+/// The number of a release in its stack, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ReleaseNo(pub u64);
+
+impl fmt::Display for ReleaseNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a release stands; the names are upstream's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    Applying,
+    Destroying,
+    Succeeded,
+    Failed,
+}
+
+impl Phase {
+    /// Returns whether the release has ended.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, Phase::Succeeded | Phase::Failed)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Phase::Applying => "applying",
+            Phase::Destroying => "destroying",
+            Phase::Succeeded => "succeeded",
+            Phase::Failed => "failed",
+        })
+    }
+}
+
+/// Who acts, from where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    pub user: String,
+    pub host: String,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.user, self.host)
+    }
+}
+
+/// The record of one release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    pub no: ReleaseNo,
+    pub phase: Phase,
+    pub by: Subject,
+    /// The commit of the source, with `+` behind it if files were changed beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Options, arguments and files that the configuration was made from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, String>,
+    pub plan_hash: String,
+    pub engine: String,
+    pub started: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    pub tally: Tally,
+    /// The cause of a failure, or a word about the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The release whose state this one went back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_to: Option<ReleaseNo>,
+}
+
+/// The difference between the states of two releases.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReleaseDiff {
+    pub added: Vec<ResourceKey>,
+    pub removed: Vec<ResourceKey>,
+    pub changed: Vec<ResourceKey>,
+}
+
+/// Compares the records of two releases.
+#[must_use]
+pub fn diff_releases(
+    from: &BTreeMap<ResourceKey, ResourceRecord>,
+    to: &BTreeMap<ResourceKey, ResourceRecord>,
+) -> ReleaseDiff {
+    let mut diff = ReleaseDiff::default();
+    for (key, record) in to {
+        match from.get(key) {
+            None => diff.added.push(key.clone()),
+            Some(old) if old.attributes != record.attributes => diff.changed.push(key.clone()),
+            Some(_) => {}
+        }
+    }
+    diff.removed = from.keys().filter(|key| !to.contains_key(key)).cloned().collect();
+    diff
+}

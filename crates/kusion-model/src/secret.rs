@@ -1,0 +1,249 @@
+//! Sensitive values: kept apart from everything that can be printed or stored.
+//!
+//! [`seal`] replaces each sensitive leaf of a tree by `(secret)#<keyed digest>` and puts the value in a [`SecretBag`]
+//! under its path. Two sealed trees compare equal exactly if their secrets are equal, so diffs work on sealed trees.
+//! The bag has no `Serialize`, its `Debug` shows paths only. [`SecretBag::unseal`] is for the last step before the wire.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::digest::hmac_sha256_hex;
+use crate::{FieldPath, Segment};
+
+const SEAL: &str = "(secret)#";
+const DIGEST_LEN: usize = 32;
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The key of the digests; a digest cannot be guessed from a dictionary without it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DigestKey(pub [u8; 32]);
+
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DigestKey(…)")
+    }
+}
+
+/// A value that prints as `(secret)`.
+#[derive(Clone, PartialEq)]
+pub struct Redacted(Value);
+
+impl Redacted {
+    /// Wraps a sensitive value.
+    #[must_use]
+    pub fn new(value: Value) -> Self {
+        Redacted(value)
+    }
+
+    /// Gives the value out; only the code that sends it to its destination has a reason to call this.
+    #[must_use]
+    pub fn expose(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl fmt::Display for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// The sensitive values of one resource, by path.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SecretBag {
+    values: BTreeMap<FieldPath, Redacted>,
+}
+
+impl SecretBag {
+    /// Returns whether the bag holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the paths of the secrets.
+    pub fn paths(&self) -> impl Iterator<Item = &FieldPath> {
+        self.values.keys()
+    }
+
+    /// Returns the secret at a path.
+    #[must_use]
+    pub fn get(&self, path: &FieldPath) -> Option<&Redacted> {
+        self.values.get(path)
+    }
+
+    /// Returns whether a path lies on or under a secret.
+    #[must_use]
+    pub fn covers(&self, path: &FieldPath) -> bool {
+        self.values.keys().any(|secret| secret.covers(path))
+    }
+
+    /// Puts a secret under a path and returns the sealed text to leave in the tree.
+    pub fn put(&mut self, path: FieldPath, value: Value, key: &DigestKey) -> Value {
+        let sealed = seal_text(&value, key);
+        self.values.insert(path, Redacted(value));
+        sealed
+    }
+
+    /// Writes the secrets back into a sealed tree. Returns the first sealed path for which the bag has no value.
+    pub fn unseal(&self, tree: &mut Value) -> Result<(), FieldPath> {
+        for (path, secret) in &self.values {
+            if let Some(place) = path.get_mut(tree).filter(|place| is_sealed(place)) {
+                *place = secret.0.clone();
+            }
+        }
+        match find_sealed(tree, &FieldPath::root()) {
+            Some(path) => Err(path),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Which subtrees of a resource are sensitive.
+pub type Sensitivity = fn(&Value) -> Vec<FieldPath>;
+
+/// Names what is sensitive in a Kubernetes object: the data of a `Secret`, and the copy of it that kubectl keeps.
+#[must_use]
+pub fn kubernetes_sensitivity(object: &Value) -> Vec<FieldPath> {
+    let is = |key: &str, want: &str| object.get(key).and_then(Value::as_str) == Some(want);
+    if !is("kind", "Secret") || !is("apiVersion", "v1") {
+        return Vec::new();
+    }
+    vec![
+        FieldPath::keys(["data"]),
+        FieldPath::keys(["stringData"]),
+        FieldPath::keys(["metadata", "annotations", LAST_APPLIED]),
+    ]
+}
+
+/// Seals every leaf under the sensitive subtrees and returns the bag. Sealing twice changes nothing.
+pub fn seal(tree: &mut Value, sensitivity: Sensitivity, key: &DigestKey) -> SecretBag {
+    let mut bag = SecretBag::default();
+    for subtree in sensitivity(tree) {
+        if let Some(place) = subtree.get_mut(tree) {
+            seal_leaves(place, &subtree, key, &mut bag);
+        }
+    }
+    bag
+}
+
+fn seal_leaves(place: &mut Value, path: &FieldPath, key: &DigestKey, bag: &mut SecretBag) {
+    match place {
+        Value::Object(map) => {
+            for (name, item) in map {
+                seal_leaves(item, &path.key(name), key, bag);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter_mut().enumerate() {
+                seal_leaves(item, &path.child(Segment::Index(at)), key, bag);
+            }
+        }
+        Value::Null => {}
+        // A reference is not a secret: it stays readable until it is filled in.
+        Value::String(text) if text.starts_with("$kusion_path") => {}
+        leaf => {
+            if !is_sealed(leaf) {
+                *leaf = bag.put(path.clone(), leaf.clone(), key);
+            }
+        }
+    }
+}
+
+fn seal_text(value: &Value, key: &DigestKey) -> Value {
+    let bytes = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Value::String(format!("{SEAL}{}", &hmac_sha256_hex(&key.0, bytes.as_bytes())[..DIGEST_LEN]))
+}
+
+/// Returns whether a value is the sealed text of a secret.
+#[must_use]
+pub fn is_sealed(value: &Value) -> bool {
+    let digest = value.as_str().and_then(|text| text.strip_prefix(SEAL));
+    digest.is_some_and(|d| d.len() == DIGEST_LEN && d.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn find_sealed(value: &Value, path: &FieldPath) -> Option<FieldPath> {
+    match value {
+        Value::Object(map) => map.iter().find_map(|(key, item)| find_sealed(item, &path.key(key))),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(at, item)| find_sealed(item, &path.child(Segment::Index(at))))
+        }
+        leaf => is_sealed(leaf).then(|| path.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const CANARY: &str = "Y2FuYXJ5LTQyMTc=";
+
+    fn secret() -> Value {
+        json!({"apiVersion": "v1", "kind": "Secret",
+               "metadata": {"name": "db", "annotations": {LAST_APPLIED: CANARY, "note": "plain"}},
+               "data": {"a.b": CANARY}, "stringData": {"n": 4217}})
+    }
+
+    #[test]
+    fn sealed_tree_and_bag_never_show_the_value() {
+        let mut tree = secret();
+        let bag = seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32]));
+        let shown = format!("{tree} {tree:?} {bag:?} {:?}", bag.get(&FieldPath::keys(["data", "a.b"])));
+        assert!(!shown.contains(CANARY) && !shown.contains("4217"), "{shown}");
+        assert_eq!(tree["metadata"]["annotations"]["note"], "plain");
+    }
+
+    #[test]
+    fn unseal_gives_the_tree_back() {
+        let mut tree = secret();
+        let bag = seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32]));
+        bag.unseal(&mut tree).unwrap();
+        assert_eq!(tree, secret());
+    }
+
+    #[test]
+    fn equal_secrets_have_equal_seals_only_under_one_key() {
+        let sealed = |key| {
+            let mut tree = secret();
+            seal(&mut tree, kubernetes_sensitivity, &DigestKey(key));
+            tree
+        };
+        assert_eq!(sealed([7; 32]), sealed([7; 32]));
+        assert_ne!(sealed([7; 32]), sealed([8; 32]));
+    }
+
+    #[test]
+    fn missing_value_is_reported_by_path_instead_of_sent() {
+        let mut tree = secret();
+        seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32]));
+        assert!(SecretBag::default().unseal(&mut tree).is_err());
+    }
+
+    #[test]
+    fn sealing_twice_is_sealing_once() {
+        let mut tree = secret();
+        seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32]));
+        let once = tree.clone();
+        assert!(seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32])).is_empty());
+        assert_eq!(tree, once);
+    }
+
+    #[test]
+    fn other_kinds_are_left_alone() {
+        let mut tree = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+        assert!(seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32])).is_empty());
+        assert_eq!(tree["data"]["a"], "b");
+    }
+}

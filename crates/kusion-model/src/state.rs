@@ -1,0 +1,66 @@
+//! State: what the engine has made, one record per resource.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{ReleaseNo, ResourceKey, ResourceType};
+
+/// What is remembered of one resource.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceRecord {
+    pub key: ResourceKey,
+    #[serde(rename = "type")]
+    pub kind: ResourceType,
+    /// The attributes as last applied: sealed, references filled in.
+    pub attributes: Value,
+    /// All dependencies at that time; they order a later delete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<ResourceKey>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extensions: Map<String, Value>,
+    /// The identity that the platform gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// The release that wrote it last.
+    pub release: ReleaseNo,
+    /// It existed before we came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+}
+
+impl fmt::Debug for ResourceRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Record({} by release {})", self.key, self.release)
+    }
+}
+
+/// The state as the planner sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prior {
+    pub lineage: String,
+    pub serial: u64,
+    pub records: BTreeMap<ResourceKey, ResourceRecord>,
+    /// What an interrupted release was going to make and may have made. Counts as recorded.
+    pub intents: BTreeMap<ResourceKey, ResourceRecord>,
+}
+
+impl Prior {
+    /// Returns the record of a resource, or else what an interrupted release was going to make.
+    #[must_use]
+    pub fn get(&self, key: &ResourceKey) -> Option<&ResourceRecord> {
+        self.records.get(key).or_else(|| self.intents.get(key))
+    }
+
+    /// Returns all keys, recorded or intended, once each and in order.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&ResourceKey> {
+        let mut keys: Vec<_> = self.records.keys().chain(self.intents.keys()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+}
