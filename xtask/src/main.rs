@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod codegen;
+mod record;
 mod testenv;
 
 /// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
@@ -15,6 +16,7 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
+    ("record", "ssa: random writes and the real server's answers, for kube-meaning's tests", record::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
 ];
 
