@@ -1,9 +1,19 @@
 //! KCL text to tree.
 //!
-//! One hand-written, error-resilient event parser feeds two sinks: the arena tree of [`ast`] for checking and running
-//! (no trivia), and the lossless tree for tools (every byte recoverable). Parsing never fails: it returns a tree with
-//! holes and a list of diagnostics.
+//! One hand-written, error-resilient parser writes the arena tree of [`ast`] for checking and running (no trivia) and
+//! tells a sink the shape of the text, from which the lossless tree for tools is made (every byte recoverable).
+//! Parsing never fails: it returns a tree with holes and a list of diagnostics.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod ast;
+pub mod lexer;
+mod numbers;
+mod parse;
+mod parser;
 pub mod program;
+pub mod sink;
+mod strings;
+pub mod token;
+
+pub use parse::{parse_expr, parse_file, parse_type_text};
+pub use parser::{MAX_DEPTH, MAX_HEIGHT};

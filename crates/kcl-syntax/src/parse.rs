@@ -1,0 +1,71 @@
+//! The doors of the parser: files, single expressions, single types.
+
+use base_diag::{Diagnostic, FileId};
+
+use crate::ast::{ExprId, FileTree, Tree, TypeId};
+use crate::lexer::{LexMode, lex};
+use crate::parser::Parser;
+use crate::sink::NoSink;
+use crate::token::{Lexed, TokenKind};
+
+/// Parses a file and appends it to the package's tree (base = [`Tree::next_base`]).
+pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> {
+    let base = tree.next_base();
+    let lexed = lex(text, 0, text.len(), LexMode::File);
+    let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
+    let (doc, body) = parser.file();
+    let (diags, ..) = parser.finish();
+    tree.files.push(FileTree { base, len: text.len() as u32, body, doc });
+    dedup(diags)
+}
+
+/// Parses one expression into a tree; its spans start at `base`. Leftover tokens are an error.
+pub fn parse_expr(tree: &mut Tree, text: &str, file: FileId, base: u32) -> (ExprId, Vec<Diagnostic>) {
+    let lexed = lex(text, 0, text.len(), LexMode::File);
+    let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
+    let id = parser.whole_expr();
+    let (diags, ..) = parser.finish();
+    (id, dedup(diags))
+}
+
+/// Parses one type (signatures of built-in functions); its spans start at `base`.
+pub fn parse_type_text(tree: &mut Tree, text: &str, base: u32) -> (TypeId, Vec<Diagnostic>) {
+    let lexed: Lexed = lex(text, 0, text.len(), LexMode::Placeholder);
+    let mut parser = Parser::new(tree, text, lexed, FileId::default(), base, NoSink);
+    let id = parser.whole_type();
+    let (diags, ..) = parser.finish();
+    (id, dedup(diags))
+}
+
+/// Drops a diagnostic that says the same at the same place as one before it.
+fn dedup(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut out: Vec<Diagnostic> = Vec::with_capacity(diags.len());
+    for diag in diags {
+        let same = |d: &Diagnostic| d.place() == diag.place() && d.message() == diag.message();
+        if !out.iter().rev().take(8).any(same) {
+            out.push(diag);
+        }
+    }
+    out
+}
+
+impl<S: crate::sink::Sink> Parser<'_, S> {
+    fn whole_expr(&mut self) -> ExprId {
+        let id = self.top_expr();
+        self.only_end();
+        id
+    }
+
+    fn whole_type(&mut self) -> TypeId {
+        let id = self.ty();
+        self.only_end();
+        id
+    }
+
+    fn only_end(&mut self) {
+        self.skip_end();
+        if self.kind() != TokenKind::Eof {
+            self.leftover();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Arguments of calls and parameters of lambdas, schemas and rules.
+
+use super::Parser;
+use crate::ast::{ExprId, Keyword, Param};
+use crate::sink::{NodeKind, Sink};
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// `( [arg {[,] arg} [,]] )`: newlines only if the first follows the parenthesis.
+    pub(super) fn args(&mut self) -> (Box<[ExprId]>, Box<[Keyword]>) {
+        let mark = self.mark();
+        self.bump();
+        let multiline = self.at(T::Newline);
+        let mut args: Vec<ExprId> = Vec::new();
+        let mut kwargs: Vec<Keyword> = Vec::new();
+        loop {
+            if multiline {
+                self.skip_layout();
+            }
+            if matches!(self.kind, T::RParen | T::Eof) || (!multiline && self.at(T::Newline)) {
+                break;
+            }
+            let before = self.pos;
+            self.arg(&mut args, &mut kwargs);
+            if !self.eat(T::Comma) && self.pos == before {
+                self.expected(&[","]);
+                self.bump();
+            }
+        }
+        self.expect_or_stay(T::RParen);
+        self.close(mark, NodeKind::Args);
+        (args.into_boxed_slice(), kwargs.into_boxed_slice())
+    }
+
+    fn arg(&mut self, args: &mut Vec<ExprId>, kwargs: &mut Vec<Keyword>) {
+        if self.kind.is_name() && self.peek(1) == T::Assign {
+            let mark = self.mark();
+            let name = self.take_name();
+            self.bump();
+            let value = self.expr();
+            self.close(mark, NodeKind::Keyword);
+            kwargs.push(Keyword { name, value });
+            return;
+        }
+        let start = self.token();
+        let value = self.expr();
+        if !kwargs.is_empty() {
+            self.error_at(start.start, start.end, "positional argument follows keyword argument");
+        }
+        args.push(value);
+    }
+
+    /// `[param {, param} [,]]` up to a token that ends the list.
+    pub(super) fn params(&mut self, ends: &[T], multiline: bool) -> Box<[Param]> {
+        let mark = self.mark();
+        let mut params = Vec::new();
+        loop {
+            if multiline {
+                self.skip_layout();
+            }
+            if ends.contains(&self.kind) || self.at(T::Eof) || self.kind.is_layout() {
+                break;
+            }
+            let before = self.pos;
+            params.push(self.param());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.bump();
+            }
+        }
+        self.close(mark, NodeKind::Params);
+        params.into_boxed_slice()
+    }
+
+    fn param(&mut self) -> Param {
+        let mark = self.mark();
+        let name = self.name();
+        let ty = self.eat(T::Colon).then(|| self.ty());
+        let default = self.eat(T::Assign).then(|| self.expr());
+        self.close(mark, NodeKind::Param);
+        Param { name, ty, default }
+    }
+}

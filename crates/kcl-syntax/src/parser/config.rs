@@ -1,0 +1,211 @@
+//! Braces: entries, if entries, dict comprehensions, dotted keys.
+
+use base_diag::Span;
+
+use super::Parser;
+use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key, UnaryOp};
+use crate::sink::{NodeKind, Sink};
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// `{..}`.
+    pub(super) fn config(&mut self) -> ExprId {
+        let start = self.start();
+        self.deeper(Self::config_inner).unwrap_or_else(|| self.add(Expr::Missing, start))
+    }
+
+    fn config_inner(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let multiline = self.at(T::Newline);
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut clauses = Vec::new();
+        loop {
+            if multiline || self.past_layout() == T::RBrace || self.past_layout() == T::KwFor {
+                self.skip_layout();
+            }
+            if matches!(self.kind, T::RBrace | T::Eof) || (!multiline && self.at(T::Newline)) {
+                break;
+            }
+            if self.at(T::KwFor) && !entries.is_empty() {
+                clauses = self.comp_clauses();
+                break;
+            }
+            let before = self.pos;
+            entries.push(self.entry());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.bump();
+            }
+        }
+        if self.past_layout() == T::RBrace {
+            self.skip_layout();
+        }
+        self.expect_or_stay(T::RBrace);
+        self.close(mark, NodeKind::Config);
+        if clauses.is_empty() {
+            return self.add(Expr::Config(entries.into_boxed_slice()), start);
+        }
+        if entries.len() > 1 {
+            let (span, count) = (self.span_from(start), entries.len());
+            let message = format!("multiple config comp clause expression found: expected 1, got {count}");
+            self.error_span(span, message);
+        }
+        let entry = Box::new(entries.swap_remove(0));
+        self.add(Expr::DictComp { entry, clauses: clauses.into_boxed_slice() }, start)
+    }
+
+    fn entry(&mut self) -> Entry {
+        match self.kind {
+            T::StarStar => self.unpack(false),
+            T::KwIf => self.deeper(Self::if_entry).unwrap_or_else(|| self.hole_entry()),
+            _ => self.plain_entry(),
+        }
+    }
+
+    fn hole_entry(&mut self) -> Entry {
+        let here = self.start();
+        let span = Span::new(here, here);
+        let value = self.tree.add_expr(Expr::Missing, span);
+        Entry { key: Key::Unpack, key_span: span, op: EntryOp::Union, value }
+    }
+
+    /// `**value`; in an if entry only a primary.
+    fn unpack(&mut self, primary: bool) -> Entry {
+        let (key_span, mark) = (self.here(), self.mark());
+        self.bump();
+        let value = if primary { self.primary() } else { self.expr() };
+        self.close(mark, NodeKind::Unpack);
+        Entry { key: Key::Unpack, key_span, op: EntryOp::Union, value }
+    }
+
+    fn plain_entry(&mut self) -> Entry {
+        let mark = self.mark();
+        let first_expr = self.tree.exprs.len();
+        let key = self.expr();
+        let op = match self.kind {
+            T::Colon => EntryOp::Union,
+            T::Assign => EntryOp::Override,
+            T::PlusEq => EntryOp::Insert,
+            _ => {
+                self.expected(&[":", "=", "+="]);
+                EntryOp::Override
+            }
+        };
+        self.bump();
+        // A plain name as key is not needed as an expression: keep the arena small.
+        let (key, key_span, rest) = self.key_of(key, first_expr);
+        let value = self.expr();
+        self.close(mark, NodeKind::Entry);
+        self.nest(key, key_span, &rest, op, value)
+    }
+
+    /// Turns a key expression into a key; further parts of a dotted name are returned apart.
+    fn key_of(&mut self, id: ExprId, first_expr: usize) -> (Key, Span, Vec<Ident>) {
+        let span = self.tree.expr_span(id);
+        let (key, key_span, rest) = match self.tree.expr(id) {
+            Expr::Name(parts) => {
+                let rest = parts[1..].to_vec();
+                (Key::Name(parts[0].name.clone()), parts[0].span, rest)
+            }
+            Expr::Str(text) => (Key::Str(text.clone()), span, Vec::new()),
+            Expr::Index { value, index, optional: false } => match (self.tree.expr(*value), self.literal_int(*index)) {
+                (Expr::Name(parts), Some(index)) if parts.len() == 1 => {
+                    return (Key::Indexed(parts[0].name.clone(), index), span, Vec::new());
+                }
+                _ => return (Key::Computed(id), span, Vec::new()),
+            },
+            _ => return (Key::Computed(id), span, Vec::new()),
+        };
+        self.tree.exprs.truncate(first_expr);
+        (key, key_span, rest)
+    }
+
+    fn literal_int(&self, id: ExprId) -> Option<i64> {
+        match self.tree.expr(id) {
+            Expr::Int(value) => Some(*value),
+            Expr::Unary(UnaryOp::Minus, inner) => match self.tree.expr(*inner) {
+                Expr::Int(value) => Some(value.wrapping_neg()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `a.b.c OP v` is `a: {b: {c OP v}}`.
+    fn nest(&mut self, key: Key, key_span: Span, rest: &[Ident], op: EntryOp, value: ExprId) -> Entry {
+        if rest.is_empty() {
+            return Entry { key, key_span, op, value };
+        }
+        let (mut value, mut op) = (value, op);
+        for part in rest.iter().rev() {
+            if !self.higher() {
+                break;
+            }
+            let end = self.tree.expr_span(value).end.max(part.span.end);
+            let entry = Entry { key: Key::Name(part.name.clone()), key_span: part.span, op, value };
+            value = self.tree.add_expr(Expr::Config(Box::new([entry])), Span::new(part.span.start, end));
+            op = EntryOp::Union;
+        }
+        Entry { key, key_span, op, value }
+    }
+
+    /// `if c: entries elif c: entries else: entries`.
+    fn if_entry(&mut self) -> Entry {
+        let (key_span, mark) = (self.here(), self.mark());
+        self.bump();
+        let cond = self.expr();
+        self.expect_or_take(T::Colon);
+        let value = self.entries_block();
+        let orelse = self.else_entries();
+        self.close(mark, NodeKind::ConfigIf);
+        Entry { key: Key::If { cond, orelse }, key_span, op: EntryOp::Union, value }
+    }
+
+    fn else_entries(&mut self) -> Option<ExprId> {
+        self.newline_before_else();
+        let start = self.start();
+        match self.kind {
+            T::KwElif => {
+                let nested = self.deeper(Self::if_entry).unwrap_or_else(|| self.hole_entry());
+                Some(self.add(Expr::Config(Box::new([nested])), start))
+            }
+            T::KwElse => {
+                self.bump();
+                self.expect_or_take(T::Colon);
+                Some(self.entries_block())
+            }
+            _ => None,
+        }
+    }
+
+    fn block_entry(&mut self) -> Entry {
+        if self.at(T::StarStar) { self.unpack(true) } else { self.entry() }
+    }
+
+    fn entries_block(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        if !self.at(T::Newline) {
+            let entry = self.block_entry();
+            return self.add(Expr::Config(Box::new([entry])), start);
+        }
+        self.bump();
+        self.expect_or_take(T::Indent);
+        let start = self.start();
+        let mut entries = Vec::new();
+        loop {
+            self.skip_newlines();
+            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof | T::RBrace) {
+                break;
+            }
+            let before = self.pos;
+            entries.push(self.block_entry());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.bump();
+            }
+        }
+        let config = self.add(Expr::Config(entries.into_boxed_slice()), start);
+        self.dedent();
+        self.close(mark, NodeKind::Block);
+        config
+    }
+}

@@ -1,0 +1,188 @@
+//! Expressions: conditionals, operator climbing with comparison chains, unary operators.
+
+use base_diag::{Code, Diagnostic, Place, Span};
+
+use super::{OPERAND, Parser};
+use crate::ast::{BasicType, BinaryOp, CompareOp, Expr, ExprId, Type, TypeId, UnaryOp};
+use crate::sink::{NodeKind, Sink};
+use crate::token::TokenKind as T;
+
+/// What an infix operator does.
+#[derive(Clone, Copy)]
+enum Infix {
+    As,
+    Binary(BinaryOp),
+    Compare(CompareOp),
+}
+
+impl<S: Sink> Parser<'_, S> {
+    /// `simple [if simple else expr]`.
+    pub(super) fn expr(&mut self) -> ExprId {
+        let start = self.start();
+        match self.deeper(Self::expr_inner) {
+            Some(id) => id,
+            None => self.add(Expr::Missing, start),
+        }
+    }
+
+    fn expr_inner(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let then = self.simple_level(0);
+        if !self.at(T::KwIf) {
+            return then;
+        }
+        self.bump();
+        let cond = self.simple_level(0);
+        let orelse = if self.at(T::KwElse) {
+            self.bump();
+            self.expr()
+        } else {
+            self.expected(&["else"]);
+            let here = self.start();
+            self.tree.add_expr(Expr::Missing, Span::new(here, here))
+        };
+        self.close(mark, NodeKind::IfExpr);
+        self.add(Expr::If { cond, then, orelse }, start)
+    }
+
+    /// An expression without conditional.
+    pub(super) fn simple_expr(&mut self) -> ExprId {
+        let start = self.start();
+        match self.deeper(|p| p.simple_level(0)) {
+            Some(id) => id,
+            None => self.add(Expr::Missing, start),
+        }
+    }
+
+    /// Climbs operators of a level above `min`. A comparison joins the open chain, every other operator closes it.
+    fn simple_level(&mut self, min: u8) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let mut left = self.unary();
+        let mut chain: Vec<(CompareOp, ExprId)> = Vec::new();
+        while let Some((infix, level, width)) = self.infix() {
+            if level <= min || !self.higher() {
+                break;
+            }
+            for _ in 0..width {
+                self.bump();
+            }
+            let right = self.simple_level(level);
+            match infix {
+                Infix::Compare(op) => chain.push((op, right)),
+                Infix::Binary(op) => {
+                    left = self.close_chain(left, &mut chain, start);
+                    self.close(mark, NodeKind::Binary);
+                    left = self.add(Expr::Binary(op, left, right), start);
+                }
+                Infix::As => {
+                    left = self.close_chain(left, &mut chain, start);
+                    self.close(mark, NodeKind::Cast);
+                    let ty = self.type_of_expr(left, right);
+                    left = self.add(Expr::As(left, ty), start);
+                }
+            }
+        }
+        if !chain.is_empty() {
+            self.close(mark, NodeKind::Compare);
+        }
+        self.close_chain(left, &mut chain, start)
+    }
+
+    fn close_chain(&mut self, left: ExprId, chain: &mut Vec<(CompareOp, ExprId)>, start: u32) -> ExprId {
+        if chain.is_empty() {
+            return left;
+        }
+        let end = chain.last().map_or(start, |(_, e)| self.tree.expr_span(*e).end);
+        let links = std::mem::take(chain).into_boxed_slice();
+        self.tree.add_expr(Expr::Compare(left, links), Span::new(start, end))
+    }
+
+    /// Operator at the cursor: what it does, its level, how many tokens it has.
+    fn infix(&self) -> Option<(Infix, u8, usize)> {
+        use BinaryOp as B;
+        use CompareOp as C;
+        let (infix, level) = match self.kind {
+            T::KwAs => (Infix::As, 1),
+            T::KwOr => (Infix::Binary(B::Or), 2),
+            T::KwAnd => (Infix::Binary(B::And), 3),
+            T::Eq => (Infix::Compare(C::Eq), 4),
+            T::Ne => (Infix::Compare(C::Ne), 4),
+            T::KwIn => (Infix::Compare(C::In), 5),
+            T::KwNot if self.peek(1) == T::KwIn => return Some((Infix::Compare(C::NotIn), 5, 2)),
+            T::KwIs if self.peek(1) == T::KwNot => return Some((Infix::Compare(C::IsNot), 6, 2)),
+            T::KwIs => (Infix::Compare(C::Is), 6),
+            T::Lt => (Infix::Compare(C::Lt), 7),
+            T::Le => (Infix::Compare(C::Le), 7),
+            T::Gt => (Infix::Compare(C::Gt), 7),
+            T::Ge => (Infix::Compare(C::Ge), 7),
+            T::Pipe => (Infix::Binary(B::BitOr), 8),
+            T::Caret => (Infix::Binary(B::BitXor), 9),
+            T::Amp => (Infix::Binary(B::BitAnd), 10),
+            T::Shl => (Infix::Binary(B::Shl), 11),
+            T::Shr => (Infix::Binary(B::Shr), 11),
+            T::Plus => (Infix::Binary(B::Add), 12),
+            T::Minus => (Infix::Binary(B::Sub), 12),
+            T::Star => (Infix::Binary(B::Mul), 13),
+            T::Slash => (Infix::Binary(B::Div), 13),
+            T::SlashSlash => (Infix::Binary(B::FloorDiv), 13),
+            T::Percent => (Infix::Binary(B::Mod), 13),
+            T::StarStar => (Infix::Binary(B::Pow), 14),
+            _ => return None,
+        };
+        Some((infix, level, 1))
+    }
+
+    fn unary(&mut self) -> ExprId {
+        let op = match self.kind {
+            T::Plus => UnaryOp::Plus,
+            T::Minus => UnaryOp::Minus,
+            T::Tilde => UnaryOp::BitNot,
+            T::KwNot => UnaryOp::Not,
+            _ => return self.primary(),
+        };
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let value = self.primary();
+        self.close(mark, NodeKind::Unary);
+        self.add(Expr::Unary(op, value), start)
+    }
+
+    /// Reports a missing operand and leaves a hole.
+    pub(super) fn missing_operand(&mut self) -> ExprId {
+        self.expected(OPERAND);
+        let here = self.start();
+        self.tree.add_expr(Expr::Missing, Span::new(here, here))
+    }
+
+    /// Reads the right side of `as` as a type: only names are types there.
+    fn type_of_expr(&mut self, left: ExprId, right: ExprId) -> TypeId {
+        let span = self.tree.expr_span(right);
+        let kind = match self.tree.expr(right) {
+            Expr::Name(parts) => match parts.as_ref() {
+                [one] => named_type(&one.name).unwrap_or_else(|| Type::Named(parts.clone())),
+                _ => Type::Named(parts.clone()),
+            },
+            Expr::Missing => Type::Missing,
+            _ => {
+                let at = self.tree.expr_span(left);
+                let place = Place::Span(self.file, Span::new(at.start - self.base, at.end - self.base));
+                let message = "keyword 'as' right operand must be a type";
+                self.diags.push(Diagnostic::error(Code::COMPILE, "cast-to-non-type", place, message));
+                Type::Missing
+            }
+        };
+        self.tree.add_type(kind, span)
+    }
+}
+
+/// The built-in type of a name.
+pub(super) fn named_type(name: &str) -> Option<Type> {
+    Some(match name {
+        "any" => Type::Any,
+        "bool" => Type::Basic(BasicType::Bool),
+        "int" => Type::Basic(BasicType::Int),
+        "float" => Type::Basic(BasicType::Float),
+        "str" => Type::Basic(BasicType::Str),
+        _ => return None,
+    })
+}

@@ -1,0 +1,151 @@
+//! Lists, list comprehensions and comprehension clauses.
+
+use super::Parser;
+use crate::ast::{CompClause, Expr, ExprId, Ident};
+use crate::sink::{NodeKind, Sink};
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// `[..]`.
+    pub(super) fn list(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let mut items: Vec<ExprId> = Vec::new();
+        let mut clauses = Vec::new();
+        loop {
+            self.skip_layout();
+            if matches!(self.kind, T::RBracket | T::Eof) {
+                break;
+            }
+            if self.at(T::KwFor) && !items.is_empty() {
+                clauses = self.comp_clauses();
+                break;
+            }
+            let before = self.pos;
+            items.push(self.item());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.expected(&[","]);
+                self.bump();
+            }
+        }
+        self.skip_layout();
+        self.expect_or_stay(T::RBracket);
+        self.close(mark, NodeKind::List);
+        if clauses.is_empty() {
+            return self.add(Expr::List(items.into_boxed_slice()), start);
+        }
+        if items.len() > 1 {
+            let span = self.span_from(start);
+            let count = items.len();
+            let message = format!("multiple list comp clause expression found: expected 1, got {count}");
+            self.error_span(span, message);
+        }
+        let elt = items[0];
+        self.add(Expr::ListComp { elt, clauses: clauses.into_boxed_slice() }, start)
+    }
+
+    fn item(&mut self) -> ExprId {
+        match self.kind {
+            T::Star => {
+                let (start, mark) = (self.start(), self.mark());
+                self.bump();
+                let value = self.expr();
+                self.close(mark, NodeKind::Star);
+                self.add(Expr::Star(value), start)
+            }
+            T::KwIf => self.deeper(Self::if_item).unwrap_or_else(|| self.missing_operand()),
+            _ => self.expr(),
+        }
+    }
+
+    /// `if c: items elif c: items else: items`.
+    fn if_item(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let cond = self.expr();
+        self.expect_or_take(T::Colon);
+        let then = self.items_block();
+        let orelse = self.else_items();
+        self.close(mark, NodeKind::ListIf);
+        self.add(Expr::ListIf { cond, then, orelse }, start)
+    }
+
+    fn else_items(&mut self) -> Box<[ExprId]> {
+        self.newline_before_else();
+        match self.kind {
+            T::KwElif => {
+                let nested = self.deeper(Self::if_item).unwrap_or_else(|| self.missing_operand());
+                Box::new([nested])
+            }
+            T::KwElse => {
+                self.bump();
+                self.expect_or_take(T::Colon);
+                self.items_block()
+            }
+            _ => Box::default(),
+        }
+    }
+
+    /// Skips newlines if `elif` or `else` follows them.
+    pub(super) fn newline_before_else(&mut self) {
+        if self.at(T::Newline) && matches!(self.peek(1), T::KwElif | T::KwElse) {
+            self.bump();
+        }
+    }
+
+    fn items_block(&mut self) -> Box<[ExprId]> {
+        if !self.at(T::Newline) {
+            return Box::new([self.item()]);
+        }
+        let mark = self.mark();
+        self.bump();
+        self.expect_or_take(T::Indent);
+        let mut items = Vec::new();
+        loop {
+            self.skip_newlines();
+            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof | T::RBracket) {
+                break;
+            }
+            let before = self.pos;
+            items.push(self.item());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.bump();
+            }
+        }
+        self.dedent();
+        self.close(mark, NodeKind::Block);
+        items.into_boxed_slice()
+    }
+
+    /// `for .. in .. [if ..]`, one or more.
+    pub(super) fn comp_clauses(&mut self) -> Vec<CompClause> {
+        let mut clauses = Vec::new();
+        while self.at(T::KwFor) {
+            clauses.push(self.comp_clause());
+        }
+        clauses
+    }
+
+    fn comp_clause(&mut self) -> CompClause {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let targets = self.loop_targets();
+        self.expect_or_take(T::KwIn);
+        let iter = self.simple_expr();
+        if self.kind.is_layout() && matches!(self.past_layout(), T::KwIf | T::KwFor) {
+            self.skip_layout();
+        }
+        let cond = self.eat(T::KwIf).then(|| self.expr());
+        self.close(mark, NodeKind::CompClause);
+        CompClause { targets, iter, cond, span: self.span_from(start) }
+    }
+
+    /// `a, b` before `in`.
+    pub(super) fn loop_targets(&mut self) -> Box<[Ident]> {
+        let mut targets = vec![self.name()];
+        while self.eat(T::Comma) {
+            targets.push(self.name());
+        }
+        targets.into_boxed_slice()
+    }
+}

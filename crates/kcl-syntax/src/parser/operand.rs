@@ -1,0 +1,246 @@
+//! Operands and what may follow them: names, literals, brackets, selectors, subscripts, calls.
+
+use base_diag::Span;
+
+use super::Parser;
+use crate::ast::{Call, Expr, ExprId, Ident, SchemaExpr, Str};
+use crate::numbers;
+use crate::sink::{NodeKind, Sink};
+use crate::strings;
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// An operand with its selectors, subscripts and calls.
+    pub(super) fn primary(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let mut value = self.operand();
+        loop {
+            let optional = self.at(T::Question) && matches!(self.peek(1), T::Dot | T::LBracket);
+            let kind = if optional { self.peek(1) } else { self.kind };
+            if !matches!(kind, T::Dot | T::LBracket | T::LParen) || !self.higher() {
+                return value;
+            }
+            if optional {
+                self.bump();
+            }
+            value = match kind {
+                T::Dot => self.selector(value, start, optional),
+                T::LBracket => self.subscript(value, start, optional),
+                _ => self.call(value, start),
+            };
+            let node = match kind {
+                T::Dot => NodeKind::Selector,
+                T::LBracket => NodeKind::Index,
+                _ => NodeKind::Call,
+            };
+            self.close(mark, node);
+        }
+    }
+
+    pub(super) fn selector(&mut self, value: ExprId, start: u32, optional: bool) -> ExprId {
+        self.bump();
+        let name = self.name();
+        self.add(Expr::Selector { value, name, optional }, start)
+    }
+
+    fn call(&mut self, func: ExprId, start: u32) -> ExprId {
+        let (args, kwargs) = self.args();
+        self.add(Expr::Call(Box::new(Call { func, args, kwargs })), start)
+    }
+
+    pub(super) fn subscript(&mut self, value: ExprId, start: u32, optional: bool) -> ExprId {
+        self.bump();
+        let mut bounds = [None, None, None];
+        let mut colons = 0;
+        while !matches!(self.kind, T::RBracket | T::Newline | T::Eof) {
+            if self.at(T::Colon) {
+                colons += 1;
+                if colons > 2 {
+                    break;
+                }
+                self.bump();
+            } else if bounds[colons].is_some() {
+                break;
+            } else {
+                bounds[colons] = Some(self.expr());
+            }
+        }
+        let empty = colons == 0 && bounds[0].is_none();
+        if empty {
+            bounds[0] = Some(self.missing_operand());
+        }
+        self.expect_or_stay(T::RBracket);
+        let [lower, upper, step] = bounds;
+        match lower {
+            Some(index) if colons == 0 => self.add(Expr::Index { value, index, optional }, start),
+            _ => self.add(Expr::Slice { value, lower, upper, step, optional }, start),
+        }
+    }
+
+    fn operand(&mut self) -> ExprId {
+        match self.kind {
+            T::Int => self.int(),
+            T::Float => self.float(),
+            T::Str => self.string(),
+            T::KwTrue => self.constant(Expr::Bool(true)),
+            T::KwFalse => self.constant(Expr::Bool(false)),
+            T::KwNone => self.constant(Expr::None),
+            T::KwUndefined => self.constant(Expr::Undefined),
+            T::KwLambda => self.lambda(),
+            T::KwAll | T::KwAny | T::KwMap | T::KwFilter => self.quant(),
+            T::LParen => self.paren(),
+            T::LBracket => self.list(),
+            T::LBrace => self.config(),
+            kind if kind.is_name() => self.name_operand(),
+            T::Bang => self.bang(),
+            _ => self.missing_operand(),
+        }
+    }
+
+    fn constant(&mut self, kind: Expr) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        self.close(mark, NodeKind::Literal);
+        self.add(kind, start)
+    }
+
+    fn bang(&mut self) -> ExprId {
+        self.error("invalid token '!', consider using 'not '");
+        self.bump();
+        self.operand_after_error()
+    }
+
+    fn operand_after_error(&mut self) -> ExprId {
+        let start = self.start();
+        match self.deeper(Self::primary) {
+            Some(id) => id,
+            None => self.add(Expr::Missing, start),
+        }
+    }
+
+    pub(super) fn int(&mut self) -> ExprId {
+        let (start, text) = (self.start(), self.token_text());
+        let (digits, suffix) = numbers::split_suffix(text);
+        let value = self.int_value(digits);
+        let kind = match suffix {
+            Some(suffix) => Expr::Unit(value, suffix),
+            None => Expr::Int(value),
+        };
+        let mark = self.mark();
+        self.bump();
+        self.close(mark, NodeKind::Literal);
+        self.add(kind, start)
+    }
+
+    /// Reads digits; reports them if they make no number (unless the lexer did).
+    pub(super) fn int_value(&mut self, digits: &str) -> i64 {
+        if numbers::lexer_reported(digits) {
+            return 0;
+        }
+        numbers::int(digits).unwrap_or_else(|| {
+            self.error(format!("expected one of [\"int\"] got {digits}"));
+            0
+        })
+    }
+
+    fn float(&mut self) -> ExprId {
+        let start = self.start();
+        let value = self.float_value();
+        let mark = self.mark();
+        self.bump();
+        self.close(mark, NodeKind::Literal);
+        self.add(Expr::Float(value), start)
+    }
+
+    /// Reads the float at the cursor without taking it.
+    pub(super) fn float_value(&mut self) -> f64 {
+        let text = self.token_text();
+        if numbers::scan(text).error.is_some() {
+            return 0.0;
+        }
+        let digits = numbers::float_text(text);
+        numbers::float(digits).unwrap_or_else(|| {
+            self.error(format!("expected one of [\"float\"] got {digits}"));
+            0.0
+        })
+    }
+
+    pub(super) fn string(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let token = self.token();
+        let lit = strings::literal(self.token_text());
+        if !lit.raw && lit.content.contains("${") {
+            let parts = self.joined(&lit, token.start as usize + lit.lead);
+            self.bump();
+            self.close(mark, NodeKind::Literal);
+            return self.add(Expr::Joined(parts), start);
+        }
+        let value = Str::from(strings::value(&lit).as_ref());
+        self.bump();
+        self.close(mark, NodeKind::Literal);
+        self.add(Expr::Str(value), start)
+    }
+
+    fn paren(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let inner = self.expr();
+        self.expect_or_stay(T::RParen);
+        self.close(mark, NodeKind::Paren);
+        self.add(Expr::Paren(inner), start)
+    }
+
+    /// `a.b.c`; after a dot every word is a name.
+    pub(super) fn dotted(&mut self) -> Box<[Ident]> {
+        let first = self.name();
+        if !self.at(T::Dot) {
+            return Box::new([first]);
+        }
+        let mut parts = vec![first];
+        while self.eat(T::Dot) {
+            parts.push(self.name());
+        }
+        parts.into_boxed_slice()
+    }
+
+    /// A dotted name, a call of it, or a schema expression.
+    fn name_operand(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let parts = self.dotted();
+        self.close(mark, NodeKind::Name);
+        let name = self.add(Expr::Name(parts), start);
+        let has_args = self.at(T::LParen);
+        let (args, kwargs) = if has_args { self.args() } else { Default::default() };
+        if self.at(T::LBrace) {
+            let config = self.config();
+            self.close(mark, NodeKind::SchemaExpr);
+            return self.add(
+                Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })),
+                start,
+            );
+        }
+        if has_args {
+            self.close(mark, NodeKind::Call);
+            return self.add(Expr::Call(Box::new(Call { func: name, args, kwargs })), start);
+        }
+        name
+    }
+
+    /// The schema expression of a unification: `S {..}`, `S(..) {..}`.
+    pub(super) fn schema_expr(&mut self) -> ExprId {
+        let (start, mark) = (self.start(), self.mark());
+        let parts = self.dotted();
+        let name = self.add(Expr::Name(parts), start);
+        let has_args = self.at(T::LParen);
+        let (args, kwargs) = if has_args { self.args() } else { Default::default() };
+        let config = if self.at(T::LBrace) {
+            self.config()
+        } else {
+            self.expected(&["{"]);
+            let here = self.start();
+            self.tree.add_expr(Expr::Config(Box::default()), Span::new(here, here))
+        };
+        self.close(mark, NodeKind::SchemaExpr);
+        self.add(Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })), start)
+    }
+}

@@ -1,0 +1,303 @@
+//! Files, statements and blocks.
+
+use base_diag::Span;
+
+use super::Parser;
+use crate::ast::{BinaryOp, Expr, ExprId, Import, Stmt, StmtId, Str};
+use crate::sink::{NodeKind, Sink};
+use crate::strings;
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// A whole file; returns its doc string and its statements.
+    pub(crate) fn file(&mut self) -> (Option<Str>, Vec<StmtId>) {
+        self.skip_newlines();
+        let doc = self.doc();
+        let mut body = Vec::new();
+        loop {
+            self.skip_newlines();
+            if self.at(T::Eof) {
+                break;
+            }
+            self.statement(&mut body);
+        }
+        (doc, body)
+    }
+
+    /// A leading long string.
+    pub(super) fn doc(&mut self) -> Option<Str> {
+        if !self.at(T::Str) {
+            return None;
+        }
+        let lit = strings::literal(self.token_text());
+        if !lit.long {
+            return None;
+        }
+        let doc = Str::from(strings::decode(lit.content).as_ref());
+        self.bump();
+        Some(doc)
+    }
+
+    fn add_stmt(&mut self, kind: Stmt, start: u32) -> StmtId {
+        let span = self.span_from(start);
+        self.tree.add_stmt(kind, span)
+    }
+
+    /// Takes one statement, or reports and skips one token.
+    pub(super) fn statement(&mut self, body: &mut Vec<StmtId>) {
+        let done = self.deeper(|p| p.statement_inner());
+        if let Some(Some(id)) = done {
+            body.push(id);
+        }
+    }
+
+    fn statement_inner(&mut self) -> Option<StmtId> {
+        Some(match self.kind {
+            T::KwIf => self.if_stmt(),
+            T::At | T::KwSchema | T::KwMixin | T::KwProtocol | T::KwRule => return self.definition(),
+            T::KwImport => self.import(),
+            T::KwType => self.type_alias(),
+            T::KwAssert => self.assert(),
+            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Tilde => self.simple_stmt(),
+            kind if kind.is_name() => self.simple_stmt(),
+            _ => {
+                self.unexpected();
+                return None;
+            }
+        })
+    }
+
+    /// Reports the current token and skips it.
+    pub(super) fn unexpected(&mut self) {
+        match self.kind {
+            T::Semicolon => self.error("the semicolon ';' here is unnecessary, please remove it"),
+            T::Bang => self.error("invalid token '!', consider using 'not '"),
+            T::Unknown => {}
+            _ => {
+                let name = self.token_name();
+                self.error(format!("unexpected token '{name}'"));
+            }
+        }
+        self.bump();
+    }
+
+    fn import(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let mut dots = 0;
+        loop {
+            match self.kind {
+                T::Dot => dots += 1,
+                T::Ellipsis => dots += 3,
+                _ => break,
+            }
+            self.bump();
+        }
+        let path = self.dotted();
+        let alias = if self.eat(T::KwAs) { Some(self.import_alias()) } else { None };
+        self.close(mark, NodeKind::Import);
+        self.add_stmt(Stmt::Import(Box::new(Import { dots, path, alias })), start)
+    }
+
+    fn import_alias(&mut self) -> crate::ast::Ident {
+        let at = self.token();
+        let parts = self.dotted();
+        if parts.len() > 1 {
+            self.error_at(at.start, at.end, "Invalid import asname");
+        }
+        parts[0].clone()
+    }
+
+    fn type_alias(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let name = self.name();
+        self.expect_or_take(T::Assign);
+        let ty = self.ty();
+        self.close(mark, NodeKind::TypeAlias);
+        self.add_stmt(Stmt::TypeAlias { name, ty }, start)
+    }
+
+    pub(super) fn assert(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let cond = self.simple_expr();
+        let guard = self.eat(T::KwIf).then(|| self.simple_expr());
+        let msg = self.eat(T::Comma).then(|| self.expr());
+        self.close(mark, NodeKind::Assert);
+        self.add_stmt(Stmt::Assert { cond, guard, msg }, start)
+    }
+
+    pub(super) fn if_stmt(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        self.bump();
+        let cond = self.expr();
+        self.expect_or_take(T::Colon);
+        let body = self.body();
+        let mut branches = vec![(start, cond, body)];
+        while self.at(T::KwElif) {
+            let at = self.start();
+            self.bump();
+            let cond = self.expr();
+            self.expect_or_take(T::Colon);
+            let body = self.body();
+            branches.push((at, cond, body));
+            if !self.higher() {
+                break;
+            }
+        }
+        let mut orelse: Box<[StmtId]> = Box::default();
+        if self.at(T::KwElse) {
+            self.bump();
+            if self.at(T::KwIf) {
+                self.error("'else if' here is invalid in KCL, consider using the 'elif' keyword");
+                self.bump();
+                self.expr();
+            }
+            self.expect_or_take(T::Colon);
+            orelse = self.body();
+        }
+        self.close(mark, NodeKind::IfStmt);
+        while branches.len() > 1 {
+            if let Some((at, cond, body)) = branches.pop() {
+                let nested = self.add_stmt(Stmt::If { cond, body, orelse }, at);
+                orelse = Box::new([nested]);
+            }
+        }
+        let (start, cond, body) = branches.remove(0);
+        self.add_stmt(Stmt::If { cond, body, orelse }, start)
+    }
+
+    /// One simple statement on the same line, or an indented block.
+    fn body(&mut self) -> Box<[StmtId]> {
+        if !self.at(T::Newline) {
+            let stmt = self.simple_stmt();
+            self.newline_before_else();
+            return Box::new([stmt]);
+        }
+        let mark = self.mark();
+        self.bump();
+        self.expect_or_take(T::Indent);
+        let mut body = Vec::new();
+        loop {
+            self.skip_newlines();
+            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof) {
+                break;
+            }
+            self.statement(&mut body);
+        }
+        self.dedent();
+        self.close(mark, NodeKind::Block);
+        body.into_boxed_slice()
+    }
+
+    /// Takes the dedent that ends a block.
+    pub(super) fn dedent(&mut self) {
+        if self.at(T::OddDedent) {
+            let pos = self.pos as u32;
+            let spaces = self.lexed.odd.iter().find(|(i, _)| *i == pos).map_or(0, |(_, n)| *n);
+            self.error(format!(
+                "invalid indentation with {spaces} space(s), try to align indents by adding or removing spaces"
+            ));
+            self.bump();
+            return;
+        }
+        self.expect_or_take(T::Dedent);
+    }
+
+    /// Assignment, augmented assignment, unification or expression.
+    pub(super) fn simple_stmt(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        let first_expr = self.tree.exprs.len();
+        let first = self.expr();
+        match self.kind {
+            T::Assign => self.assign(first, first_expr, None, start, mark),
+            T::Colon => self.annotated(first, first_expr, start, mark),
+            kind => match aug_op(kind) {
+                Some(op) => {
+                    self.bump();
+                    let target = self.target(first, first_expr);
+                    let value = self.expr();
+                    self.close(mark, NodeKind::AugAssign);
+                    self.add_stmt(Stmt::AugAssign { target, op, value }, start)
+                }
+                None => {
+                    self.close(mark, NodeKind::ExprStmt);
+                    self.add_stmt(Stmt::Expr(first), start)
+                }
+            },
+        }
+    }
+
+    /// `a: T = v` or `a: S {..}`.
+    fn annotated(&mut self, first: ExprId, first_expr: usize, start: u32, mark: crate::sink::Mark) -> StmtId {
+        self.bump();
+        if self.at_schema_expr() {
+            let target = self.target(first, first_expr);
+            let value = self.schema_expr();
+            self.close(mark, NodeKind::Unification);
+            return self.add_stmt(Stmt::Unification { target: target.name, value }, start);
+        }
+        let ty = self.ty();
+        if self.at(T::Assign) {
+            return self.assign(first, first_expr, Some(ty), start, mark);
+        }
+        self.expected(&["="]);
+        let target = self.target(first, first_expr);
+        let here = self.start();
+        let value = self.tree.add_expr(Expr::Missing, Span::new(here, here));
+        self.close(mark, NodeKind::Assign);
+        self.add_stmt(Stmt::Assign { targets: Box::new([target]), ty: Some(ty), value }, start)
+    }
+
+    /// True if a dotted name followed by `{` or `(` stands here.
+    pub(super) fn at_schema_expr(&self) -> bool {
+        let mut ahead = 0;
+        while self.peek(ahead).is_name() && self.peek(ahead + 1) == T::Dot {
+            ahead += 2;
+        }
+        self.peek(ahead).is_name() && matches!(self.peek(ahead + 1), T::LBrace | T::LParen)
+    }
+
+    fn assign(
+        &mut self,
+        first: ExprId,
+        first_expr: usize,
+        ty: Option<crate::ast::TypeId>,
+        start: u32,
+        mark: crate::sink::Mark,
+    ) -> StmtId {
+        let mut targets = vec![self.target(first, first_expr)];
+        let mut value;
+        loop {
+            self.bump();
+            let first_expr = self.tree.exprs.len();
+            value = self.expr();
+            if !self.at(T::Assign) {
+                break;
+            }
+            targets.push(self.target(value, first_expr));
+        }
+        self.close(mark, NodeKind::Assign);
+        self.add_stmt(Stmt::Assign { targets: targets.into_boxed_slice(), ty, value }, start)
+    }
+}
+
+/// Operator of an augmented assignment.
+pub(super) fn aug_op(kind: T) -> Option<BinaryOp> {
+    Some(match kind {
+        T::PlusEq => BinaryOp::Add,
+        T::MinusEq => BinaryOp::Sub,
+        T::StarEq => BinaryOp::Mul,
+        T::SlashEq => BinaryOp::Div,
+        T::SlashSlashEq => BinaryOp::FloorDiv,
+        T::PercentEq => BinaryOp::Mod,
+        T::StarStarEq => BinaryOp::Pow,
+        T::AmpEq => BinaryOp::BitAnd,
+        T::PipeEq => BinaryOp::BitOr,
+        T::CaretEq => BinaryOp::BitXor,
+        T::ShlEq => BinaryOp::Shl,
+        T::ShrEq => BinaryOp::Shr,
+        _ => return None,
+    })
+}

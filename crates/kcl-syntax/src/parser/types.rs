@@ -1,0 +1,113 @@
+//! Written types.
+
+use super::Parser;
+use super::expr::named_type;
+use crate::ast::{LiteralType, Str, Type, TypeId};
+use crate::numbers;
+use crate::sink::{NodeKind, Sink};
+use crate::strings;
+use crate::token::TokenKind as T;
+
+impl<S: Sink> Parser<'_, S> {
+    /// `element {| element}`.
+    pub(crate) fn ty(&mut self) -> TypeId {
+        let start = self.start();
+        self.deeper(Self::ty_inner).unwrap_or_else(|| self.add_type(Type::Missing, start))
+    }
+
+    fn ty_inner(&mut self) -> TypeId {
+        let (start, mark) = (self.start(), self.mark());
+        let first = self.type_element();
+        if !self.at(T::Pipe) {
+            self.close(mark, NodeKind::Type);
+            return first;
+        }
+        let mut parts = vec![first];
+        while self.eat(T::Pipe) {
+            parts.push(self.type_element());
+        }
+        self.close(mark, NodeKind::Type);
+        self.add_type(Type::Union(parts.into_boxed_slice()), start)
+    }
+
+    fn type_element(&mut self) -> TypeId {
+        let start = self.start();
+        let kind = match self.kind {
+            T::KwTrue => self.take_type(Type::Literal(LiteralType::Bool(true))),
+            T::KwFalse => self.take_type(Type::Literal(LiteralType::Bool(false))),
+            T::Int => self.int_type(),
+            T::Float => {
+                let value = self.float_value();
+                self.take_type(Type::Literal(LiteralType::Float(value)))
+            }
+            T::Str => {
+                let value = Str::from(strings::value(&strings::literal(self.token_text())).as_ref());
+                self.take_type(Type::Literal(LiteralType::Str(value)))
+            }
+            T::LBracket => self.list_type(),
+            T::LBrace => self.dict_type(),
+            T::LParen => self.function_type(),
+            kind if kind.is_name() => self.name_type(),
+            _ => {
+                self.expected(&["identifier", "literal", "(", "[", "{"]);
+                Type::Missing
+            }
+        };
+        self.add_type(kind, start)
+    }
+
+    fn take_type(&mut self, kind: Type) -> Type {
+        self.bump();
+        kind
+    }
+
+    fn int_type(&mut self) -> Type {
+        let (digits, suffix) = numbers::split_suffix(self.token_text());
+        let value = self.int_value(digits);
+        let literal = match suffix {
+            Some(suffix) => LiteralType::Unit(value, suffix),
+            None => LiteralType::Int(value),
+        };
+        self.take_type(Type::Literal(literal))
+    }
+
+    fn name_type(&mut self) -> Type {
+        let dollar = self.token_text().starts_with('$');
+        let parts = self.dotted();
+        match parts.as_ref() {
+            [one] if !dollar => named_type(&one.name).unwrap_or(Type::Named(parts)),
+            _ => Type::Named(parts),
+        }
+    }
+
+    fn list_type(&mut self) -> Type {
+        self.bump();
+        let item = (!self.at(T::RBracket)).then(|| self.ty());
+        self.expect_or_stay(T::RBracket);
+        Type::List(item)
+    }
+
+    fn dict_type(&mut self) -> Type {
+        self.bump();
+        let key = (!matches!(self.kind, T::Colon | T::RBrace)).then(|| self.ty());
+        self.expect_or_take(T::Colon);
+        let value = (!self.at(T::RBrace)).then(|| self.ty());
+        self.expect_or_stay(T::RBrace);
+        Type::Dict(key, value)
+    }
+
+    fn function_type(&mut self) -> Type {
+        self.bump();
+        let mut params = Vec::new();
+        while !matches!(self.kind, T::RParen | T::Newline | T::Eof) {
+            let before = self.pos;
+            params.push(self.ty());
+            if !self.eat(T::Comma) && self.pos == before {
+                self.bump();
+            }
+        }
+        self.expect_or_stay(T::RParen);
+        let ret = self.eat(T::Arrow).then(|| self.ty());
+        Type::Function(params.into_boxed_slice(), ret)
+    }
+}

@@ -1,0 +1,244 @@
+//! Tokens: kinds, ranges, and the names they have in messages.
+
+/// What a token is. Contextual keywords have kinds of their own, but count as names ([`TokenKind::is_name`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum TokenKind {
+    Eof,
+    Newline,
+    Indent,
+    Dedent,
+    /// A dedent to a level between two open ones; how many spaces too many is in [`Lexed::odd`].
+    OddDedent,
+    /// Only in placeholders, where it can be a format spec.
+    Comment,
+    /// Characters that are no token; already reported.
+    Unknown,
+    Ident,
+    KwAs,
+    KwImport,
+    KwRule,
+    KwSchema,
+    KwMixin,
+    KwProtocol,
+    KwCheck,
+    KwFor,
+    KwAssert,
+    KwIf,
+    KwElif,
+    KwElse,
+    KwOr,
+    KwAnd,
+    KwNot,
+    KwIn,
+    KwIs,
+    KwLambda,
+    KwAll,
+    KwAny,
+    KwFilter,
+    KwMap,
+    KwType,
+    KwTrue,
+    KwFalse,
+    KwNone,
+    KwUndefined,
+    Int,
+    Float,
+    Str,
+    LParen,
+    RParen,
+    LBracket,
+    RBracket,
+    LBrace,
+    RBrace,
+    Dot,
+    Ellipsis,
+    Comma,
+    Colon,
+    Semicolon,
+    At,
+    Question,
+    Arrow,
+    Bang,
+    Assign,
+    Plus,
+    Minus,
+    Star,
+    Slash,
+    SlashSlash,
+    Percent,
+    StarStar,
+    Amp,
+    Pipe,
+    Caret,
+    Tilde,
+    Shl,
+    Shr,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    PlusEq,
+    MinusEq,
+    StarEq,
+    SlashEq,
+    SlashSlashEq,
+    PercentEq,
+    StarStarEq,
+    AmpEq,
+    PipeEq,
+    CaretEq,
+    ShlEq,
+    ShrEq,
+}
+
+/// A token: kind and byte range in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A mistake found while lexing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LexError {
+    /// Where.
+    pub start: u32,
+    /// One past the end.
+    pub end: u32,
+    /// What is said.
+    pub message: String,
+}
+
+/// The result of lexing: significant and layout tokens. Trivia are the gaps between them.
+#[derive(Clone, Debug, Default)]
+pub struct Lexed {
+    /// Tokens in order; the last is `Eof`.
+    pub tokens: Vec<Token>,
+    /// (index of an `OddDedent` token, spaces too many).
+    pub odd: Vec<(u32, u32)>,
+    /// Mistakes in order.
+    pub errors: Vec<LexError>,
+}
+
+impl TokenKind {
+    /// True for identifiers and contextual keywords.
+    pub fn is_name(self) -> bool {
+        (self as u8) >= Self::Ident as u8 && (self as u8) <= Self::KwUndefined as u8
+    }
+
+    /// True for numbers and strings.
+    pub fn is_literal(self) -> bool {
+        matches!(self, Self::Int | Self::Float | Self::Str)
+    }
+
+    /// True for newline, indent and dedent.
+    pub fn is_layout(self) -> bool {
+        matches!(self, Self::Newline | Self::Indent | Self::Dedent | Self::OddDedent)
+    }
+
+    /// Returns the kind of a word.
+    pub fn of_word(word: &str) -> Self {
+        if word.len() < 2 || word.len() > 9 {
+            return Self::Ident;
+        }
+        match word {
+            "as" => Self::KwAs,
+            "import" => Self::KwImport,
+            "rule" => Self::KwRule,
+            "schema" => Self::KwSchema,
+            "mixin" => Self::KwMixin,
+            "protocol" => Self::KwProtocol,
+            "check" => Self::KwCheck,
+            "for" => Self::KwFor,
+            "assert" => Self::KwAssert,
+            "if" => Self::KwIf,
+            "elif" => Self::KwElif,
+            "else" => Self::KwElse,
+            "or" => Self::KwOr,
+            "and" => Self::KwAnd,
+            "not" => Self::KwNot,
+            "in" => Self::KwIn,
+            "is" => Self::KwIs,
+            "lambda" => Self::KwLambda,
+            "all" => Self::KwAll,
+            "any" => Self::KwAny,
+            "filter" => Self::KwFilter,
+            "map" => Self::KwMap,
+            "type" => Self::KwType,
+            "True" => Self::KwTrue,
+            "False" => Self::KwFalse,
+            "None" => Self::KwNone,
+            "Undefined" => Self::KwUndefined,
+            _ => Self::Ident,
+        }
+    }
+
+    /// Returns the name that messages use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eof => "eof",
+            Self::Newline => "newline",
+            Self::Indent => "indent",
+            Self::Dedent | Self::OddDedent => "dedent",
+            Self::Comment => "comment",
+            Self::Unknown => "unknown",
+            Self::Int | Self::Float | Self::Str => "literal",
+            Self::LParen => "(",
+            Self::RParen => ")",
+            Self::LBracket => "[",
+            Self::RBracket => "]",
+            Self::LBrace => "{",
+            Self::RBrace => "}",
+            Self::Dot => ".",
+            Self::Ellipsis => "...",
+            Self::Comma => ",",
+            Self::Colon => ":",
+            Self::Semicolon => ";",
+            Self::At => "@",
+            Self::Question => "?",
+            Self::Arrow => "->",
+            Self::Bang => "!",
+            Self::Assign => "=",
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Star => "*",
+            Self::Slash => "/",
+            Self::SlashSlash => "//",
+            Self::Percent => "%",
+            Self::StarStar => "**",
+            Self::Amp => "&",
+            Self::Pipe => "|",
+            Self::Caret => "^",
+            Self::Tilde => "~",
+            Self::Shl => "<<",
+            Self::Shr => ">>",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+            Self::PlusEq => "+=",
+            Self::MinusEq => "-=",
+            Self::StarEq => "*=",
+            Self::SlashEq => "/=",
+            Self::SlashSlashEq => "//=",
+            Self::PercentEq => "%=",
+            Self::StarStarEq => "**=",
+            Self::AmpEq => "&=",
+            Self::PipeEq => "|=",
+            Self::CaretEq => "^=",
+            Self::ShlEq => "<<=",
+            Self::ShrEq => ">>=",
+            _ => "identifier",
+        }
+    }
+}
