@@ -86,11 +86,24 @@ impl SecretBag {
         self.values.keys().any(|secret| secret.covers(path))
     }
 
+    /// Returns whether a sealed text holds a reference, which then could never be filled in.
+    #[must_use]
+    pub fn has_reference(&self) -> bool {
+        self.values
+            .values()
+            .any(|secret| secret.0.as_str().is_some_and(|text| text.contains("${kusion_path")))
+    }
+
     /// Puts a secret under a path and returns the sealed text to leave in the tree.
     pub fn put(&mut self, path: FieldPath, value: Value, key: &DigestKey) -> Value {
         let sealed = seal_text(&value, key);
         self.values.insert(path, Redacted(value));
         sealed
+    }
+
+    /// Puts a value under a path where its seal already stands.
+    pub fn keep(&mut self, path: FieldPath, value: Redacted) {
+        self.values.insert(path, value);
     }
 
     /// Writes the secrets back into a sealed tree. Returns the first sealed path for which the bag has no value.

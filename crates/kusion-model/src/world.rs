@@ -46,7 +46,10 @@ pub enum Proposed {
     Same,
     Update,
     /// It has to be deleted and made anew, because of these fields; `lost` says what goes with it.
-    Replace { because: Vec<FieldPath>, lost: Option<String> },
+    Replace {
+        because: Vec<FieldPath>,
+        lost: Option<String>,
+    },
     /// It does not exist and would be made (a dry run accepted it).
     Create,
 }

@@ -1,1 +1,34 @@
-//! Graph, three-way diff, actions, order: the pure planner.
+//! The pure planner: from what is wanted, recorded and live to an immutable [`Plan`](kusion_model::Plan).
+//!
+//! In: a Spec, edges of meaning as data, the prior state, live objects, and the runtime's proposals. Out: a Plan, or
+//! the list of everything wrong with the Spec. Invariants: no I/O, no platform, no clock; same input, same bytes;
+//! every edge is respected by the order of steps; a recorded dependency orders a delete but never forbids it.
+//!
+//! The road, one function per arrow:
+//! 1. [`prepare`]: graph and lint (duplicate ids with both places, cycles with every edge named);
+//! 2. [`fill_known`]: references that can be known before the apply;
+//! 3. (the runtime proposes)
+//! 4. [`plan`]: the action table, field origins, order.
+//!
+//! [`three_way`] is the structural comparison for runtimes without a better one; [`moved_since`] tells whether a saved
+//! plan still says the truth; [`rollback_spec`] turns recorded state back into a Spec.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod action;
+mod diff;
+mod fill;
+mod lint;
+mod moved;
+mod order;
+mod planner;
+mod prepare;
+mod rollback;
+
+pub use diff::three_way;
+pub use fill::{OtherStacks, fill_known};
+pub use lint::{Problem, Via};
+pub use moved::{Moved, moved_since};
+pub use planner::{PlanInput, conflicts, plan};
+pub use prepare::{Dependency, MeaningEdge, Prepared, prepare};
+pub use rollback::rollback_spec;

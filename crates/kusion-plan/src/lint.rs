@@ -1,0 +1,74 @@
+//! Everything that can be wrong with a Spec before the world is asked.
+
+use std::fmt;
+
+use kusion_model::{RefError, ResourceId, ResourceKey, SourceRef, SpecError};
+
+/// Why one resource comes before another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Via {
+    /// `dependsOn`.
+    Explicit,
+    /// A reference in this field.
+    Reference(String),
+    /// What the platform means, in words: "lives in the namespace".
+    Meaning(String),
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Via::Explicit => f.write_str("dependsOn"),
+            Via::Reference(field) => write!(f, "reference in {field}"),
+            Via::Meaning(what) => f.write_str(what),
+        }
+    }
+}
+
+/// One thing wrong with a Spec.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    #[error("two resources have the id `{key}`{}", places(first, second))]
+    DuplicateId { key: ResourceKey, first: Option<SourceRef>, second: Option<SourceRef> },
+    #[error("resources depend on each other in a circle:{}", circle(edges))]
+    Cycle { edges: Vec<(ResourceKey, ResourceKey, Via)> },
+    #[error("`{from}` depends on `{to}` ({via}), which is not in the configuration")]
+    UnknownDependency { from: ResourceKey, to: ResourceId, via: Via },
+    #[error("`{from}` depends on `{to}` ({via}), which exists in several clusters; name one")]
+    AmbiguousDependency { from: ResourceKey, to: ResourceId, via: Via },
+    #[error("`{at}`: {error}")]
+    Reference { at: ResourceKey, error: RefError },
+    #[error(transparent)]
+    Identity(SpecError),
+    #[error(
+        "`{at}` refers to `{reference}`, which stack {stack} does not list under `outputs:` or has not applied"
+    )]
+    NotAnOutput { at: ResourceKey, reference: String, stack: String },
+}
+
+impl Problem {
+    /// Returns the stable name of this kind of problem.
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        match self {
+            Problem::DuplicateId { .. } => "duplicate-resource-id",
+            Problem::Cycle { .. } => "resource-cycle",
+            Problem::UnknownDependency { .. } => "unknown-dependency",
+            Problem::AmbiguousDependency { .. } => "ambiguous-dependency",
+            Problem::Reference { .. } => "broken-reference",
+            Problem::Identity(_) => "id-manifest-mismatch",
+            Problem::NotAnOutput { .. } => "not-an-output",
+        }
+    }
+}
+
+fn places(first: &Option<SourceRef>, second: &Option<SourceRef>) -> String {
+    match (first, second) {
+        (Some(first), Some(second)) => format!(": {first} and {second}"),
+        _ => String::new(),
+    }
+}
+
+fn circle(edges: &[(ResourceKey, ResourceKey, Via)]) -> String {
+    edges.iter().map(|(from, to, via)| format!("\n  {to} needs {from} ({via})")).collect()
+}

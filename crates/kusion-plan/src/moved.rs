@@ -1,0 +1,55 @@
+//! Whether a saved plan still says the truth.
+//!
+//! Versions of live objects move all the time (a controller writes status), so plans are compared by what they do.
+
+use kusion_model::{FieldChange, Plan, ResourceKey, Step};
+
+/// One step that would be different today.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub key: ResourceKey,
+    pub what: String,
+}
+
+/// Compares a saved plan with one made now from the same sources; empty means that it can be applied as it is.
+#[must_use]
+pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
+    let mut moved = Vec::new();
+    for step in &saved.steps {
+        match now.step(&step.key) {
+            None if step.is_change() => moved.push(of(step, "is not part of the plan any more".to_owned())),
+            Some(other) if other.action != step.action => {
+                moved.push(of(
+                    step,
+                    format!("was {}, would now be {} ({})", step.action, other.action, other.reason),
+                ));
+            }
+            Some(other) if what_changes(step) != what_changes(other) => {
+                moved.push(of(step, "other fields differ now".to_owned()));
+            }
+            Some(other) if step.desired != other.desired => {
+                moved.push(of(step, "the configuration asks for something else now".to_owned()));
+            }
+            _ => {}
+        }
+    }
+    let known = |key: &ResourceKey| saved.step(key).is_some();
+    for step in now.steps.iter().filter(|step| step.is_change() && !known(&step.key)) {
+        moved.push(of(step, format!("was not in the plan, would now be {}", step.action)));
+    }
+    moved
+}
+
+fn of(step: &Step, what: String) -> Moved {
+    Moved { key: step.key.clone(), what }
+}
+
+fn what_changes(
+    step: &Step,
+) -> Vec<(&kusion_model::FieldPath, &Option<serde_json::Value>, &Option<serde_json::Value>)> {
+    step.changes
+        .iter()
+        .filter(|change| change.is_effective())
+        .map(|FieldChange { path, before, after, .. }| (path, before, after))
+        .collect()
+}

@@ -1,0 +1,262 @@
+//! Putting a Plan together from facts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kusion_model::{
+    Action, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, PLAN_SCHEMA, Plan, Prior,
+    Proposal, Proposed, Reason, ResourceKey, ResourceRecord, Scope, Step,
+};
+
+use crate::action::{Recorded, decide_unwanted, decide_wanted};
+use crate::order::{Order, order, to_edges};
+use crate::{Prepared, three_way};
+
+/// Everything a plan follows from.
+pub struct PlanInput<'a> {
+    pub scope: Scope,
+    /// The version of the engine, for the hash.
+    pub engine: &'a str,
+    /// The digest of the Spec (`Spec::digest`).
+    pub spec_digest: String,
+    pub prepared: &'a Prepared<'a>,
+    /// In the order of the Spec, from [`fill_known`](crate::fill_known).
+    pub desired: &'a [Desired],
+    pub prior: &'a Prior,
+    pub live: &'a BTreeMap<ResourceKey, Observed>,
+    /// The runtime's word; where it says nothing about a live object, attributes are compared as they stand.
+    pub proposals: &'a BTreeMap<ResourceKey, Proposal>,
+    pub rules: &'a [ConflictRule],
+}
+
+/// Makes the plan.
+#[must_use]
+pub fn plan(input: &PlanInput<'_>) -> Plan {
+    let wanted: Vec<Step> = input.desired.iter().map(|desired| wanted_step(input, desired)).collect();
+    let unwanted: Vec<ResourceKey> = input
+        .prior
+        .keys()
+        .into_iter()
+        .filter(|key| !input.prepared.index.contains_key(key))
+        .cloned()
+        .collect();
+    let replaced = |at: usize| wanted.get(at).is_some_and(|step| step.action == Action::Replace);
+    let sequence = order(input.prepared, &unwanted, &replaced, input.prior);
+    let mut nodes = wanted;
+    nodes.extend(unwanted.iter().map(|key| unwanted_step(input, key)));
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        engine: input.engine.to_owned(),
+        scope: input.scope.clone(),
+        lineage: input.prior.lineage.clone(),
+        serial: input.prior.serial,
+        spec_digest: input.spec_digest.clone(),
+        rules: input.rules.to_vec(),
+        steps: in_order(nodes, &sequence),
+        hash: String::new(),
+    }
+    .sealed()
+}
+
+/// Returns the fields that another manager owns and that the rules refuse to touch; such a plan must not be applied.
+#[must_use]
+pub fn conflicts(plan: &Plan) -> Vec<(&Step, &FieldChange)> {
+    let all = plan.steps.iter().flat_map(|step| step.changes.iter().map(move |change| (step, change)));
+    all.filter(|(_, change)| change.note == Some(Note::Conflict)).collect()
+}
+
+fn in_order(mut nodes: Vec<Step>, order: &Order) -> Vec<Step> {
+    let changing: Vec<bool> = nodes.iter().map(Step::is_change).collect();
+    let keys: Vec<ResourceKey> = nodes.iter().map(|step| step.key.clone()).collect();
+    let edges = order.changing_edges(&|node| changing[node]);
+    for (step, before) in nodes.iter_mut().zip(&edges) {
+        step.after = to_edges(before, &|node| keys[node].clone());
+    }
+    let mut slots: Vec<Option<Step>> = nodes.into_iter().map(Some).collect();
+    order.sequence.iter().filter_map(|&node| slots[node].take()).collect()
+}
+
+fn wanted_step(input: &PlanInput<'_>, desired: &Desired) -> Step {
+    let key = &desired.key;
+    let observed = input.live.get(key);
+    let leaving = observed.and_then(|o| o.terminating.as_ref());
+    let live = observed.filter(|o| o.terminating.is_none());
+    let record = input.prior.get(key);
+    let recorded = match (input.prior.records.get(key), input.prior.intents.get(key)) {
+        (Some(_), _) => Recorded::Yes,
+        (None, Some(intent)) => Recorded::Intended(intent.release),
+        (None, None) => Recorded::No,
+    };
+    let proposal = live.map(|live| judge(input, desired, record, live));
+    let (action, reason) = decide_wanted(recorded, proposal.as_ref());
+    let depends_on = dependencies(input.prepared, key);
+    let mut step = blank(key, desired, action, reason);
+    step.depends_on = depends_on;
+    if let Some(finalizers) = leaving {
+        step.warnings.push(waits_for(finalizers));
+        step.live_uid = observed.and_then(|o| o.uid.clone());
+    }
+    if let Some(proposal) = proposal {
+        step.drift = proposal.changes.iter().any(FieldChange::is_drift) && recorded == Recorded::Yes;
+        step.warnings.extend(proposal.warnings);
+        step.changes = proposal.changes;
+        if let Proposed::Replace { lost, .. } = proposal.what {
+            step.lost = lost;
+        }
+    }
+    if recorded == Recorded::No && action == Action::Replace {
+        step.warnings.push("it exists already and no release of this stack made it".to_owned());
+    }
+    name_sources(input.prepared, &mut step);
+    finish_wanted(step, desired, record, live)
+}
+
+/// Keeps in the step what the executor needs, and no more: a no-op carries nothing unless its record is stale.
+fn finish_wanted(
+    mut step: Step,
+    desired: &Desired,
+    record: Option<&ResourceRecord>,
+    live: Option<&Observed>,
+) -> Step {
+    if step.action == Action::NoOp {
+        step.extensions.clear();
+        let fresh = record.map(|record| ResourceRecord {
+            attributes: desired.attributes.clone(),
+            depends_on: step.depends_on.clone(),
+            extensions: desired.extensions.clone(),
+            uid: live.and_then(|live| live.uid.clone()).or_else(|| record.uid.clone()),
+            ..record.clone()
+        });
+        step.rerecord = fresh.filter(|fresh| record != Some(fresh));
+        step.depends_on.clear();
+        return step;
+    }
+    step.desired = Some(desired.attributes.clone());
+    step.unknown = desired.unknown.clone();
+    if let Some(live) = live {
+        step.before = Some(live.attributes.clone());
+        step.live_version = live.version.clone();
+        step.live_uid = live.uid.clone();
+    }
+    step
+}
+
+/// The runtime's proposal, or the structural comparison, completed by fields that are known only later.
+fn judge(
+    input: &PlanInput<'_>,
+    desired: &Desired,
+    record: Option<&ResourceRecord>,
+    live: &Observed,
+) -> Proposal {
+    let mut proposal = input.proposals.get(&desired.key).cloned().unwrap_or_else(|| {
+        let prior = record.map(|record| &record.attributes);
+        let changes: Vec<_> = three_way(prior, &desired.attributes, &live.attributes)
+            .into_iter()
+            .filter(|change| !desired.is_unknown(&change.path))
+            .collect();
+        let what = if changes.is_empty() { Proposed::Same } else { Proposed::Update };
+        Proposal { what, changes, warnings: Vec::new() }
+    });
+    for use_ in &desired.unknown {
+        let before = use_.at.get(&live.attributes).cloned();
+        let mut change = FieldChange::new(use_.at.clone(), before, None, Origin::Ours);
+        let names: Vec<String> = use_.template.references().map(ToString::to_string).collect();
+        change.note = Some(Note::KnownAfterApply(names.join(", ")));
+        proposal.changes.push(change);
+        if proposal.what == Proposed::Same {
+            proposal.what = Proposed::Update;
+        }
+    }
+    proposal
+}
+
+fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
+    let live = input.live.get(key);
+    let (action, reason) = decide_unwanted(live.is_some());
+    let record = input.prior.get(key);
+    Step {
+        key: key.clone(),
+        kind: record.map(|record| record.kind.clone()).unwrap_or_default(),
+        action,
+        reason,
+        drift: false,
+        changes: Vec::new(),
+        warnings: live.and_then(|live| live.terminating.as_deref()).map(waits_for).into_iter().collect(),
+        lost: None,
+        desired: None,
+        unknown: Vec::new(),
+        before: live.map(|live| live.attributes.clone()),
+        live_version: live.and_then(|live| live.version.clone()),
+        live_uid: live.and_then(|live| live.uid.clone()),
+        after: Vec::new(),
+        depends_on: record.map(|record| record.depends_on.clone()).unwrap_or_default(),
+        extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
+        rerecord: None,
+    }
+}
+
+fn blank(key: &ResourceKey, desired: &Desired, action: Action, reason: Reason) -> Step {
+    Step {
+        key: key.clone(),
+        kind: desired.kind.clone(),
+        action,
+        reason,
+        drift: false,
+        changes: Vec::new(),
+        warnings: Vec::new(),
+        lost: None,
+        desired: None,
+        unknown: Vec::new(),
+        before: None,
+        live_version: None,
+        live_uid: None,
+        after: Vec::new(),
+        depends_on: Vec::new(),
+        extensions: desired.extensions.clone(),
+        rerecord: None,
+    }
+}
+
+fn waits_for(finalizers: &[String]) -> String {
+    if finalizers.is_empty() {
+        return "is being deleted; waits until it is gone".to_owned();
+    }
+    format!("is being deleted; waits for {}", finalizers.join(", "))
+}
+
+fn dependencies(prepared: &Prepared<'_>, key: &ResourceKey) -> Vec<ResourceKey> {
+    let Some(&at) = prepared.index.get(key) else { return Vec::new() };
+    let keys: BTreeSet<ResourceKey> =
+        prepared.graph.predecessors(at).map(|before| prepared.keys[before].clone()).collect();
+    keys.into_iter().collect()
+}
+
+fn name_sources(prepared: &Prepared<'_>, step: &mut Step) {
+    let Some(&at) = prepared.index.get(&step.key) else { return };
+    let map = &prepared.resources[at].source;
+    if map.is_empty() {
+        return;
+    }
+    for change in step.changes.iter_mut().filter(|change| change.source.is_none()) {
+        change.source = map.find(&positions(&change.path, prepared, at)).cloned();
+    }
+}
+
+/// Turns names of list entries into positions, because sources are known by position.
+fn positions(path: &FieldPath, prepared: &Prepared<'_>, at: usize) -> FieldPath {
+    use kusion_model::Segment;
+    let mut out = FieldPath::root();
+    for segment in &path.0 {
+        let by_position = match segment {
+            Segment::Item(name) => out
+                .get(&prepared.resources[at].attributes)
+                .and_then(|list| list.as_array())
+                .and_then(|items| {
+                    items.iter().position(|i| i.get("name").and_then(|n| n.as_str()) == Some(name))
+                })
+                .map(Segment::Index),
+            _ => None,
+        };
+        out.0.push(by_position.unwrap_or_else(|| segment.clone()));
+    }
+    out
+}
