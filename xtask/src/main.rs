@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod codegen;
+mod oracle;
 mod record;
 mod testenv;
 
@@ -17,6 +18,7 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 const CHORES: &[Chore] = &[
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
     ("record", "ssa: random writes and the real server's answers, for kube-meaning's tests", record::main),
+    ("oracle", "--spec | --generated N: ours beside the released wheel, differences shrunk", oracle::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
 ];
 

@@ -1,1 +1,27 @@
-//! Test harnesses: Markdown specs, txtar scenarios.
+//! What judges the language: Markdown specs, verdicts, and the random program generator.
+//!
+//! In: text under `spec/`, or a seed. Out: [`Program`]s, and [`Verdict`]s about them that can be compared.
+//! Who runs a program is left open ([`Runner`]): our façade and the black-box oracle are judged by the same rules.
+//!
+//! Invariant: nothing here depends on the language crates, so that every one of them may use it in its tests.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod generate;
+pub mod program;
+pub mod spec;
+pub mod verdict;
+
+pub use program::{Flags, Program, SourceText};
+pub use verdict::{Fault, Output, Verdict};
+
+/// Someone who can run a program.
+pub trait Runner {
+    /// Runs the program and says what came out.
+    fn run(&mut self, program: &Program) -> Verdict;
+}
+
+impl<F: FnMut(&Program) -> Verdict> Runner for F {
+    fn run(&mut self, program: &Program) -> Verdict {
+        self(program)
+    }
+}

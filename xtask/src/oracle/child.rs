@@ -1,0 +1,198 @@
+//! The black-box oracle: the released wheel in a Python child process, JSON lines over stdio.
+//!
+//! In: a program. Out: a verdict. The child may hang, abort or be killed by its own memory limit; each of these is a verdict
+//! (`Broken`), and the next program gets a fresh child.
+
+use super::read;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+use testkit::{Output, Program, Runner, Verdict};
+
+/// What the oracle said, with what it cost.
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    /// CPU seconds of the execute call.
+    pub(crate) cpu: f64,
+    /// Peak memory of the child, KiB.
+    pub(crate) rss: u64,
+}
+
+/// A wheel that answers.
+pub(crate) struct Oracle {
+    folder: PathBuf,
+    timeout: Duration,
+    memory_mib: u32,
+    line: Option<Line>,
+}
+
+struct Line {
+    child: Child,
+    stdin: ChildStdin,
+    answers: Receiver<String>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        // Both fail only if the child is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Oracle {
+    /// Makes an oracle that keeps its files in a folder of its own.
+    pub(crate) fn new(timeout: Duration, memory_mib: u32) -> Result<Oracle, String> {
+        let base =
+            if Path::new("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
+        let folder = base.join(format!("kcl-oracle-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(Oracle { folder, timeout, memory_mib, line: None })
+    }
+
+    /// Kills the child, so that the next question meets a fresh process.
+    pub(crate) fn restart(&mut self) {
+        self.line = None;
+    }
+
+    /// Runs a program `times` times in one child and returns the last answer, with the CPU time of all runs.
+    pub(crate) fn ask(&mut self, program: &Program, times: u32) -> Result<Answer, String> {
+        let on_disk = program.files.iter().any(|file| !file.entry);
+        // Files in memory get an empty folder: the wheel looks up snippets on disk, and a stale file would move columns.
+        let folder = self.folder.join(if on_disk { "disk" } else { "memory" });
+        if on_disk {
+            write_files(&folder, program)?;
+        }
+        let question = question(program, &folder, on_disk, times);
+        let answer = match self.exchange(&question)? {
+            Ok(text) => text,
+            Err(broken) => {
+                self.line = None;
+                return Ok(Answer { verdict: Verdict::Broken(broken), cpu: 0.0, rss: 0 });
+            }
+        };
+        let value: Value =
+            serde_json::from_str(&answer).map_err(|e| format!("oracle answered {answer:?}: {e}"))?;
+        let text = |key: &str| value[key].as_str().unwrap_or("").to_string();
+        let error = text("error");
+        let verdict = if error.is_empty() {
+            Verdict::Output(Output { yaml: text("yaml"), json: text("json"), log: text("log") })
+        } else {
+            read::fault(&error, &folder.to_string_lossy())
+        };
+        Ok(Answer {
+            verdict,
+            cpu: value["cpu"].as_f64().unwrap_or(0.0),
+            rss: value["rss"].as_u64().unwrap_or(0),
+        })
+    }
+
+    /// Sends one line and waits for one; the inner error says how the child broke.
+    fn exchange(&mut self, question: &str) -> Result<Result<String, String>, String> {
+        if self.line.is_none() {
+            self.line = Some(start(self.memory_mib)?);
+        }
+        let line = self.line.as_mut().expect("started above");
+        if writeln!(line.stdin, "{question}").and_then(|()| line.stdin.flush()).is_err() {
+            return Ok(Err("died before the question".into()));
+        }
+        match line.answers.recv_timeout(self.timeout) {
+            Ok(text) => Ok(Ok(text)),
+            Err(RecvTimeoutError::Timeout) => Ok(Err("hang".into())),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = line.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+                Ok(Err(format!("abort ({status})")))
+            }
+        }
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        self.line = None;
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Runner for Oracle {
+    fn run(&mut self, program: &Program) -> Verdict {
+        match self.ask(program, 1) {
+            Ok(answer) => answer.verdict,
+            Err(message) => Verdict::Broken(message),
+        }
+    }
+}
+
+fn start(memory_mib: u32) -> Result<Line, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/worker.py");
+    let python = std::env::var("KCL_ORACLE_PYTHON").unwrap_or_else(|_| "python3".into());
+    let mut child = Command::new(&python)
+        .arg(script)
+        .env("ORACLE_MEMORY_MIB", memory_mib.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("cannot start {python}: {e}"))?;
+    let stdin = child.stdin.take().ok_or("the oracle has no stdin")?;
+    let stdout = child.stdout.take().ok_or("the oracle has no stdout")?;
+    let (send, answers) = channel();
+    std::thread::spawn(move || {
+        for text in BufReader::new(stdout).lines() {
+            let Ok(text) = text else { break };
+            if send.send(text).is_err() {
+                break;
+            }
+        }
+    });
+    let line = Line { child, stdin, answers };
+    match line.answers.recv_timeout(Duration::from_secs(60)) {
+        Ok(text) if text == "ready" => Ok(line),
+        _ => Err("the oracle does not start; install it with: pip install kcl-lib==0.12.4".into()),
+    }
+}
+
+fn write_files(folder: &Path, program: &Program) -> Result<(), String> {
+    let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(problem)?;
+    }
+    std::fs::create_dir_all(folder).map_err(problem)?;
+    for file in &program.files {
+        let path = folder.join(&file.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(problem)?;
+        }
+        std::fs::write(path, &file.text).map_err(problem)?;
+    }
+    Ok(())
+}
+
+fn question(program: &Program, folder: &Path, on_disk: bool, times: u32) -> String {
+    let flags = &program.flags;
+    let entries: Vec<String> =
+        program
+            .entries()
+            .map(|file| {
+                if on_disk {
+                    folder.join(&file.path).to_string_lossy().into_owned()
+                } else {
+                    file.path.clone()
+                }
+            })
+            .collect();
+    let codes: Vec<&str> =
+        if on_disk { Vec::new() } else { program.entries().map(|f| f.text.as_str()).collect() };
+    json!({
+        "dir": folder, "entries": entries, "codes": codes, "times": times,
+        "flags": {
+            "options": flags.options, "overrides": flags.overrides, "selectors": flags.selectors,
+            "externals": flags.externals, "disable_none": flags.disable_none, "sort_keys": flags.sort_keys,
+            "show_hidden": flags.show_hidden, "strict_range": flags.strict_range, "debug": flags.debug,
+        },
+    })
+    .to_string()
+}

@@ -1,0 +1,93 @@
+//! `cargo xtask oracle`: the differential runner.
+//!
+//! Runs programs with ours (in process) and with the released wheel (a Python child), compares output bytes or code and line
+//! of the first error, shrinks what differs, and groups it. Differences that are meant are named in `docs/divergences.md`
+//! and recognised by [`explain`].
+
+mod child;
+mod explain;
+mod ours;
+mod read;
+mod report;
+mod shrink;
+mod sources;
+
+pub(crate) use child::Oracle;
+pub(crate) use ours::Ours;
+
+use crate::Outcome;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What the command line asks for.
+struct Wish {
+    spec: bool,
+    self_check: bool,
+    update: bool,
+    generated: u64,
+    seed: u64,
+    folders: Vec<PathBuf>,
+    filter: String,
+    out: PathBuf,
+    limit: usize,
+    no_shrink: bool,
+    print: bool,
+}
+
+const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--seed S] [--dir FOLDER]\n\
+    \x20      [--filter TEXT] [--out FOLDER] [--limit N] [--no-shrink] [--print] [--jobs 1]";
+
+pub(crate) fn main(words: &[String]) -> Outcome {
+    let wish = parse(words)?;
+    if wish.print {
+        return report::print_programs(&wish);
+    }
+    let mut oracle = Oracle::new(Duration::from_secs(10), 1500)?;
+    if wish.self_check || wish.update {
+        return report::self_check(&wish, &mut oracle);
+    }
+    report::differential(&wish, &mut oracle, &mut Ours { timeout: Duration::from_secs(20) })
+}
+
+fn parse(words: &[String]) -> Result<Wish, String> {
+    let mut wish = Wish {
+        spec: false,
+        self_check: false,
+        update: false,
+        generated: 0,
+        seed: 1,
+        folders: Vec::new(),
+        filter: String::new(),
+        out: PathBuf::from("target/oracle"),
+        limit: 50,
+        no_shrink: false,
+        print: false,
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"));
+        match word.as_str() {
+            "--spec" => wish.spec = true,
+            "--self-check" => wish.self_check = true,
+            "--update" => wish.update = true,
+            "--generated" => wish.generated = number(value()?)?,
+            "--seed" => wish.seed = number(value()?)?,
+            "--dir" => wish.folders.push(value()?.into()),
+            "--filter" => wish.filter = value()?.clone(),
+            "--out" => wish.out = value()?.into(),
+            "--limit" => wish.limit = number(value()?)? as usize,
+            "--jobs" => drop(number(value()?)?), // one oracle, one thread: the wheel is not the bottleneck
+            "--no-shrink" => wish.no_shrink = true,
+            "--print" => wish.print = true,
+            _ => return Err(USAGE.to_string()),
+        }
+    }
+    if !wish.spec && wish.generated == 0 && wish.folders.is_empty() {
+        return Err(USAGE.to_string());
+    }
+    Ok(wish)
+}
+
+const DONE: ExitCode = ExitCode::SUCCESS;

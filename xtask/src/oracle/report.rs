@@ -1,0 +1,147 @@
+//! Runs the comparison and tells people.
+
+use super::explain::explain;
+use super::sources::{self, Named};
+use super::{DONE, Wish, shrink};
+use crate::Outcome;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Instant;
+use testkit::verdict::{Difference, difference};
+use testkit::{Program, Runner, Verdict};
+
+/// Prints the programs instead of running them.
+pub(super) fn print_programs(wish: &Wish) -> Outcome {
+    for named in sources::all(wish)? {
+        println!("=== {}\n{}", named.name, text_of(&named.program));
+    }
+    Ok(DONE)
+}
+
+/// Holds the expectations of the spec files (or rewrites them) against the wheel.
+pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
+    let mut bad = 0;
+    let mut count = 0;
+    for file in testkit::spec::load(&sources::root().join("spec"))? {
+        if !file.name.contains(&wish.filter) {
+            continue;
+        }
+        if wish.update {
+            let text = std::fs::read_to_string(&file.path).map_err(|e| e.to_string())?;
+            let new = testkit::spec::rewrite(&text, oracle)?;
+            if new != text {
+                println!("rewritten: {}", file.path.display());
+                std::fs::write(&file.path, new).map_err(|e| e.to_string())?;
+            }
+            continue;
+        }
+        for case in &file.cases {
+            count += 1;
+            let verdict = oracle.run(&case.program);
+            if let Err(message) = testkit::spec::check(case, &verdict) {
+                bad += 1;
+                println!("== {}:{} {}\n{message}\n", file.path.display(), case.line, case.name);
+            }
+        }
+    }
+    println!("{count} cases, {bad} where the wheel says otherwise");
+    Ok(if bad == 0 { DONE } else { ExitCode::FAILURE })
+}
+
+#[derive(Default)]
+struct Tally {
+    programs: u64,
+    evaluated: u64,
+    compile: u64,
+    run_time: u64,
+    explained: BTreeMap<&'static str, u64>,
+    unexplained: u64,
+}
+
+/// Compares ours with the oracle.
+pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn Runner) -> Outcome {
+    std::fs::create_dir_all(&wish.out).map_err(|e| format!("{}: {e}", wish.out.display()))?;
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    for named in sources::all(wish)? {
+        tally.programs += 1;
+        let theirs = oracle.run(&named.program);
+        match &theirs {
+            Verdict::Output(_) => tally.evaluated += 1,
+            Verdict::Fault(fault) if fault.code == "E3M38" => tally.run_time += 1,
+            _ => tally.compile += 1,
+        }
+        let our = ours.run(&named.program);
+        let Some(kind) = difference(&our, &theirs) else { continue };
+        if let Some(key) = explain(&named.program, &our, &theirs) {
+            *tally.explained.entry(key).or_default() += 1;
+            continue;
+        }
+        tally.unexplained += 1;
+        one_difference(wish, &named, kind, oracle, ours)?;
+        if tally.unexplained as usize >= wish.limit {
+            println!("stopped after {} differences (--limit)", wish.limit);
+            break;
+        }
+        if tally.programs % 1000 == 0 {
+            eprintln!("{} programs, {} unexplained", tally.programs, tally.unexplained);
+        }
+    }
+    print_tally(&tally, start.elapsed().as_secs_f64());
+    Ok(if tally.unexplained == 0 { DONE } else { ExitCode::FAILURE })
+}
+
+fn print_tally(tally: &Tally, seconds: f64) {
+    println!(
+        "{} programs in {seconds:.1} s: {} evaluate, {} fail at compile time, {} at run time",
+        tally.programs, tally.evaluated, tally.compile, tally.run_time
+    );
+    for (key, count) in &tally.explained {
+        println!("  explained by {key}: {count}");
+    }
+    println!("{} unexplained differences", tally.unexplained);
+}
+
+fn one_difference(
+    wish: &Wish,
+    named: &Named,
+    kind: Difference,
+    oracle: &mut dyn Runner,
+    ours: &mut dyn Runner,
+) -> Result<(), String> {
+    let small = if wish.no_shrink {
+        named.program.clone()
+    } else {
+        shrink::shrink(&named.program, 1500, &mut |candidate| {
+            let theirs = oracle.run(candidate);
+            let our = ours.run(candidate);
+            difference(&our, &theirs).as_ref() == Some(&kind) && explain(candidate, &our, &theirs).is_none()
+        })
+    };
+    let (our, theirs) = (ours.run(&small), oracle.run(&small));
+    let text =
+        format!("=== {} {kind:?}\n{}\n--- ours\n{our}\n--- oracle\n{theirs}\n", named.name, text_of(&small));
+    println!("{text}");
+    let file: String = named.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let path = wish.out.join(format!("{file}.txt"));
+    std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// All files of a program, each after a line with its name if there are several.
+fn text_of(program: &Program) -> String {
+    let mut text = String::new();
+    let words = program.flags.words();
+    if !words.is_empty() {
+        text.push_str(&format!("args: {}\n", words.join(" ")));
+    }
+    for file in &program.files {
+        if program.files.len() > 1 {
+            text.push_str(&format!("--- {}{}\n", file.path, if file.entry { "" } else { " (import)" }));
+        }
+        text.push_str(&file.text);
+        if !file.text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! Where programs come from: spec files, the generator, folders.
+
+use super::Wish;
+use std::path::{Path, PathBuf};
+use testkit::{Program, SourceText};
+
+/// A program with a name for reports.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) program: Program,
+}
+
+/// Returns the root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+/// Lists all programs that were asked for; generated ones are made while iterating.
+pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String> {
+    let mut fixed = Vec::new();
+    if wish.spec {
+        for file in testkit::spec::load(&root().join("spec"))? {
+            for case in file.cases {
+                fixed.push(Named { name: format!("{} > {}", file.name, case.name), program: case.program });
+            }
+        }
+    }
+    for folder in &wish.folders {
+        gather(folder, &mut fixed)?;
+    }
+    fixed.retain(|named| named.name.contains(&wish.filter));
+    let (seed, count) = (wish.seed, wish.generated);
+    let generated = (seed..seed + count)
+        .map(|seed| Named { name: format!("seed-{seed}"), program: testkit::generate::program(seed) });
+    Ok(Box::new(fixed.into_iter().chain(generated)))
+}
+
+/// Every `*.k` file is a program; a sub-folder with files is one program of several.
+fn gather(folder: &Path, out: &mut Vec<Named>) -> Result<(), String> {
+    let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).map_err(problem)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            let mut files = Vec::new();
+            tree(&path, &path, &mut files)?;
+            let program = Program { files, ..Program::default() };
+            out.push(Named { name: path.display().to_string(), program });
+        } else if path.extension().is_some_and(|e| e == "k") {
+            let text = std::fs::read_to_string(&path).map_err(problem)?;
+            out.push(Named { name: path.display().to_string(), program: Program::single(text) });
+        }
+    }
+    Ok(())
+}
+
+fn tree(root: &Path, folder: &Path, out: &mut Vec<SourceText>) -> Result<(), String> {
+    let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).map_err(problem)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            tree(root, &path, out)?;
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).map_err(problem)?;
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        let entry = !name.contains('/') && name.ends_with(".k");
+        out.push(SourceText { path: name, text, entry });
+    }
+    Ok(())
+}
