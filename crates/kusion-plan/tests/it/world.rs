@@ -1,0 +1,96 @@
+//! A tiny description of a situation: what is wanted, recorded and live.
+
+use std::collections::BTreeMap;
+
+use kusion_model::{
+    DigestKey, Observed, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
+    ResourceType, Scope, Spec, Step,
+};
+use kusion_plan::{MeaningEdge, PlanInput, fill_known, plan, prepare};
+use serde_json::{Value, json};
+
+pub(crate) const KEY: DigestKey = DigestKey([1; 32]);
+
+#[derive(Default)]
+pub(crate) struct Situation {
+    pub(crate) wanted: Vec<Value>,
+    pub(crate) prior: Prior,
+    pub(crate) live: BTreeMap<ResourceKey, Observed>,
+    pub(crate) proposals: BTreeMap<ResourceKey, Proposal>,
+    pub(crate) meaning: Vec<MeaningEdge>,
+}
+
+pub(crate) fn key(name: &str) -> ResourceKey {
+    ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("ns"), name))
+}
+
+pub(crate) fn manifest(name: &str, value: i32) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "ns"},
+           "data": {"v": value}})
+}
+
+impl Situation {
+    /// Wants a config map that depends on others.
+    pub(crate) fn want(mut self, name: &str, value: i32, depends_on: &[&str]) -> Self {
+        let depends_on: Vec<String> = depends_on.iter().map(|on| key(on).to_string()).collect();
+        self.wanted.push(json!({"id": key(name).to_string(), "type": "Kubernetes",
+                                "attributes": manifest(name, value), "dependsOn": depends_on}));
+        self
+    }
+
+    pub(crate) fn record(mut self, name: &str, value: i32, depends_on: &[&str]) -> Self {
+        let record = record(name, value, depends_on);
+        self.prior.records.insert(key(name), record);
+        self
+    }
+
+    pub(crate) fn intend(mut self, name: &str, value: i32) -> Self {
+        self.prior.intents.insert(key(name), record(name, value, &[]));
+        self
+    }
+
+    pub(crate) fn live(mut self, name: &str, value: i32) -> Self {
+        let observed = Observed {
+            attributes: manifest(name, value),
+            version: Some("7".into()),
+            uid: Some(format!("uid-{name}")),
+            ..Observed::default()
+        };
+        self.live.insert(key(name), observed);
+        self
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        let spec = Spec::from_value(json!(self.wanted), &KEY).unwrap();
+        let prepared = prepare(&spec, &self.meaning).unwrap();
+        let desired = fill_known(&prepared, &self.live, &|_, _| None, &KEY).unwrap();
+        plan(&PlanInput {
+            scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
+            engine: "test",
+            spec_digest: spec.digest(),
+            prepared: &prepared,
+            desired: &desired,
+            prior: &self.prior,
+            live: &self.live,
+            proposals: &self.proposals,
+            rules: &[],
+        })
+    }
+
+    pub(crate) fn step(&self, name: &str) -> Step {
+        self.plan().step(&key(name)).unwrap().clone()
+    }
+}
+
+fn record(name: &str, value: i32, depends_on: &[&str]) -> ResourceRecord {
+    ResourceRecord {
+        key: key(name),
+        kind: ResourceType::kubernetes(),
+        attributes: manifest(name, value),
+        depends_on: depends_on.iter().map(|on| key(on)).collect(),
+        extensions: serde_json::Map::new(),
+        uid: Some(format!("uid-{name}")),
+        release: ReleaseNo(3),
+        imported: false,
+    }
+}
