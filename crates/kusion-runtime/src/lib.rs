@@ -1,1 +1,61 @@
-//! The trait between engine and platforms.
+//! The boundary to a platform: what the engine asks of Kubernetes, of Terraform providers, of a simulated world.
+//!
+//! In: questions about many resources at once, or one write. Out: facts, proposals, or an error that knows whether it is
+//! worth trying again. Invariants: a runtime never decides an action; `apply` is idempotent; what it returns is sealed
+//! (secrets in a bag, never in a tree, never in an error text).
+//!
+//! The trait returns boxed futures, so that a simulated world can answer at once and deterministically while a client
+//! waits on sockets. [`Runtimes`] picks the runtime of a resource by type and cluster.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod ask;
+mod error;
+mod select;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kusion_model::{Observed, Proposal, ResourceKey, ResourceType};
+use std::collections::BTreeMap;
+
+pub use ask::{Applied, ApplyAsk, DeleteAsk, Deleted, ObserveAsk, ProposeAsk};
+pub use error::{ErrorKind, RuntimeError};
+pub use select::{NoRuntime, Runtimes};
+
+/// A platform.
+pub trait Runtime: Send + Sync {
+    /// Reads many objects with as few requests as the platform allows. What is absent from the answer does not exist
+    /// (also if the platform does not know its kind). An error means that nothing is known.
+    fn observe<'a>(
+        &'a self,
+        asks: &'a [ObserveAsk],
+    ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>>;
+
+    /// Says what applying would do, one answer per question, in the same order. Decides locally where it can and asks
+    /// the platform (dry run) only about what changes. Questions come in dependency order.
+    fn propose<'a>(
+        &'a self,
+        asks: &'a [ProposeAsk<'a>],
+    ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>>;
+
+    /// Creates or updates one object so that it has the wanted attributes. Idempotent.
+    fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>>;
+
+    /// Asks for the end of one object and returns at once. Not existing is success.
+    fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>>;
+
+    /// Waits until the object with this uid is gone, or the time is over; the answer then says what holds it.
+    fn wait_gone<'a>(
+        &'a self,
+        ask: DeleteAsk<'a>,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Deleted, RuntimeError>>;
+}
+
+/// What selects a runtime.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub kind: ResourceType,
+    pub cluster: std::sync::Arc<str>,
+}

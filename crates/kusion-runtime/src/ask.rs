@@ -1,0 +1,74 @@
+//! Questions and answers.
+
+use std::fmt;
+
+use kusion_model::{
+    Action, ConflictRule, Desired, Observed, ResourceKey, ResourceRecord, ResourceType, SecretBag,
+};
+use serde_json::{Map, Value};
+
+/// Which object to read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObserveAsk {
+    pub key: ResourceKey,
+    pub kind: ResourceType,
+    pub extensions: Map<String, Value>,
+}
+
+/// What would this become?
+#[derive(Clone, Debug)]
+pub struct ProposeAsk<'a> {
+    pub desired: &'a Desired,
+    pub prior: Option<&'a ResourceRecord>,
+    pub live: Option<&'a Observed>,
+    pub rules: &'a [ConflictRule],
+}
+
+/// Make it so. The runtime unseals the attributes just before the wire.
+#[derive(Clone)]
+pub struct ApplyAsk<'a> {
+    pub key: &'a ResourceKey,
+    pub action: Action,
+    /// Sealed, with no reference left in it.
+    pub attributes: &'a Value,
+    pub secrets: &'a SecretBag,
+    /// The attributes as recorded by the last release.
+    pub prior: Option<&'a Value>,
+    pub rules: &'a [ConflictRule],
+    pub extensions: &'a Map<String, Value>,
+}
+
+impl fmt::Debug for ApplyAsk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApplyAsk({} {})", self.action, self.key)
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The object as the platform has it now, sealed; references of other resources read from it.
+    pub observed: Observed,
+    /// What the platform said beside it.
+    pub warnings: Vec<String>,
+}
+
+/// Away with it.
+#[derive(Clone, Debug)]
+pub struct DeleteAsk<'a> {
+    pub key: &'a ResourceKey,
+    /// Only the object with this identity; one made anew under the same name stays.
+    pub uid: Option<&'a str>,
+    pub extensions: &'a Map<String, Value>,
+}
+
+/// Where a delete stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    Gone,
+    /// Still there; these finalizers hold it.
+    Leaving {
+        finalizers: Vec<String>,
+        message: Option<String>,
+    },
+}

@@ -1,0 +1,96 @@
+//! What can go wrong with a platform, and whether it is worth trying again.
+
+use std::time::Duration;
+
+/// The kinds of failure that the engine tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// No connection: nothing was sent.
+    Unreachable,
+    /// No answer in time: the write may have happened.
+    Timeout,
+    /// The connection broke in the middle: the write may have happened.
+    Broken,
+    TooManyRequests,
+    /// 5xx.
+    Server,
+    /// A concurrent write; trying again may work.
+    Conflict,
+    /// Another manager owns a field; trying again will not help.
+    Owned,
+    NotFound,
+    /// The platform does not know this kind of object.
+    UnknownKind,
+    Unauthorized,
+    Forbidden,
+    /// Refused by schema, admission or quota.
+    Invalid,
+    /// A field that cannot change.
+    Immutable,
+    /// The namespace or another parent is missing or going away.
+    ParentMissing,
+    /// A bug on our side or an answer nobody understands.
+    Unexpected,
+}
+
+/// A failed request. The message never holds attribute values of secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RuntimeError {
+    pub kind: ErrorKind,
+    pub message: String,
+    /// When the platform says to come back.
+    pub retry_after: Option<Duration>,
+}
+
+impl RuntimeError {
+    /// Builds an error.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        RuntimeError { kind, message: message.into(), retry_after: None }
+    }
+
+    /// Returns whether the same request may succeed later.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        use ErrorKind::{
+            Broken, Conflict, Forbidden, Immutable, Invalid, NotFound, Owned, ParentMissing, Server, Timeout,
+            TooManyRequests, Unauthorized, Unexpected, UnknownKind, Unreachable,
+        };
+        match self.kind {
+            Unreachable | Timeout | Broken | TooManyRequests | Server | Conflict => true,
+            Owned | NotFound | UnknownKind | Unauthorized | Forbidden | Invalid | Immutable
+            | ParentMissing | Unexpected => self.retry_after.is_some(),
+        }
+    }
+
+    /// Returns whether the write may have happened although it failed.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        matches!(
+            self.kind,
+            ErrorKind::Timeout | ErrorKind::Broken | ErrorKind::Server | ErrorKind::Unexpected
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transient_is_what_time_can_heal() {
+        let transient = |kind| RuntimeError::new(kind, "x").is_transient();
+        for kind in [ErrorKind::TooManyRequests, ErrorKind::Server, ErrorKind::Conflict, ErrorKind::Timeout] {
+            assert!(transient(kind), "{kind:?}");
+        }
+        for kind in [ErrorKind::Owned, ErrorKind::Forbidden, ErrorKind::Invalid, ErrorKind::UnknownKind] {
+            assert!(!transient(kind), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn an_unreachable_platform_has_done_nothing() {
+        assert!(!RuntimeError::new(ErrorKind::Unreachable, "x").is_uncertain());
+        assert!(RuntimeError::new(ErrorKind::Timeout, "x").is_uncertain());
+    }
+}
