@@ -240,18 +240,19 @@ impl Starting {
         let folder = self.plane.folder.clone();
         let folder = folder.display();
         let (manager_port, scheduler_port) = (free_port()?, free_port()?);
+        // The default of 20 requests a second makes the manager wait 4 s for its own service accounts.
         self.launch(
             "kube-controller-manager",
             &format!(
                 "--kubeconfig={folder}/kcm.kubeconfig --bind-address=127.0.0.1 --secure-port={manager_port}
-             --leader-elect=false --service-account-private-key-file={folder}/pki/sa.key
+             --leader-elect=false --kube-api-qps=500 --kube-api-burst=1000 --service-account-private-key-file={folder}/pki/sa.key
              --root-ca-file={folder}/pki/ca.crt --use-service-account-credentials=true
              --cluster-signing-cert-file={folder}/pki/ca.crt --cluster-signing-key-file={folder}/pki/ca.key"
             ),
         )?;
         self.launch("kube-scheduler", &format!(
             "--kubeconfig={folder}/scheduler.kubeconfig --bind-address=127.0.0.1 --secure-port={scheduler_port}
-             --leader-elect=false"
+             --leader-elect=false --kube-api-qps=500 --kube-api-burst=1000"
         ))?;
         self.launch("kwok", &format!(
             "--kubeconfig={folder}/kwok.kubeconfig --manage-all-nodes=true --node-ip=10.0.0.1 --cidr=10.1.0.0/16

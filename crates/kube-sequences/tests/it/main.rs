@@ -1,0 +1,63 @@
+//! Generator and recordings: what makes them worth comparing with.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use kube_sequences::live::{Live, Step};
+use kube_sequences::record::{Writer, read};
+use kube_sequences::{Sequence, kinds};
+use testenv::{ControlPlane, Options};
+
+#[test]
+fn the_same_seed_gives_the_same_requests() {
+    for seed in 0..40 {
+        let live = serde_json::json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}});
+        let requests = |seed| {
+            let mut sequence = Sequence::new(seed);
+            (0..sequence.steps).map(|n| sequence.next((n > 0).then_some(&live))).collect::<Vec<_>>()
+        };
+        assert_eq!(requests(seed), requests(seed));
+    }
+}
+
+#[test]
+fn every_kind_has_a_valid_core_and_every_outcome_occurs_on_the_real_server() {
+    if testenv::binary().is_none() {
+        // Says so loudly, or builds it where it is required.
+        if testenv::shared().is_none() {
+            return;
+        }
+    }
+    let plane = ControlPlane::start(Options { controllers: false, ..Options::default() }).unwrap();
+    let mut live = Live::new(&plane).unwrap();
+    let mut created: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut conflicts = 0;
+    let mut unchanged = 0;
+    let mut writer = Writer::default();
+    let mut steps: Vec<Step> = Vec::new();
+    for seed in 0..30 {
+        let mut sequence = Sequence::new(seed);
+        let kind = sequence.kind.kind.as_str();
+        writer.begin(&sequence);
+        live.run(&mut sequence, |step| {
+            *created.entry(kind).or_default() += usize::from(step.code == 201);
+            conflicts += usize::from(step.code == 409);
+            unchanged += usize::from(step.outcome.is_ok() && step.unchanged);
+            writer.step(step);
+            steps.push(step.clone());
+        })
+        .unwrap();
+    }
+    assert_eq!(created.values().filter(|count| **count > 0).count(), kinds().len(), "{created:?}");
+    assert!(conflicts > 10 && unchanged > 5, "{conflicts} conflicts, {unchanged} unchanged");
+    let recorded: Vec<_> =
+        read(&writer.finish()).unwrap().into_iter().flat_map(|sequence| sequence.steps).collect();
+    assert_eq!(recorded.len(), steps.len());
+    for (recorded, step) in recorded.iter().zip(&steps) {
+        assert_eq!(
+            (&recorded.request, recorded.code, &recorded.outcome),
+            (&step.request, step.code, &step.outcome)
+        );
+    }
+}
