@@ -87,8 +87,12 @@ impl Lexer<'_> {
         while let Some(&byte) = self.bytes.get(self.pos) {
             self.step(byte);
         }
-        let end = self.text.len();
+        let mut end = self.text.len();
         if self.mode == LexMode::File {
+            // The end of a file is reported on its last line, also when a newline ends that line.
+            if !self.line_has_token && self.text.ends_with('\n') {
+                end -= 1;
+            }
             if self.line_has_token {
                 self.push(TokenKind::Newline, end, end);
             }

@@ -158,7 +158,11 @@ pub(crate) fn float_text(text: &str) -> &str {
     let mut pos = 0;
     while let Some(&b) = bytes.get(pos) {
         let sign = matches!(b, b'+' | b'-') && pos > 0 && matches!(bytes[pos - 1], b'e' | b'E');
-        if b.is_ascii_digit() || matches!(b, b'_' | b'.') || sign || (matches!(b, b'e' | b'E') && !seen_e(&bytes[..pos])) {
+        if b.is_ascii_digit()
+            || matches!(b, b'_' | b'.')
+            || sign
+            || (matches!(b, b'e' | b'E') && !seen_e(&bytes[..pos]))
+        {
             pos += 1;
         } else {
             break;

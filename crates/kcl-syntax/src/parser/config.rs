@@ -108,12 +108,14 @@ impl<S: Sink> Parser<'_, S> {
                 (Key::Name(parts[0].name.clone()), parts[0].span, rest)
             }
             Expr::Str(text) => (Key::Str(text.clone()), span, Vec::new()),
-            Expr::Index { value, index, optional: false } => match (self.tree.expr(*value), self.literal_int(*index)) {
-                (Expr::Name(parts), Some(index)) if parts.len() == 1 => {
-                    return (Key::Indexed(parts[0].name.clone(), index), span, Vec::new());
+            Expr::Index { value, index, optional: false } => {
+                match (self.tree.expr(*value), self.literal_int(*index)) {
+                    (Expr::Name(parts), Some(index)) if parts.len() == 1 => {
+                        return (Key::Indexed(parts[0].name.clone(), index), span, Vec::new());
+                    }
+                    _ => return (Key::Computed(id), span, Vec::new()),
                 }
-                _ => return (Key::Computed(id), span, Vec::new()),
-            },
+            }
             _ => return (Key::Computed(id), span, Vec::new()),
         };
         self.tree.exprs.truncate(first_expr);

@@ -75,7 +75,11 @@ impl<S: Sink> Parser<'_, S> {
             }
         }
         if !self.at(T::Eof) {
-            self.error_at(from as u32, to as u32, format!("invalid string interpolation expression: '{text}'"));
+            self.error_at(
+                from as u32,
+                to as u32,
+                format!("invalid string interpolation expression: '{text}'"),
+            );
         }
         self.sink.pause(false);
         self.unload(old);

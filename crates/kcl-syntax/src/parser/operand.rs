@@ -214,10 +214,8 @@ impl<S: Sink> Parser<'_, S> {
         if self.at(T::LBrace) {
             let config = self.config();
             self.close(mark, NodeKind::SchemaExpr);
-            return self.add(
-                Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })),
-                start,
-            );
+            return self
+                .add(Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })), start);
         }
         if has_args {
             self.close(mark, NodeKind::Call);

@@ -5,8 +5,8 @@ use base_diag::Span;
 use super::Parser;
 use super::stmt::aug_op;
 use crate::ast::{
-    Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef, SchemaDef,
-    SchemaKind, Stmt, StmtId, Str, Type, TypeId,
+    Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef,
+    SchemaDef, SchemaKind, Stmt, StmtId, Str, Type, TypeId,
 };
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
@@ -91,11 +91,7 @@ impl<S: Sink> Parser<'_, S> {
         let host = self.eat(T::KwFor).then(|| self.dotted_ref());
         self.expect_or_take(T::Colon);
         let mut body = Body::default();
-        if self.at(T::Newline) {
-            self.bump();
-        } else {
-            self.expected(&["newline"]);
-        }
+        self.eat(T::Newline);
         if self.at(T::Indent) {
             self.bump();
             self.schema_body(&mut body);
@@ -288,7 +284,10 @@ impl<S: Sink> Parser<'_, S> {
         let span = self.span_from(start);
         if body.index_signature.is_some() {
             let at = Span::new(start, start + 1);
-            self.error_span(at, "duplicate schema index signature definitions, only one is allowed in the schema");
+            self.error_span(
+                at,
+                "duplicate schema index signature definitions, only one is allowed in the schema",
+            );
             return;
         }
         body.index_signature = Some(Box::new(IndexSignature { name, any_other, key, value, default, span }));
