@@ -1,0 +1,133 @@
+//! Deployment: rolled out means the *updated* pods are available and the old ones are gone.
+
+use crate::cause::{self, refusal, workload};
+use crate::condition::Conditions;
+use crate::context::Context;
+use crate::verdict::{State, Verdict};
+use crate::view::View;
+
+pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
+    let verdict = rollout(object, context);
+    if object.flag("/spec/paused") {
+        let held = !matches!(verdict.verdict, State::Healthy) && verdict.reason != "ProgressDeadlineExceeded";
+        let held = held || (verdict.reason == "ProgressDeadlineExceeded" && !counters_done(object));
+        if held {
+            return Verdict::suspended(
+                "Paused",
+                format!("paused before it was rolled out: {}", verdict.message),
+            );
+        }
+        if verdict.verdict == State::Healthy {
+            return verdict.note("paused");
+        }
+    }
+    if verdict.verdict == State::Suspended || object.flag("/spec/paused") {
+        return verdict;
+    }
+    explain(verdict, object, context)
+}
+
+fn wanted(object: View<'_>) -> i64 {
+    object.int("/spec/replicas").unwrap_or(1)
+}
+
+fn counters_done(object: View<'_>) -> bool {
+    let n = wanted(object);
+    crate::envelope::observed(object) && counters(object, n).is_none()
+}
+
+fn rollout(object: View<'_>, context: &Context<'_>) -> Verdict {
+    let n = wanted(object);
+    let conditions = Conditions::of(object);
+    let progressing = conditions.get("Progressing");
+    if !crate::envelope::observed(object) {
+        return Verdict::progressing("NotObserved", "the controller has not seen it yet");
+    }
+    if let Some(late) = progressing.filter(|condition| condition.reason == "ProgressDeadlineExceeded") {
+        return Verdict::failed("ProgressDeadlineExceeded", late.says());
+    }
+    let refused = progressing.filter(|condition| {
+        condition.is_false() && matches!(condition.reason, "ReplicaSetCreateError" | "FailedCreate")
+    });
+    if let Some(refused) = refused {
+        return Verdict::progressing("CannotCreateReplicaSet", refused.says())
+            .because(refused.says())
+            .fails_after(context.profile.refusal_grace);
+    }
+    if let Some(failure) = conditions.truly("ReplicaFailure") {
+        return refused_pods(object, failure.message, context);
+    }
+    if let Some(verdict) = counters(object, n) {
+        return verdict;
+    }
+    let unavailable = conditions.falsely("Available").or_else(|| conditions.falsely("Progressing"));
+    if let Some(condition) = unavailable {
+        return Verdict::progressing("NotAvailable", condition.says());
+    }
+    if let Some(set) = workload::newest_replica_set(object, context) {
+        let observed = set.int("/status/observedGeneration");
+        if matches!((observed, set.generation()), (Some(seen), Some(current)) if seen < current) {
+            return Verdict::progressing(
+                "ReplicaSetLag",
+                format!("ReplicaSet {} is not observed yet", set.name()),
+            );
+        }
+    }
+    Verdict::healthy(
+        "RolledOut",
+        format!("{} of {n} updated pods available", object.num("/status/availableReplicas")),
+    )
+}
+
+/// Steps 6 to 9: what the counters still miss.
+fn counters(object: View<'_>, n: i64) -> Option<Verdict> {
+    let updated = object.num("/status/updatedReplicas");
+    let replicas = object.num("/status/replicas");
+    let ready = object.num("/status/readyReplicas");
+    let available = object.num("/status/availableReplicas");
+    if updated < n {
+        return Some(Verdict::progressing("Updating", format!("{updated} of {n} updated")));
+    }
+    if replicas > updated {
+        return Some(Verdict::progressing(
+            "OldPodsLeft",
+            format!("{} old pods to remove", replicas - updated),
+        ));
+    }
+    if replicas > n {
+        return Some(Verdict::progressing("ScalingDown", format!("{} pods to remove", replicas - n)));
+    }
+    if available < updated || ready < n {
+        let reason = if ready >= n { "MinReadySeconds" } else { "NotAvailable" };
+        return Some(Verdict::progressing(reason, format!("{available} of {n} available")));
+    }
+    None
+}
+
+/// ReplicaFailure: refused for good, or waiting for something to clear.
+pub(crate) fn refused_pods(object: View<'_>, message: &str, context: &Context<'_>) -> Verdict {
+    let cause = refusal::read(message, object.namespace(), context.profile);
+    let verdict = if refusal::is_terminal(&cause) {
+        Verdict::failed("PodsRefused", message)
+    } else {
+        Verdict::progressing("CannotCreatePods", message)
+    };
+    cause::explain(verdict, vec![cause], context)
+}
+
+fn explain(verdict: Verdict, object: View<'_>, context: &Context<'_>) -> Verdict {
+    let (pods, creator) = workload::deployment_pods(object, context);
+    let settled =
+        matches!(verdict.reason.as_str(), "PodsRefused" | "CannotCreatePods" | "CannotCreateReplicaSet");
+    if settled || verdict.verdict == State::Healthy {
+        return Verdict { restarts: workload::restarts(&pods), ..verdict };
+    }
+    let found = workload::Workload { pods, creator, expected: wanted(object), noun: "new pods" };
+    let late = verdict.reason == "ProgressDeadlineExceeded";
+    let verdict = workload::apply(verdict, &found, context);
+    if late && verdict.cause.is_none() {
+        let seconds = object.int("/spec/progressDeadlineSeconds").unwrap_or(600);
+        return cause::explain(verdict, vec![workload::no_progress(seconds, &found.pods)], context);
+    }
+    verdict
+}

@@ -1,0 +1,241 @@
+//! What a judgement says: state, reason, message, cause, next step.
+//!
+//! In: filled by the kind rules and the cause finder. Out: a value with a fixed JSON form. Invariant: `reason` is a stable
+//! CamelCase key; everything meant for people is in `message`, `cause` and `next`.
+
+use crate::time::Millis;
+use serde_json::{Value, json};
+
+/// The six verdicts, ordered from best to worst for a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    Healthy,
+    Suspended,
+    Terminating,
+    Progressing,
+    Unknown,
+    Failed,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Healthy => "healthy",
+            State::Suspended => "suspended",
+            State::Terminating => "terminating",
+            State::Progressing => "progressing",
+            State::Unknown => "unknown",
+            State::Failed => "failed",
+        }
+    }
+
+    /// Waiting ends well here: healthy, or held back on purpose.
+    pub fn is_good(self) -> bool {
+        matches!(self, State::Healthy | State::Suspended)
+    }
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// A verdict that changes by itself if its evidence stays: the waiter keeps the clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Names the evidence, so that flicker between two faces of one cause does not restart the clock.
+    pub key: String,
+    pub grace: Millis,
+    /// Only an armed hold may run out; an unarmed one still starts the clock (a crash loop before its third restart).
+    pub armed: bool,
+    /// What it becomes.
+    pub then: State,
+    pub reason: String,
+    pub warning: Option<String>,
+}
+
+/// The object (and container) a cause speaks of: where to fetch logs.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Subject {
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    pub container: Option<String>,
+}
+
+/// The result of judging one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub verdict: State,
+    pub reason: String,
+    pub message: String,
+    pub cause: Option<String>,
+    pub next: Option<String>,
+    /// Up to two further causes.
+    pub also: Vec<String>,
+    /// Termination messages and the like, newest last.
+    pub evidence: Vec<String>,
+    /// May accompany any verdict, healthy included.
+    pub warnings: Vec<String>,
+    pub subject: Option<Subject>,
+    pub hold: Option<Hold>,
+    /// Container restarts below this object; a settled root must not gain any.
+    pub restarts: i64,
+}
+
+impl Verdict {
+    pub fn new(verdict: State, reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict {
+            verdict,
+            reason: reason.into(),
+            message: message.into(),
+            cause: None,
+            next: None,
+            also: Vec::new(),
+            evidence: Vec::new(),
+            warnings: Vec::new(),
+            subject: None,
+            hold: None,
+            restarts: 0,
+        }
+    }
+
+    pub fn healthy(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Healthy, reason, message)
+    }
+
+    pub fn progressing(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Progressing, reason, message)
+    }
+
+    pub fn failed(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Failed, reason, message)
+    }
+
+    pub fn unknown(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Unknown, reason, message)
+    }
+
+    pub fn suspended(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Suspended, reason, message)
+    }
+
+    pub fn terminating(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+        Verdict::new(State::Terminating, reason, message)
+    }
+
+    /// Sets the cause; an empty sentence sets nothing.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> Verdict {
+        let cause = cause.into();
+        if !cause.trim().is_empty() {
+            self.cause = Some(cause);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn then(mut self, next: impl Into<String>) -> Verdict {
+        self.next = Some(next.into());
+        self
+    }
+
+    #[must_use]
+    pub fn warn(mut self, warning: impl Into<String>) -> Verdict {
+        self.warnings.push(warning.into());
+        self
+    }
+
+    /// Adds a remark to the message.
+    #[must_use]
+    pub fn note(mut self, note: &str) -> Verdict {
+        if !self.message.is_empty() {
+            self.message.push_str("; ");
+        }
+        self.message.push_str(note);
+        self
+    }
+
+    /// Fails by itself when the evidence stays for `grace`.
+    #[must_use]
+    pub fn fails_after(mut self, grace: Millis) -> Verdict {
+        self.hold = Some(Hold {
+            key: self.reason.clone(),
+            grace,
+            armed: true,
+            then: State::Failed,
+            reason: self.reason.clone(),
+            warning: None,
+        });
+        self
+    }
+
+    /// Counts as healthy, with a warning, when nothing changes for `grace`.
+    #[must_use]
+    pub fn heals_after(mut self, grace: Millis, reason: &str, warning: &str) -> Verdict {
+        self.hold = Some(Hold {
+            key: self.reason.clone(),
+            grace,
+            armed: true,
+            then: State::Healthy,
+            reason: reason.to_owned(),
+            warning: Some(warning.to_owned()),
+        });
+        self
+    }
+
+    /// The message with its warnings, for one line of output.
+    pub fn full_message(&self) -> String {
+        let mut text = self.message.clone();
+        for warning in &self.warnings {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            text.push_str("warning: ");
+            text.push_str(warning);
+        }
+        text
+    }
+
+    /// The row `kusion health -o json` prints.
+    pub fn to_json(&self, id: &str) -> Value {
+        json!({
+            "id": id,
+            "verdict": self.verdict.as_str(),
+            "reason": self.reason,
+            "message": self.full_message(),
+            "cause": self.cause,
+            "next": self.next,
+        })
+    }
+}
+
+/// The worst state of a group; an empty group is healthy.
+pub fn worst(states: impl IntoIterator<Item = State>) -> State {
+    states.into_iter().max().unwrap_or(State::Healthy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worst_of_a_group_follows_the_reference_order() {
+        use State::*;
+        assert_eq!(worst([Healthy, Suspended]), Suspended);
+        assert_eq!(worst([Terminating, Progressing]), Progressing);
+        assert_eq!(worst([Unknown, Progressing, Terminating]), Unknown);
+        assert_eq!(worst([Failed, Unknown]), Failed);
+        assert_eq!(worst([]), Healthy);
+    }
+
+    #[test]
+    fn json_form_has_exactly_the_agreed_keys() {
+        let row = Verdict::healthy("Ready", "1 of 1").warn("restarted").to_json("v1:Pod:a:b");
+        let keys: Vec<_> = row.as_object().expect("a mapping").keys().cloned().collect();
+        assert_eq!(keys, ["id", "verdict", "reason", "message", "cause", "next"]);
+        assert_eq!(row["message"], "1 of 1; warning: restarted");
+        assert!(row["cause"].is_null());
+    }
+}
