@@ -35,6 +35,11 @@ impl<'a> Args<'a> {
         let by_name = self.keyword.iter().find(|(k, _)| k == name).map(|(_, v)| v);
         by_name.or_else(|| self.positional.get(position))
     }
+
+    /// Returns a keyword argument.
+    pub fn keyword(&self, name: &str) -> Option<&'a Value> {
+        self.keyword.iter().find(|(k, _)| k == name).map(|(_, v)| v)
+    }
 }
 
 /// The body of a function: `receiver` is the string of a method, Undefined otherwise.

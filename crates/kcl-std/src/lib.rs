@@ -5,6 +5,76 @@
 //! because a value of type any passes the checker.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod builtins;
 mod host;
+mod numbers;
+mod string;
+mod table;
 
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
+
+use kcl_value::Value;
+
+/// What `module.name` is.
+#[derive(Clone, Debug)]
+pub enum Member {
+    /// A function, by number.
+    Function(u16),
+    /// A constant.
+    Constant(Value),
+}
+
+/// The modules that can be imported by bare name.
+const MODULES: [&str; 15] = [
+    "base32",
+    "base64",
+    "collection",
+    "crypto",
+    "datetime",
+    "file",
+    "json",
+    "manifests",
+    "math",
+    "net",
+    "regex",
+    "runtime",
+    "template",
+    "units",
+    "yaml",
+];
+
+/// Returns the number of a built-in function.
+pub fn builtin(name: &str) -> Option<u16> {
+    table::find_row("", name)
+}
+
+/// Returns the number of a string method.
+pub fn method(name: &str) -> Option<u16> {
+    table::find_row("str", name)
+}
+
+/// Returns whether a name is a system module.
+pub fn is_system_module(name: &str) -> bool {
+    MODULES.contains(&name)
+}
+
+/// Returns a member of a system module.
+pub fn module_member(module: &str, name: &str) -> Option<Member> {
+    if !is_system_module(module) {
+        return None;
+    }
+    table::find_row(module, name).map(Member::Function)
+}
+
+/// Returns the name of a function, without its module.
+pub fn function_name(id: u16) -> &'static str {
+    table::ROWS.get(usize::from(id)).map_or("", |row| row.name)
+}
+
+/// Calls a function. `receiver` is the string of a method, Undefined otherwise.
+pub fn call(id: u16, host: &mut dyn Host, receiver: &Value, args: Args<'_>) -> Result<Value, Error> {
+    match table::ROWS.get(usize::from(id)) {
+        Some(row) => (row.body)(host, receiver, args),
+        None => Err(format!("unknown function number {id}").into()),
+    }
+}

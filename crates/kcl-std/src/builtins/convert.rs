@@ -1,0 +1,176 @@
+//! `int`, `float`, `bool`, `str`, `list`, `dict`: from any value to a type.
+
+use kcl_value::{Dict, Entry, Op, Str, Value, to_text};
+
+use crate::numbers::{float_overflow, suffix_factor};
+use crate::{Args, Error, Host};
+
+/// `int(number, base=10)`.
+pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    let Some(number) = args.get(0, "number") else {
+        return Err("int() takes exactly one argument (0 given)".into());
+    };
+    Ok(Value::Int(match number {
+        Value::Int(i) => *i,
+        Value::Bool(b) => i64::from(*b),
+        Value::Float(f) => truncate(host, *f)?,
+        Value::Unit(unit) => truncate(host, unit.value)?,
+        Value::Str(text) => match args.get(1, "base") {
+            None | Some(Value::Int(10)) => int_of_quantity(text)?,
+            Some(base) => int_of_base(text, base)?,
+        },
+        other => {
+            let name = other.type_name();
+            return Err(format!("int() argument must be a string or a number, not '{name}'").into());
+        }
+    }))
+}
+
+fn truncate(host: &dyn Host, f: f64) -> Result<i64, Error> {
+    let fits = (i64::MIN as f64..i64::MAX as f64).contains(&f) || f.is_nan();
+    if host.debug_mode() && !fits {
+        return Err(format!("{}: A 64 bit integer overflow", f.trunc()).into());
+    }
+    Ok(f as i64)
+}
+
+fn bad_literal(text: &str, base: u32) -> Error {
+    format!("invalid literal for int() with base {base}: '{text}'").into()
+}
+
+fn int_of_quantity(text: &str) -> Result<i64, Error> {
+    let (digits, factor) = suffix_factor(text);
+    if digits.is_empty() {
+        return Err("number can't be empty".into());
+    }
+    let number: i64 = digits.parse().map_err(|_| bad_literal(text, 10))?;
+    // Below one the factor is a float; above, the product wraps as the reference's does.
+    Ok(match factor {
+        Some(f) if f < 1.0 => (number as f64 * f) as i64,
+        Some(f) => number.wrapping_mul(f as i64),
+        None => number,
+    })
+}
+
+fn int_of_base(text: &str, base: &Value) -> Result<i64, Error> {
+    let radix = match base {
+        Value::Int(i) => *i as u32,
+        Value::Float(f) => *f as u32,
+        _ => 0,
+    };
+    if !(2..=36).contains(&radix) {
+        return Err(format!("from_ascii_radix: radix must lie in the range `[2, 36]` - found {radix}").into());
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let prefix = match radix {
+        2 => "0b",
+        8 => "0o",
+        16 => "0x",
+        _ => "",
+    };
+    let rest = match rest.get(..2) {
+        Some(head) if head.eq_ignore_ascii_case(prefix) => &rest[2..],
+        _ => rest,
+    };
+    i64::from_str_radix(&format!("{sign}{rest}"), radix).map_err(|_| bad_literal(text, radix))
+}
+
+/// `float(number)`.
+pub(crate) fn float(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    let Some(number) = args.get(0, "number") else {
+        return Err("float() takes exactly one argument (0 given)".into());
+    };
+    let value = match number {
+        Value::Int(i) => *i as f64,
+        Value::Bool(b) => f64::from(u8::from(*b)),
+        Value::Float(f) => *f,
+        Value::Unit(unit) => unit.value,
+        other => {
+            let text = to_text(other);
+            let parsed = other.as_str().and_then(|t| t.parse::<f64>().ok());
+            parsed.ok_or_else(|| format!("invalid literal for float() with base 10: '{text}'"))?
+        }
+    };
+    if value.is_infinite() { Err(float_overflow()) } else { Ok(Value::Float(value)) }
+}
+
+/// `bool(x)`: an instance is always true.
+pub(crate) fn bool(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    match args.get(0, "x") {
+        Some(Value::Schema(_)) => Ok(Value::Bool(true)),
+        Some(value) => Ok(Value::Bool(value.truthy())),
+        None => Err("bool() takes exactly one argument (0 given)".into()),
+    }
+}
+
+/// `str(x="")`.
+pub(crate) fn str(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    Ok(match args.get(0, "x") {
+        Some(Value::Str(text)) => Value::Str(text.clone()),
+        Some(value) => Value::from(to_text(value)),
+        None => Value::from(""),
+    })
+}
+
+/// Returns the items that walking over a value gives: items, characters, keys.
+pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>, Error> {
+    Ok(match value {
+        Value::List(list) => list.items.clone(),
+        Value::Str(text) => text.chars().map(|c| Value::Str(Str::from(c))).collect(),
+        Value::Dict(dict) => dict.keys().cloned().map(Value::Str).collect(),
+        Value::Schema(inst) => inst.attrs.keys().cloned().map(Value::Str).collect(),
+        other => return Err(format!("'{}' object is not iterable", other.type_name()).into()),
+    })
+}
+
+/// `list(x=[])`.
+pub(crate) fn list(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    match args.get(0, "x") {
+        None => Ok(Value::from(Vec::new())),
+        Some(list @ Value::List(_)) => Ok(list.clone()),
+        Some(value) => {
+            let items = items_of(value)?;
+            host.charge(items.len() as u64)?;
+            Ok(Value::from(items))
+        }
+    }
+}
+
+/// `dict(x={}, **kw)`. A list gives one entry for each pair in it.
+pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    let mut dict = match args.get(0, "x") {
+        None => Dict::default(),
+        Some(value @ (Value::Dict(_) | Value::Schema(_))) => value.as_dict().cloned().unwrap_or_default(),
+        Some(value) => {
+            let items = items_of(value)?;
+            host.charge(items.len() as u64)?;
+            pairs(&items)?
+        }
+    };
+    for (key, value) in args.keyword.iter().filter(|(k, _)| k != "x") {
+        dict.insert(key.clone(), Entry::new(value.clone(), Op::Union));
+    }
+    Ok(Value::from(dict))
+}
+
+fn pairs(items: &[Value]) -> Result<Dict, Error> {
+    let mut dict = Dict::default();
+    for (i, item) in items.iter().enumerate() {
+        let pair = items_of(item)?;
+        let [key, value] = &pair[..] else {
+            let len = pair.len();
+            return Err(
+                format!("dictionary update sequence element #{i} has length {len}; 2 is required").into()
+            );
+        };
+        let key = match key {
+            Value::Str(text) => text.clone(),
+            other => Str::from(to_text(other)),
+        };
+        dict.insert(key, Entry::new(value.clone(), Op::Union));
+    }
+    Ok(dict)
+}

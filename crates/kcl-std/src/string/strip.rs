@@ -1,0 +1,55 @@
+//! Taking away at the ends: `strip`, `lstrip`, `rstrip`, `removeprefix`, `removesuffix`.
+
+use kcl_value::Value;
+
+use super::text_of;
+use crate::{Args, Error, Host};
+
+type Answer = Result<Value, Error>;
+
+fn strip_with(this: &Value, args: Args<'_>, left: bool, right: bool) -> Answer {
+    let mut text = text_of(this);
+    let set = args.get(0, "chars").and_then(Value::as_str);
+    let drop = |c: char| match set {
+        Some(set) => set.contains(c),
+        None => c.is_whitespace(),
+    };
+    if left {
+        text = text.trim_start_matches(drop);
+    }
+    if right {
+        text = text.trim_end_matches(drop);
+    }
+    Ok(Value::from(text))
+}
+
+/// `strip(chars)`.
+pub(crate) fn strip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
+    strip_with(this, args, true, true)
+}
+
+/// `lstrip(chars)`.
+pub(crate) fn lstrip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
+    strip_with(this, args, true, false)
+}
+
+/// `rstrip(chars)`.
+pub(crate) fn rstrip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
+    strip_with(this, args, false, true)
+}
+
+fn affix<'a>(args: Args<'a>, name: &str) -> Result<&'a str, Error> {
+    args.get(0, name).and_then(Value::as_str).ok_or_else(|| "invalid str value".into())
+}
+
+/// `removeprefix(prefix)`.
+pub(crate) fn remove_prefix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
+    let text = text_of(this);
+    Ok(Value::from(text.strip_prefix(affix(args, "prefix")?).unwrap_or(text)))
+}
+
+/// `removesuffix(suffix)`.
+pub(crate) fn remove_suffix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
+    let text = text_of(this);
+    Ok(Value::from(text.strip_suffix(affix(args, "suffix")?).unwrap_or(text)))
+}
