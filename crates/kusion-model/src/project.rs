@@ -154,6 +154,21 @@ pub struct StackOutput {
 }
 
 impl StackOutput {
+    /// Reads an entry of `outputs:`.
+    pub fn parse(text: &str) -> Result<Self, MetaError> {
+        read_output(text)
+    }
+
+    /// Finds what a reference from another stack points to among recorded outputs; secrets are not handed on.
+    #[must_use]
+    pub fn look_up<'v>(outputs: &'v BTreeMap<String, Value>, reference: &Reference) -> Option<&'v Value> {
+        let found = outputs.iter().find_map(|(text, value)| {
+            let output = read_output(text).ok().filter(|output| output.allows(reference))?;
+            FieldPath(reference.path.0[output.path.0.len()..].to_vec()).get(value)
+        });
+        found.filter(|value| !crate::is_sealed(value))
+    }
+
     /// Returns whether a reference from another stack is covered.
     #[must_use]
     pub fn allows(&self, reference: &Reference) -> bool {
@@ -276,5 +291,8 @@ mod tests {
         let reference = |text| Template::parse(text).unwrap().unwrap().references().next().unwrap().clone();
         assert!(output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].spec.clusterIP"#)));
         assert!(!output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].metadata.name"#)));
+        let recorded = BTreeMap::from([("v1:Service:a:b.spec".to_owned(), json!({"clusterIP": "10.0.0.1"}))]);
+        let wanted = reference(r#"$kusion_path["p/s#v1:Service:a:b"].spec.clusterIP"#);
+        assert_eq!(StackOutput::look_up(&recorded, &wanted), Some(&json!("10.0.0.1")));
     }
 }

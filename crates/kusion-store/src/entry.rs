@@ -1,0 +1,69 @@
+//! The entries of the log.
+
+use std::collections::BTreeMap;
+
+use kusion_model::{Phase, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Tally, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The format that this engine writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(crate) enum Entry {
+    /// The first line.
+    Header { format: u32, lineage: String, scope: Scope, created: Timestamp },
+    /// Everything before the oldest kept release, folded.
+    Base {
+        serial: u64,
+        token: u64,
+        records: Vec<ResourceRecord>,
+        intents: Vec<ResourceRecord>,
+        releases: Vec<Release>,
+        outputs: BTreeMap<String, Value>,
+    },
+    /// A release starts; the steps that change something are here before the first of them is tried.
+    Begin { serial: u64, token: u64, release: Release, steps: Vec<Step> },
+    /// What came of some steps.
+    Outcomes { serial: u64, token: u64, release: ReleaseNo, outcomes: Vec<Outcome> },
+    /// A release ends.
+    End { serial: u64, token: u64, release: ReleaseNo, end: ReleaseEnd },
+}
+
+/// What came of one step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It exists as recorded.
+    Recorded(Box<ResourceRecord>),
+    /// It is gone, or never was.
+    Forgotten(ResourceKey),
+    /// It failed; `uncertain` says that the write may have happened all the same.
+    Failed { key: ResourceKey, message: String, uncertain: bool },
+}
+
+impl Outcome {
+    /// Returns the resource it is about.
+    #[must_use]
+    pub fn key(&self) -> &ResourceKey {
+        match self {
+            Outcome::Recorded(record) => &record.key,
+            Outcome::Forgotten(key) | Outcome::Failed { key, .. } => key,
+        }
+    }
+}
+
+/// How a release ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReleaseEnd {
+    pub phase: Phase,
+    pub ended: Timestamp,
+    pub tally: Tally,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// What other stacks may refer to, by the text of the output; sealed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, Value>,
+}
