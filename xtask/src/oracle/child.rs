@@ -78,6 +78,9 @@ impl Oracle {
             serde_json::from_str(&answer).map_err(|e| format!("oracle answered {answer:?}: {e}"))?;
         let text = |key: &str| value[key].as_str().unwrap_or("").to_string();
         let error = text("error");
+        if read::is_panic(&error) {
+            self.line = None; // what a panic leaves behind is not trusted
+        }
         let verdict = if error.is_empty() {
             Verdict::Output(Output { yaml: text("yaml"), json: text("json"), log: text("log") })
         } else {

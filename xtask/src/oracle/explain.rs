@@ -16,6 +16,9 @@ pub(super) fn explain(program: &Program, ours: &Verdict, theirs: &Verdict) -> Op
         Verdict::Fault(fault) => fault.message.as_str(),
         _ => "",
     };
+    if super::read::is_panic(their_message) && matches!(ours, Verdict::Output(_)) {
+        return Some("oracle-panic");
+    }
     // §0.3: the checker accepts `!=` wherever it accepts `==`.
     if their_message.starts_with("unsupported operand type(s) for !=") {
         return Some("not-equal-accepted");

@@ -44,6 +44,9 @@ pub(crate) fn main(words: &[String]) -> Outcome {
         return report::print_programs(&wish);
     }
     let mut oracle = Oracle::new(Duration::from_secs(10), 1500)?;
+    if wish.self_check && wish.generated > 0 {
+        return report::statistics(&wish, &mut oracle);
+    }
     if wish.self_check || wish.update {
         return report::self_check(&wish, &mut oracle);
     }

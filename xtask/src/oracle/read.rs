@@ -8,10 +8,6 @@ use testkit::{Fault, Verdict};
 /// Turns an error text into a verdict; `folder` is cut off the file names.
 pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
     let text = plain(text);
-    if text.contains("panicked at") || text.contains("RefCell already") || text.contains("capacity overflow")
-    {
-        return Verdict::Broken(format!("panic: {}", text.trim()));
-    }
     let mut fault = Fault::default();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -44,6 +40,13 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
     fault.file =
         fault.file.strip_prefix(folder).map_or(fault.file.clone(), |f| f.trim_start_matches('/').into());
     Verdict::Fault(fault)
+}
+
+/// Whether a message is the text of a panic that the wheel caught: an error happened here, its words mean nothing.
+pub(crate) fn is_panic(message: &str) -> bool {
+    const MARKS: &[&str] =
+        &["RefCell already", "capacity overflow", "called `Result::unwrap()`", "called `Option::unwrap()`", "panicked at"];
+    MARKS.iter().any(|mark| message.contains(mark))
 }
 
 /// Removes colours.

@@ -48,6 +48,33 @@ pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
     Ok(if bad == 0 { DONE } else { ExitCode::FAILURE })
 }
 
+/// Runs generated programs with the wheel alone: what share evaluates, and why those that should do not.
+pub(super) fn statistics(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
+    let mut counts = [0u64; 4];
+    let mut reasons: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for seed in wish.seed..wish.seed + wish.generated {
+        let verdict = oracle.run(&testkit::generate::program(seed));
+        let (slot, reason) = match &verdict {
+            Verdict::Output(_) => (0, String::new()),
+            Verdict::Fault(fault) if fault.code == "E3M38" => (2, fault.headline().to_string()),
+            Verdict::Fault(fault) => (1, fault.headline().to_string()),
+            Verdict::Broken(why) => (3, why.clone()),
+        };
+        counts[slot] += 1;
+        if slot > 0 && testkit::generate::is_meant_to_evaluate(seed) {
+            let short: String = reason.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
+            reasons.entry(short).or_insert((0, seed)).0 += 1;
+        }
+    }
+    println!("evaluate {}, compile {}, run time {}, broken {}", counts[0], counts[1], counts[2], counts[3]);
+    let mut sorted: Vec<_> = reasons.into_iter().collect();
+    sorted.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    for (reason, (count, seed)) in sorted.into_iter().take(60) {
+        println!("{count:>5} seed {seed:<8} {reason}");
+    }
+    Ok(DONE)
+}
+
 #[derive(Default)]
 struct Tally {
     programs: u64,
