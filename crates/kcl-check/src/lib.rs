@@ -1,1 +1,162 @@
-//! KCL name resolution and static types.
+//! KCL name resolution and static types: a pure function from a loaded program to diagnostics.
+//!
+//! # What it does
+//!
+//! Each package is checked after the packages it imports, in four passes over data that never changes:
+//!
+//! 1. the **global scan** ([`globals`]) collects names and finds what can be said without looking at values;
+//! 2. **schema construction** ([`schema_ty`]) gives every schema its attributes, bases and mixins, in whatever order they
+//!    need each other, and reports in source order;
+//! 3. the **statements** ([`stmt`], [`infer`]) are walked in source order with a stack of scopes ([`scope`]) and a stack of
+//!    *expected types*: config literals are judged against its top ([`config_check`]);
+//! 4. the result is frozen into a [`PackageTypes`], which any number of programs share.
+//!
+//! # What it promises
+//!
+//! The first error agrees with the reference in code and line; what the reference accepts is accepted. A mistake makes its
+//! expression `any`, and `any` silences everything, so a first error does not cause a second one. Work is linear in the
+//! size of the input: types are interned ([`ty`]), equal shapes collapse by hashing ([`sup`]), and a large literal is never
+//! compared pair by pair.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod assign;
+mod checker;
+mod config_check;
+mod diag;
+mod globals;
+mod infer;
+mod package;
+mod schema_ty;
+mod scope;
+mod signatures;
+mod stmt;
+mod suggest;
+mod sup;
+mod ty;
+mod written;
+
+use std::sync::Arc;
+
+use base_diag::Diagnostic;
+use kcl_syntax::ast::Str;
+use kcl_syntax::program::{ImportTarget, PkgId, Program};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::checker::Checker;
+use crate::globals::GlobalKind;
+pub use crate::package::PackageTypes;
+pub use crate::signatures::SYSTEM_MODULES;
+use crate::ty::{Ty, TyId};
+
+/// Which behaviour is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Edition {
+    /// The reference, 0.12.4 with its recorded differences.
+    #[default]
+    Reference,
+    /// The explicit edition 0.13: private members and required attributes are judged at compile time.
+    V0_13,
+}
+
+/// Switches of a check.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CheckOptions {
+    /// The edition.
+    pub edition: Edition,
+}
+
+impl CheckOptions {
+    pub(crate) fn is_0_13(self) -> bool {
+        self.edition == Edition::V0_13
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct CheckResult {
+    /// Errors, in the order in which the reference prints them.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Warnings; never shown by a normal run.
+    pub warnings: Vec<Diagnostic>,
+    /// The checked packages, by [`PkgId`]; pass them to a later check of a program that shares them.
+    pub packages: Vec<Arc<PackageTypes>>,
+}
+
+/// Checks a whole program.
+pub fn check(program: &Program, options: &CheckOptions) -> CheckResult {
+    check_with(program, options, |_| None)
+}
+
+/// Checks a program, taking packages that were checked before from `known`.
+///
+/// `known` must only return types of the very same tree, checked with the same options and the same imported packages.
+pub fn check_with(
+    program: &Program,
+    options: &CheckOptions,
+    mut known: impl FnMut(PkgId) -> Option<Arc<PackageTypes>>,
+) -> CheckResult {
+    let mut result = CheckResult::default();
+    for index in 0..program.packages.len() {
+        let id = PkgId(index as u32);
+        let types = known(id).unwrap_or_else(|| check_package(program, id, &result.packages, options));
+        for diagnostic in types.diagnostics(program) {
+            if !result.diagnostics.contains(&diagnostic) {
+                result.diagnostics.push(diagnostic);
+            }
+        }
+        result.packages.push(types);
+    }
+    result
+}
+
+/// Checks one package; `deps` are the packages before it in the program.
+pub fn check_package(
+    program: &Program,
+    id: PkgId,
+    deps: &[Arc<PackageTypes>],
+    options: &CheckOptions,
+) -> Arc<PackageTypes> {
+    let package = program.package(id);
+    let import_paths: Vec<Str> = program.packages.iter().map(|p| p.path.clone()).collect();
+    let mut visible: FxHashMap<Str, Arc<PackageTypes>> = FxHashMap::default();
+    for link in &package.imports {
+        if let ImportTarget::Package(target) = link.target
+            && let Some(types) = deps.get(target.0 as usize)
+        {
+            visible.insert(types.path.clone(), Arc::clone(types));
+        }
+    }
+    let mut checker = Checker::new(package, visible, import_paths, *options);
+    let declared = checker.scan_globals();
+    checker.remember_lambdas();
+    checker.construct_schemas(&declared);
+    checker.walk_package(&declared);
+    Arc::new(freeze(checker))
+}
+
+fn freeze(mut checker: Checker<'_>) -> PackageTypes {
+    let names: Vec<(Str, bool)> = checker
+        .globals
+        .iter()
+        .map(|(name, global)| (name.clone(), matches!(global.kind, GlobalKind::Module)))
+        .collect();
+    let mut members: FxHashMap<Str, TyId> = FxHashMap::default();
+    let mut import_names = FxHashSet::default();
+    for (name, is_import) in names {
+        if is_import {
+            import_names.insert(name);
+        } else {
+            let ty = checker.lookup_global(&name).unwrap_or(TyId::ANY);
+            members.insert(name, ty);
+        }
+    }
+    debug_assert!(members.values().all(|ty| !matches!(checker.types.kind(*ty), Ty::Void)));
+    PackageTypes {
+        path: checker.path,
+        types: checker.types,
+        schemas: checker.schemas,
+        members,
+        import_names,
+        errors: checker.errors,
+    }
+}

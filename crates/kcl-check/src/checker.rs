@@ -1,0 +1,236 @@
+//! The state of checking one package, and the small helpers that all passes share.
+
+use std::sync::Arc;
+
+use base_diag::{Code, Span};
+use indexmap::IndexMap;
+use kcl_syntax::ast::{Str, Tree};
+use kcl_syntax::program::Package;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use crate::CheckOptions;
+use crate::diag::RawDiag;
+use crate::globals::Global;
+use crate::package::{AttrInfo, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
+use crate::scope::Scope;
+use crate::signatures::{self, Table};
+use crate::ty::{DictAttr, DictTy, FuncTy, Loc, ParamTy, SchemaId, Ty, TyId, Types};
+
+/// What a config literal is checked against.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expect {
+    /// Nothing expected if none.
+    pub(crate) ty: Option<TyId>,
+    /// Where the expectation was declared.
+    pub(crate) loc: Option<Loc>,
+}
+
+/// Checks one package.
+pub(crate) struct Checker<'p> {
+    pub(crate) package: &'p Package,
+    pub(crate) tree: &'p Tree,
+    pub(crate) path: Str,
+    pub(crate) options: CheckOptions,
+    /// Checked packages by path.
+    pub(crate) deps: FxHashMap<Str, Arc<PackageTypes>>,
+    /// Path of every package of the program, by id.
+    pub(crate) import_paths: Vec<Str>,
+    pub(crate) types: Types,
+    pub(crate) schemas: Vec<SchemaSlot>,
+    pub(crate) globals: IndexMap<Str, Global, FxBuildHasher>,
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) expects: Vec<Expect>,
+    /// The expression that was entered last: upstream places the guard of a check there.
+    pub(crate) last_span: Span,
+    /// Start of the global statement that is walked.
+    pub(crate) stmt_span: Span,
+    pub(crate) depth: u32,
+    /// Inside the default of a schema attribute, which an outer config may still complete.
+    pub(crate) in_default: bool,
+    pub(crate) errors: Vec<RawDiag>,
+    seen: FxHashSet<(Str, Span, String)>,
+    builtins: FxHashMap<(Table, Str), Option<TyId>>,
+    foreign_types: FxHashMap<(Str, TyId), TyId>,
+    foreign_schemas: FxHashMap<(Str, SchemaId), SchemaId>,
+}
+
+impl<'p> Checker<'p> {
+    pub(crate) fn new(
+        package: &'p Package,
+        deps: FxHashMap<Str, Arc<PackageTypes>>,
+        import_paths: Vec<Str>,
+        options: CheckOptions,
+    ) -> Self {
+        Checker {
+            package,
+            tree: &package.tree,
+            path: package.path.clone(),
+            options,
+            deps,
+            import_paths,
+            types: Types::new(),
+            schemas: Vec::new(),
+            globals: IndexMap::default(),
+            scopes: Vec::new(),
+            expects: Vec::new(),
+            last_span: Span::default(),
+            stmt_span: Span::default(),
+            depth: 0,
+            in_default: false,
+            errors: Vec::new(),
+            seen: FxHashSet::default(),
+            builtins: FxHashMap::default(),
+            foreign_types: FxHashMap::default(),
+            foreign_schemas: FxHashMap::default(),
+        }
+    }
+
+    /// Records a mistake; identical ones are merged.
+    pub(crate) fn report(&mut self, diag: RawDiag) {
+        let Some((loc, message)) = diag.labels.first() else { return };
+        let others: String = diag.labels.iter().skip(1).map(|(l, m)| format!("\n{:?}{m}", l.span)).collect();
+        if self.seen.insert((Str::from(diag.code.kind), loc.span, format!("{message}{others}"))) {
+            self.errors.push(diag);
+        }
+    }
+
+    /// Records a mistake with one label in this package.
+    pub(crate) fn error(&mut self, code: Code, id: &'static str, span: Span, message: impl Into<String>) {
+        let diag = RawDiag::new(code, id, &self.path, span, message);
+        self.report(diag);
+    }
+
+    pub(crate) fn text(&self, ty: TyId) -> String {
+        self.types.text(ty)
+    }
+
+    /// Returns the type of a built-in row.
+    pub(crate) fn builtin(&mut self, table: Table, name: &str) -> Option<TyId> {
+        let key = (table, Str::from(name));
+        if let Some(known) = self.builtins.get(&key) {
+            return *known;
+        }
+        let ty = signatures::lookup(table, name, &mut self.types);
+        self.builtins.insert(key, ty);
+        ty
+    }
+
+    pub(crate) fn schema_info(&self, id: SchemaId) -> &Arc<SchemaInfo> {
+        &self.schemas[id.0 as usize].info
+    }
+
+    pub(crate) fn schema_name(&self, id: SchemaId) -> Str {
+        self.types.heads[id.0 as usize].name.clone()
+    }
+
+    /// Returns the schemas from `id` to its last base.
+    pub(crate) fn chain(&self, id: SchemaId) -> Vec<SchemaId> {
+        let mut chain = vec![id];
+        let mut current = id;
+        while let Some(base) = self.types.heads[current.0 as usize].base {
+            // Circular inheritance is reported elsewhere; here it must only end.
+            if chain.contains(&base) {
+                break;
+            }
+            chain.push(base);
+            current = base;
+        }
+        chain
+    }
+
+    /// Returns a declared attribute: own or of a mixin, else inherited.
+    pub(crate) fn schema_attr(&mut self, id: SchemaId, name: &str) -> Option<AttrInfo> {
+        let mut current = Some(id);
+        for _ in 0..1000 {
+            let schema = current?;
+            let slot = &self.schemas[schema.0 as usize];
+            if let Some(attr) = slot.info.attrs.get(name) {
+                let mut attr = attr.clone();
+                if let Some((home, _)) = slot.home.clone() {
+                    attr.ty = self.import_type(&home, attr.ty);
+                }
+                return Some(attr);
+            }
+            current = self.types.heads[schema.0 as usize].base;
+        }
+        None
+    }
+
+    /// Returns the index signature of a schema (not inherited).
+    pub(crate) fn schema_index(&mut self, id: SchemaId) -> Option<IndexInfo> {
+        let slot = &self.schemas[id.0 as usize];
+        let mut index = slot.info.index.clone()?;
+        if let Some((home, _)) = slot.home.clone() {
+            index.key = self.import_type(&home, index.key);
+            index.val = self.import_type(&home, index.val);
+        }
+        Some(index)
+    }
+
+    /// Returns the parameters of a schema.
+    pub(crate) fn schema_params(&mut self, id: SchemaId) -> Vec<ParamTy> {
+        let slot = &self.schemas[id.0 as usize];
+        let mut params = slot.info.params.clone();
+        if let Some((home, _)) = slot.home.clone() {
+            for param in &mut params {
+                param.ty = self.import_type(&home, param.ty);
+            }
+        }
+        params
+    }
+
+    /// Returns the own id of a schema of another package.
+    pub(crate) fn import_schema(&mut self, home: &Arc<PackageTypes>, id: SchemaId) -> SchemaId {
+        let slot = &home.schemas[id.0 as usize];
+        let (owner, id) = slot.home.clone().unwrap_or_else(|| (Arc::clone(home), id));
+        let key = (owner.path.clone(), id);
+        if let Some(known) = self.foreign_schemas.get(&key) {
+            return *known;
+        }
+        let local = self.types.add_schema(owner.types.heads[id.0 as usize].name.clone());
+        let info = Arc::clone(&owner.schemas[id.0 as usize].info);
+        self.schemas.push(SchemaSlot { info, home: Some((Arc::clone(&owner), id)) });
+        self.foreign_schemas.insert(key, local);
+        if let Some(base) = owner.types.heads[id.0 as usize].base {
+            let base = self.import_schema(&owner, base);
+            self.types.heads[local.0 as usize].base = Some(base);
+        }
+        local
+    }
+
+    /// Translates a type of another package into this arena.
+    pub(crate) fn import_type(&mut self, home: &Arc<PackageTypes>, id: TyId) -> TyId {
+        if id <= TyId::STR {
+            return id;
+        }
+        let key = (home.path.clone(), id);
+        if let Some(known) = self.foreign_types.get(&key) {
+            return *known;
+        }
+        let ty = match home.types.kind(id) {
+            Ty::List(item) => Ty::List(self.import_type(home, *item)),
+            Ty::Dict(d) => Ty::Dict(DictTy {
+                key: self.import_type(home, d.key),
+                val: self.import_type(home, d.val),
+                attrs: d.attrs.as_ref().map(|attrs| self.import_attrs(home, attrs)),
+            }),
+            Ty::Union(members) => Ty::Union(members.iter().map(|m| self.import_type(home, *m)).collect()),
+            Ty::Schema(schema, instance) => Ty::Schema(self.import_schema(home, *schema), *instance),
+            Ty::Func(func) => Ty::Func(self.import_func(home, func).into()),
+            other => other.clone(),
+        };
+        let local = self.types.intern(ty);
+        self.foreign_types.insert(key, local);
+        local
+    }
+
+    fn import_attrs(&mut self, home: &Arc<PackageTypes>, attrs: &[DictAttr]) -> Arc<[DictAttr]> {
+        attrs.iter().map(|a| DictAttr { ty: self.import_type(home, a.ty), ..a.clone() }).collect()
+    }
+
+    fn import_func(&mut self, home: &Arc<PackageTypes>, func: &FuncTy) -> FuncTy {
+        let params = func.params.iter().map(|p| ParamTy { ty: self.import_type(home, p.ty), ..p.clone() });
+        let params = params.collect();
+        FuncTy { params, ret: self.import_type(home, func.ret), variadic: func.variadic }
+    }
+}

@@ -1,0 +1,246 @@
+//! Judging values against expected types: the single gate `must_fit`, and configs key by key.
+//!
+//! Config literals are judged from the inside out: each entry against the attribute it sets, then the whole against
+//! whatever encloses it. A dict always "fits" a schema as a whole; two leftovers of the reference are kept: a dict whose
+//! key type is one literal is compared once more with that attribute, and so is every known key if the schema has an index
+//! signature.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::Str;
+
+use crate::checker::{Checker, Expect};
+use crate::diag::RawDiag;
+use crate::ty::{DictTy, Loc, SchemaId, Ty, TyId};
+
+impl Checker<'_> {
+    /// Reports unless `got` fits `expected`; `loc` is where the expectation was declared.
+    pub(crate) fn must_fit(&mut self, got: TyId, expected: TyId, at: Span, loc: Option<Loc>) {
+        if self.fits(got, expected, at) {
+            return;
+        }
+        let (want, have) = (self.text(expected), self.text(got));
+        let message = format!("expected {want}, got {have}");
+        let mut diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
+        if let Some(loc) = loc {
+            diag = diag.label(loc, defined_here(&want, &have));
+        }
+        self.report(diag);
+    }
+
+    /// Assignability that looks into dicts which meet schemas; their mistakes are reported on the way.
+    fn fits(&mut self, got: TyId, expected: TyId, at: Span) -> bool {
+        if got == expected || got == TyId::ANY || expected == TyId::ANY && !self.is_module(got) {
+            return true;
+        }
+        match (self.types.kind(got).clone(), self.types.kind(expected).clone()) {
+            (Ty::List(x), Ty::List(y)) => self.fits(x, y, at),
+            (Ty::Dict(x), Ty::Dict(y)) => self.fits(x.key, y.key, at) && self.fits(x.val, y.val, at),
+            (Ty::Union(members), _) => {
+                let mut all = true;
+                for member in members.iter() {
+                    all &= self.fits(*member, expected, at);
+                }
+                all
+            }
+            (Ty::Dict(dict), Ty::Schema(id, _)) => {
+                self.dict_meets_schema(&dict, id, at);
+                true
+            }
+            (Ty::Dict(dict), Ty::Union(members)) => {
+                let schema = members.iter().find_map(|m| match self.types.kind(*m) {
+                    Ty::Schema(id, _) => Some(*id),
+                    _ => None,
+                });
+                match schema {
+                    Some(id) => {
+                        self.dict_meets_schema(&dict, id, at);
+                        true
+                    }
+                    None => self.types.assignable(got, expected),
+                }
+            }
+            _ => self.types.assignable(got, expected),
+        }
+    }
+
+    fn is_module(&self, ty: TyId) -> bool {
+        matches!(self.types.kind(ty), Ty::Module(_))
+    }
+
+    fn dict_meets_schema(&mut self, dict: &DictTy, id: SchemaId, at: Span) {
+        let index = self.schema_index(id);
+        if let Ty::StrLit(name) = self.types.kind(dict.key).clone()
+            && index.is_none()
+        {
+            let got = self.types.widen(dict.val);
+            self.attr_mismatch(id, &name, got, at);
+            return;
+        }
+        let (Some(index), Some(attrs)) = (index, &dict.attrs) else { return };
+        for attr in attrs.iter() {
+            let got = self.types.widen(attr.ty);
+            if self.schema_attr(id, &attr.name).is_some() {
+                self.attr_mismatch(id, &attr.name, got, at);
+            } else if !self.types.assignable(got, index.val) {
+                let message = format!("expected {}, got {}", self.text(index.val), self.text(got));
+                let diag = RawDiag::new(Code::TYPE, "type-mismatch", &attr.loc.pkg, attr.loc.span, message);
+                self.report(diag);
+            }
+        }
+    }
+
+    fn attr_mismatch(&mut self, id: SchemaId, name: &str, got: TyId, at: Span) {
+        let Some(attr) = self.schema_attr(id, name) else { return };
+        if !self.types.assignable(got, attr.ty) {
+            let (want, have) = (self.text(attr.ty), self.text(got));
+            let message = format!("expected {want}, got {have}");
+            let diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
+            self.report(diag.label(attr.loc, defined_here(&want, &have)));
+        }
+    }
+
+    /// What the value of an entry is expected to be.
+    pub(crate) fn entry_expectation(&mut self, ty: TyId, name: &str, top: &Expect) -> Expect {
+        match self.types.kind(ty).clone() {
+            Ty::Schema(id, _) => {
+                if let Some(attr) = self.schema_attr(id, name) {
+                    return Expect { ty: Some(attr.ty), loc: Some(attr.loc) };
+                }
+                match self.schema_index(id) {
+                    Some(index) => Expect { ty: Some(index.val), loc: top.loc.clone() },
+                    None => Expect::default(),
+                }
+            }
+            Ty::Dict(dict) => Expect { ty: Some(dict.val), loc: top.loc.clone() },
+            Ty::List(item) => Expect { ty: Some(item), loc: top.loc.clone() },
+            Ty::Union(members) => {
+                let mut offers = Vec::new();
+                for member in members.iter() {
+                    if matches!(self.types.kind(*member), Ty::Schema(..) | Ty::Dict(_)) {
+                        offers.extend(self.entry_expectation(*member, name, top).ty);
+                    }
+                }
+                if offers.is_empty() {
+                    return Expect::default();
+                }
+                Expect { ty: Some(self.types.sup(&offers)), loc: top.loc.clone() }
+            }
+            _ => Expect::default(),
+        }
+    }
+
+    /// Reports a key that the expected type does not have.
+    pub(crate) fn check_member(&mut self, ty: TyId, name: &Str, at: Span, written: Option<&Loc>) {
+        let message = match self.types.kind(ty).clone() {
+            Ty::Schema(id, _) if !self.accepts_key(id, name) => self.cannot_add(id, name),
+            Ty::Union(members) => match self.union_refuses(&members, name) {
+                Some(message) => message,
+                None => return,
+            },
+            _ => return,
+        };
+        let mut diag = RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message);
+        if let Some(written) = written {
+            diag = diag.label(written.clone(), "config attribute is defined here");
+        }
+        self.report(diag);
+    }
+
+    /// The message about a key that a schema does not have.
+    pub(crate) fn cannot_add(&mut self, id: SchemaId, name: &str) -> String {
+        let hint = self.attribute_hint(id, name);
+        format!("Cannot add member '{name}' to schema '{}'{hint}", self.schema_name(id))
+    }
+
+    fn accepts_key(&mut self, id: SchemaId, name: &Str) -> bool {
+        if self.schema_attr(id, name).is_some() {
+            return true;
+        }
+        let Some(index) = self.schema_index(id) else { return false };
+        if index.any_other {
+            return true;
+        }
+        match self.types.kind(index.key) {
+            Ty::StrLit(key) => key == name,
+            Ty::Union(keys) => keys.iter().any(|k| match self.types.kind(*k) {
+                Ty::StrLit(key) => key == name,
+                _ => true,
+            }),
+            _ => true,
+        }
+    }
+
+    fn union_refuses(&mut self, members: &[TyId], name: &Str) -> Option<String> {
+        let mut schemas = Vec::new();
+        for member in members {
+            match self.types.kind(*member) {
+                Ty::Dict(_) => return None,
+                Ty::Schema(id, _) => schemas.push(*id),
+                _ => {}
+            }
+        }
+        for schema in &schemas {
+            if self.accepts_key(*schema, name) {
+                return None;
+            }
+        }
+        let names: Vec<Str> = schemas.iter().map(|s| self.schema_name(*s)).collect();
+        match names.as_slice() {
+            [] => None,
+            [one] => Some(format!("Cannot add member '{name}' to 'schema {one}'")),
+            _ => Some(format!("Cannot add member '{name}' to 'schemas {names:?}'")),
+        }
+    }
+
+    /// Checks the known keys of an unpacked value against what the braces are expected to be.
+    pub(crate) fn check_unpacked(&mut self, got: TyId, at: Span) {
+        let Some(expect) = self.expects.last().cloned() else { return };
+        let Some(ty) = expect.ty else { return };
+        let keys = self.known_keys(got);
+        for (name, attr, written) in keys {
+            self.check_member(ty, &name, at, Some(&written));
+            let entry = self.entry_expectation(ty, &name, &expect);
+            let Some(want) = entry.ty else { continue };
+            let got = self.types.widen(attr);
+            if matches!((self.types.kind(got), self.types.kind(want)), (Ty::Dict(_), Ty::Schema(..))) {
+                self.expects.push(Expect { ty: Some(want), loc: entry.loc });
+                self.check_unpacked(got, at);
+                self.expects.pop();
+            } else if !self.types.assignable(got, want) {
+                let (want, have) = (self.text(want), self.text(got));
+                let message = format!("expected {want}, got {have}");
+                let mut diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
+                if let Some(loc) = entry.loc {
+                    diag = diag.label(loc, defined_here(&want, &have));
+                }
+                self.report(diag.label(written, "config attribute is defined here"));
+            }
+        }
+    }
+
+    /// The statically known keys of a dict or schema value.
+    fn known_keys(&mut self, ty: TyId) -> Vec<(Str, TyId, Loc)> {
+        match self.types.kind(ty).clone() {
+            Ty::Dict(DictTy { attrs: Some(attrs), .. }) => {
+                attrs.iter().map(|a| (a.name.clone(), a.ty, a.loc.clone())).collect()
+            }
+            Ty::Schema(id, _) => {
+                let mut keys = Vec::new();
+                for link in self.chain(id) {
+                    let names: Vec<Str> = self.schema_info(link).attrs.keys().cloned().collect();
+                    for name in names {
+                        if let Some(attr) = self.schema_attr(link, &name) {
+                            keys.push((name, attr.ty, attr.loc));
+                        }
+                    }
+                }
+                keys
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn defined_here(want: &str, have: &str) -> String {
+    format!("variable is defined here, its type is {want}, but got {have}")
+}

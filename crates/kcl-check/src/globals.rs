@@ -1,0 +1,294 @@
+//! The global scan: which names a package has, before any statement is looked at.
+//!
+//! Schemas, rules, imports and aliases come first, so that annotations may use them from anywhere; then the assigned
+//! names in source order. Found here: schema names used twice, second assignments of public names, conflicting
+//! annotations.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target, TypeId};
+use kcl_syntax::program::ImportTarget;
+
+use crate::checker::Checker;
+use crate::diag::RawDiag;
+use crate::package::{Kind, SchemaInfo, SchemaSlot};
+use crate::ty::{ModuleKind, ModuleTy, SchemaId, Ty, TyId};
+
+/// Names that no schema and no alias may have.
+pub(crate) const BUILT_IN_TYPES: [&str; 5] = ["any", "int", "float", "str", "bool"];
+
+/// A name of the package.
+#[derive(Clone, Debug)]
+pub(crate) struct Global {
+    pub(crate) kind: GlobalKind,
+    /// Type of a variable or module; of an alias once it was resolved.
+    pub(crate) ty: TyId,
+    /// Where it was declared first.
+    pub(crate) decl: Span,
+}
+
+/// What a global is.
+#[derive(Clone, Debug)]
+pub(crate) enum GlobalKind {
+    Var {
+        annotated: bool,
+        /// Set by unification statements only.
+        unified: bool,
+        /// The value of its first assignment, if that is a lambda.
+        lambda: Option<ExprId>,
+        /// The first value is a schema expression, which a unification may complete.
+        config: bool,
+    },
+    Schema(SchemaId),
+    Alias(AliasState),
+    Module,
+}
+
+/// How far an alias was resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AliasState {
+    New(TypeId),
+    Busy,
+    Done,
+}
+
+/// A schema or rule statement of the package.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declared {
+    pub(crate) id: SchemaId,
+    pub(crate) stmt: StmtId,
+}
+
+impl Checker<'_> {
+    /// Collects all names; returns the schema and rule statements in order.
+    pub(crate) fn scan_globals(&mut self) -> Vec<Declared> {
+        let tree = self.tree;
+        let all: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+        let declared = self.scan_schemas(&all);
+        self.scan_imports();
+        self.scan_aliases(&all);
+        self.scan_vars(&all);
+        declared
+    }
+
+    fn scan_schemas(&mut self, all: &[StmtId]) -> Vec<Declared> {
+        let tree = self.tree;
+        let mut declared = Vec::new();
+        for stmt in all {
+            let (name, kind) = match tree.stmt(*stmt) {
+                Stmt::Schema(def) => (&def.name, kind_of(&def.name.name, def.kind)),
+                Stmt::Rule(def) => (&def.name, Kind::Rule),
+                _ => continue,
+            };
+            let start = tree.stmt_span(*stmt);
+            if self.globals.contains_key(&name.name) {
+                let message = format!("Unique key error name '{}'", name.name);
+                self.error(Code::UNIQUE_KEY, "duplicate-schema", start, message);
+            }
+            if BUILT_IN_TYPES.contains(&name.name.as_str()) {
+                let message = format!(
+                    "schema name '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
+                    name.name
+                );
+                self.error(Code::COMPILE, "reserved-schema-name", name.span, message);
+            }
+            let id = self.types.add_schema(name.name.clone());
+            let info = SchemaInfo { name: name.name.clone(), kind, span: name.span, ..Default::default() };
+            self.schemas.push(SchemaSlot { info: info.into(), home: None });
+            if !self.globals.contains_key(&name.name) {
+                let global = Global { kind: GlobalKind::Schema(id), ty: TyId::ANY, decl: start };
+                self.globals.insert(name.name.clone(), global);
+            }
+            declared.push(Declared { id, stmt: *stmt });
+        }
+        declared
+    }
+
+    fn scan_imports(&mut self) {
+        for link in &self.package.imports {
+            let module = match &link.target {
+                ImportTarget::Package(id) => {
+                    let path = self.import_paths.get(id.0 as usize).cloned().unwrap_or_default();
+                    ModuleTy { path, kind: ModuleKind::Package }
+                }
+                ImportTarget::System(name) => ModuleTy { path: name.clone(), kind: ModuleKind::System },
+                ImportTarget::Plugin(name) => ModuleTy { path: name.clone(), kind: ModuleKind::Unknown },
+                ImportTarget::Missing => ModuleTy { path: link.name.clone(), kind: ModuleKind::Unknown },
+            };
+            let decl = self.tree.stmt_span(link.stmt);
+            let ty = self.types.intern(Ty::Module(module));
+            self.globals.entry(link.name.clone()).or_insert(Global { kind: GlobalKind::Module, ty, decl });
+        }
+    }
+
+    fn scan_aliases(&mut self, all: &[StmtId]) {
+        let tree = self.tree;
+        let mut names = Vec::new();
+        for stmt in all {
+            let Stmt::TypeAlias { name, ty } = tree.stmt(*stmt) else { continue };
+            if BUILT_IN_TYPES.contains(&name.name.as_str()) {
+                let message = format!(
+                    "type alias '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
+                    name.name
+                );
+                self.error(Code::TYPE, "reserved-alias-name", name.span, message);
+            }
+            let kind = GlobalKind::Alias(AliasState::New(*ty));
+            self.globals.insert(name.name.clone(), Global { kind, ty: TyId::ANY, decl: name.span });
+            names.push(name.name.clone());
+        }
+        for name in names {
+            self.alias_type(&name);
+        }
+    }
+
+    /// Returns what an alias stands for; a circular one is any.
+    pub(crate) fn alias_type(&mut self, name: &str) -> TyId {
+        let Some(global) = self.globals.get_mut(name) else { return TyId::ANY };
+        let GlobalKind::Alias(state) = &mut global.kind else { return TyId::ANY };
+        match *state {
+            AliasState::Busy => TyId::ANY,
+            AliasState::Done => global.ty,
+            AliasState::New(ty) => {
+                *state = AliasState::Busy;
+                let at = global.decl;
+                let ty = self.resolve_type_at(ty, at);
+                if let Some(global) = self.globals.get_mut(name) {
+                    global.kind = GlobalKind::Alias(AliasState::Done);
+                    global.ty = ty;
+                }
+                ty
+            }
+        }
+    }
+
+    fn scan_vars(&mut self, body: &[StmtId]) {
+        let tree = self.tree;
+        for stmt in body {
+            match tree.stmt(*stmt) {
+                Stmt::Assign { targets, ty, value } => {
+                    let ty = ty.map(|t| self.resolve_type(t));
+                    for target in targets {
+                        self.scan_target(target, ty, *value);
+                    }
+                }
+                Stmt::Unification { target, value } => self.scan_unification(target, *value),
+                Stmt::If { body, orelse, .. } => {
+                    self.scan_vars(body);
+                    self.scan_vars(orelse);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn scan_target(&mut self, target: &Target, ty: Option<TyId>, value: ExprId) {
+        let plain = target.path.is_empty();
+        let value = self.tree.expr(value);
+        let kind = GlobalKind::Var {
+            annotated: ty.is_some(),
+            unified: false,
+            lambda: None,
+            config: plain && matches!(value, Expr::Schema(_)),
+        };
+        let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
+        let Some(old) = self.globals.get(&target.name.name) else {
+            self.globals.insert(target.name.name.clone(), new);
+            return;
+        };
+        if !is_private(&target.name.name) {
+            let decl = old.decl;
+            self.immutable(&target.name, decl);
+        }
+        if let Some(ty) = ty.filter(|_| plain) {
+            self.annotate_again(&target.name, ty);
+        }
+    }
+
+    /// Remembers the lambda of a first assignment: calls further up are checked against it.
+    pub(crate) fn remember_lambdas(&mut self) {
+        let tree = self.tree;
+        for stmt in tree.files.iter().flat_map(|f| f.body.iter()) {
+            let Stmt::Assign { targets, value, .. } = tree.stmt(*stmt) else { continue };
+            if !matches!(tree.expr(*value), Expr::Lambda(_)) {
+                continue;
+            }
+            for target in targets.iter().filter(|t| t.path.is_empty()) {
+                if let Some(global) = self.globals.get_mut(&target.name.name)
+                    && global.decl == target.name.span
+                    && let GlobalKind::Var { lambda, .. } = &mut global.kind
+                {
+                    *lambda = Some(*value);
+                }
+            }
+        }
+    }
+
+    fn scan_unification(&mut self, target: &Ident, value: ExprId) {
+        let ty = self.unification_type(value);
+        let Some(old) = self.globals.get(&target.name) else {
+            let kind = GlobalKind::Var { annotated: true, unified: true, lambda: None, config: true };
+            self.globals.insert(target.name.clone(), Global { kind, ty, decl: target.span });
+            return;
+        };
+        let decl = old.decl;
+        match &old.kind {
+            GlobalKind::Var { config: true, .. } => {}
+            _ if is_private(&target.name) => {}
+            _ => self.immutable(target, decl),
+        }
+        self.annotate_again(target, ty);
+    }
+
+    /// The type that `name: S {..}` declares.
+    pub(crate) fn unification_type(&mut self, value: ExprId) -> TyId {
+        let Expr::Schema(schema) = self.tree.expr(value) else { return TyId::ANY };
+        let Expr::Name(parts) = self.tree.expr(schema.name) else { return TyId::ANY };
+        let span = self.tree.expr_span(schema.name);
+        let parts: Vec<Str> = parts.iter().map(|p| p.name.clone()).collect();
+        self.named_type(&parts, span)
+    }
+
+    fn annotate_again(&mut self, name: &Ident, ty: TyId) {
+        let Some(global) = self.globals.get_mut(&name.name) else { return };
+        let GlobalKind::Var { annotated, .. } = &mut global.kind else { return };
+        let (was, old, decl) = (*annotated, global.ty, global.decl);
+        *annotated = true;
+        global.ty = ty;
+        if was && old != ty {
+            let text = self.text(old);
+            let message = format!("can not change the type of '{}' to {text}", name.name);
+            let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);
+            let diag = diag.label(self.here(decl), format!("expected {text}"));
+            self.report(diag);
+        }
+    }
+
+    fn immutable(&mut self, name: &Ident, first: Span) {
+        let message =
+            format!("Can not change the value of '{}', because it was declared immutable", name.name);
+        let diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message)
+            .label(self.here(first), format!("The variable '{}' is declared here", name.name))
+            .note(mutable_note(&name.name));
+        self.report(diag);
+    }
+}
+
+/// The note of immutability errors.
+pub(crate) fn mutable_note(name: &str) -> String {
+    format!("change the variable name to '_{name}' to make it mutable")
+}
+
+/// Tells whether a name may be assigned again.
+pub(crate) fn is_private(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+fn kind_of(name: &str, keyword: SchemaKind) -> Kind {
+    match keyword {
+        _ if name.ends_with("Mixin") => Kind::Mixin,
+        _ if name.ends_with("Protocol") => Kind::Protocol,
+        SchemaKind::Schema => Kind::Schema,
+        SchemaKind::Mixin => Kind::Mixin,
+        SchemaKind::Protocol => Kind::Protocol,
+    }
+}

@@ -1,0 +1,250 @@
+//! Calls and schema expressions: arguments against parameters.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
+use rustc_hash::FxHashSet;
+
+use crate::checker::{Checker, Expect};
+use crate::diag::RawDiag;
+use crate::globals::GlobalKind;
+use crate::suggest;
+use crate::ty::{ParamTy, Ty, TyId};
+
+impl Checker<'_> {
+    pub(crate) fn call(&mut self, call: &Call) -> TyId {
+        let at = self.tree.expr_span(call.func);
+        let mut func = self.expr(call.func);
+        if func == TyId::ANY {
+            func = self.forward_lambda(call.func).unwrap_or(func);
+        }
+        match self.types.kind(func).clone() {
+            Ty::Any => {
+                self.loose_arguments(&call.args, &call.kwargs);
+                TyId::ANY
+            }
+            Ty::Func(ty) => {
+                let callee = self.callee(call.func);
+                self.arguments(&callee, &ty.params, ty.variadic, &call.args, &call.kwargs, at);
+                ty.ret
+            }
+            Ty::Schema(id, false) => {
+                let callee = self.callee(call.func);
+                let params = self.schema_params(id);
+                self.arguments(&callee, &params, false, &call.args, &call.kwargs, at);
+                self.types.schema(id, true)
+            }
+            Ty::Schema(id, true) => {
+                let message = format!("schema '{}' instance is not callable", self.schema_name(id));
+                self.error(Code::COMPILE, "not-callable", at, message);
+                TyId::ANY
+            }
+            _ => {
+                let message = format!("'{}' object is not callable", self.text(func));
+                self.error(Code::COMPILE, "not-callable", at, message);
+                TyId::ANY
+            }
+        }
+    }
+
+    /// The type of a lambda that a later statement assigns to a global.
+    fn forward_lambda(&mut self, func: ExprId) -> Option<TyId> {
+        let tree = self.tree;
+        let Expr::Name(parts) = tree.expr(func) else { return None };
+        let [name] = &**parts else { return None };
+        if self.scopes.iter().any(|s| s.vars.contains_key(&name.name)) {
+            return None;
+        }
+        let GlobalKind::Var { lambda: Some(lambda), .. } = &self.globals.get(&name.name)?.kind else {
+            return None;
+        };
+        let Expr::Lambda(lambda) = tree.expr(*lambda) else { return None };
+        // The lambda's own mistakes are reported where it stands.
+        let kept = self.errors.len();
+        let ty = self.lambda_header(lambda);
+        self.errors.truncate(kept);
+        Some(ty)
+    }
+
+    fn callee(&self, func: ExprId) -> String {
+        match self.tree.expr(func) {
+            Expr::Name(parts) => {
+                let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+                format!("\"{}\"", names.join("."))
+            }
+            Expr::Selector { name, .. } => format!("\"{}\"", name.name),
+            _ => "anonymous function".to_owned(),
+        }
+    }
+
+    /// Arguments of a callee of unknown type: what is expected around stays in force.
+    fn loose_arguments(&mut self, args: &[ExprId], kwargs: &[Keyword]) {
+        for arg in args {
+            self.expr(*arg);
+        }
+        for keyword in kwargs {
+            self.expr(keyword.value);
+        }
+    }
+
+    /// Checks arguments against parameters; `at` is the callee.
+    pub(crate) fn arguments(
+        &mut self,
+        callee: &str,
+        params: &[ParamTy],
+        variadic: bool,
+        args: &[ExprId],
+        kwargs: &[Keyword],
+        at: Span,
+    ) {
+        for (i, arg) in args.iter().enumerate() {
+            self.argument(params.get(i), *arg);
+            if i == params.len() && !variadic {
+                let message = format!(
+                    "{callee} takes {} but {} were given",
+                    positional(params.len()),
+                    args.len()
+                );
+                let span = self.tree.expr_span(*arg);
+                self.error(Code::COMPILE, "too-many-arguments", span, message);
+                break;
+            }
+        }
+        let mut seen = FxHashSet::default();
+        let mut named = 0;
+        for keyword in kwargs {
+            let name = &keyword.name.name;
+            if !seen.insert(name.clone()) {
+                let message = format!("{callee} has duplicated keyword argument {name}");
+                self.error(Code::COMPILE, "duplicate-argument", keyword.name.span, message);
+            }
+            let param = params.iter().find(|p| p.name == *name);
+            named += usize::from(param.is_some_and(|p| !p.optional));
+            if param.is_none() && !variadic {
+                self.unexpected_keyword(callee, params, keyword);
+            }
+            self.argument(param, keyword.value);
+        }
+        let required = params.iter().filter(|p| !p.optional).count();
+        let given = args.len() + named;
+        if given < required && !variadic {
+            let message = format!("expected {}, found {given}", positional(required));
+            self.error(Code::COMPILE, "missing-argument", at, message);
+        }
+    }
+
+    fn unexpected_keyword(&mut self, callee: &str, params: &[ParamTy], keyword: &Keyword) {
+        let name = &keyword.name.name;
+        let similar = suggest::similar(name, params.iter().map(|p| &p.name));
+        let mut message = format!("{callee} got an unexpected keyword argument '{name}'");
+        if !similar.is_empty() {
+            message.push_str(&format!(", did you mean '{}'?", similar.join("' or '")));
+        }
+        self.error(Code::COMPILE, "unexpected-keyword", keyword.name.span, message);
+    }
+
+    /// Infers an argument and compares it with its parameter.
+    fn argument(&mut self, param: Option<&ParamTy>, arg: ExprId) {
+        let span = self.tree.expr_span(arg);
+        let Some(param) = param else {
+            self.expr(arg);
+            return;
+        };
+        self.push_exact(param.ty, span);
+        let got = self.expr(arg);
+        self.expects.pop();
+        self.must_fit(got, param.ty, span, param.loc.clone());
+    }
+
+    /// Pushes a parameter or result type, or "nothing expected".
+    pub(crate) fn push_exact(&mut self, ty: TyId, at: Span) {
+        let expect = if self.is_structured(ty) {
+            Expect { ty: Some(ty), loc: Some(self.here(at)) }
+        } else {
+            Expect::default()
+        };
+        self.expects.push(expect);
+    }
+
+    pub(crate) fn schema_expr(&mut self, schema: &SchemaExpr) -> TyId {
+        let at = self.tree.expr_span(schema.name);
+        let named = self.errors.len();
+        let ty = self.expr(schema.name);
+        match self.types.kind(ty).clone() {
+            Ty::Schema(id, false) => {
+                let instance = self.types.schema(id, true);
+                let callee = self.callee(schema.name);
+                let params = self.schema_params(id);
+                self.braces(Some(instance), schema.config);
+                self.arguments(&callee, &params, false, &schema.args, &schema.kwargs, at);
+                if self.options.is_0_13() {
+                    self.required_attributes(id, schema.config);
+                }
+                instance
+            }
+            Ty::Schema(_, true) | Ty::Dict(_) if schema.args.is_empty() && schema.kwargs.is_empty() => {
+                self.braces(Some(ty), schema.config);
+                ty
+            }
+            Ty::Schema(_, true) | Ty::Dict(_) => {
+                let message = "Arguments cannot be used in the schema modification expression";
+                self.error(Code::COMPILE, "modification-arguments", at, message);
+                TyId::ANY
+            }
+            Ty::Any if self.errors.len() > named => TyId::ANY,
+            Ty::Any => {
+                self.braces(None, schema.config);
+                self.loose_arguments(&schema.args, &schema.kwargs);
+                TyId::ANY
+            }
+            _ => {
+                let message = format!("Invalid schema type '{}'", self.text(ty));
+                self.error(Code::COMPILE, "not-a-schema", at, message);
+                TyId::ANY
+            }
+        }
+    }
+
+    fn braces(&mut self, ty: Option<TyId>, config: ExprId) {
+        self.expects.push(Expect { ty, loc: None });
+        self.expr(config);
+        self.expects.pop();
+    }
+
+    /// Edition 0.13: a required attribute that nothing can provide is found here.
+    fn required_attributes(&mut self, id: crate::ty::SchemaId, config: ExprId) {
+        let Expr::Config(entries) = self.tree.expr(config) else { return };
+        let Some(keys) = crate::infer::config::literal_keys(entries) else { return };
+        if self.in_default {
+            return;
+        }
+        for link in self.chain(id) {
+            let info = self.schema_info(link).clone();
+            for (name, attr) in &info.attrs {
+                let provided = attr.optional
+                    || attr.has_default
+                    || keys.contains(name)
+                    || self.chain(id).iter().any(|s| {
+                        let info = self.schema_info(*s);
+                        info.assigned.contains(name)
+                            || info.mixed.contains(name)
+                            || info.attrs.get(name).is_some_and(|a| a.has_default || a.optional)
+                    });
+                if !provided {
+                    let message = format!(
+                        "attribute '{name}' of {} is required and can't be None or Undefined",
+                        self.schema_name(id)
+                    );
+                    let span = self.tree.expr_span(config);
+                    let diag =
+                        RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
+                    self.report(diag);
+                }
+            }
+        }
+    }
+}
+
+fn positional(count: usize) -> String {
+    // Upstream says "0 positional argument".
+    if count > 1 { format!("{count} positional arguments") } else { format!("{count} positional argument") }
+}

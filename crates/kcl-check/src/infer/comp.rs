@@ -1,0 +1,197 @@
+//! Lists, comprehensions and quantifiers.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{CompClause, Entry, Expr, ExprId, Ident, Key, Quant, QuantOp};
+
+use crate::checker::{Checker, Expect};
+use crate::scope::ScopeKind;
+use crate::ty::{Ty, TyId};
+
+impl Checker<'_> {
+    pub(crate) fn list(&mut self, items: &[ExprId]) -> TyId {
+        self.push_item();
+        let mut types = Vec::with_capacity(items.len());
+        for item in items {
+            types.push(self.expr(*item));
+        }
+        self.expects.pop();
+        let item = self.types.sup(&types);
+        self.types.list(item)
+    }
+
+    /// Pushes what a list's items are expected to be.
+    fn push_item(&mut self) {
+        let top = self.expects.last().cloned().unwrap_or_default();
+        let ty = top.ty.and_then(|ty| self.item_expectation(ty));
+        self.expects.push(match ty {
+            Some(ty) => Expect { ty: Some(ty), loc: top.loc },
+            None => Expect::default(),
+        });
+    }
+
+    fn item_expectation(&mut self, ty: TyId) -> Option<TyId> {
+        match self.types.kind(ty).clone() {
+            Ty::List(item) => Some(item),
+            Ty::Dict(dict) => Some(dict.val),
+            Ty::Union(members) => {
+                let offers: Vec<TyId> = members
+                    .iter()
+                    .filter_map(|m| match self.types.kind(*m) {
+                        Ty::List(item) => Some(*item),
+                        Ty::Dict(dict) => Some(dict.val),
+                        _ => None,
+                    })
+                    .collect();
+                (!offers.is_empty()).then(|| self.types.sup(&offers))
+            }
+            _ => None,
+        }
+    }
+
+    /// `*x`: the items it contributes.
+    pub(crate) fn unpacked_item(&mut self, value: ExprId) -> TyId {
+        let ty = self.expr(value);
+        match self.types.kind(ty).clone() {
+            Ty::List(item) => item,
+            Ty::Dict(dict) => dict.key,
+            Ty::Schema(..) => TyId::STR,
+            Ty::None => TyId::VOID,
+            Ty::Any => TyId::ANY,
+            Ty::Union(members) => {
+                let items: Vec<TyId> = members
+                    .iter()
+                    .map(|m| match self.types.kind(*m) {
+                        Ty::List(item) => *item,
+                        Ty::Dict(dict) => dict.key,
+                        Ty::Schema(..) => TyId::STR,
+                        _ => TyId::ANY,
+                    })
+                    .collect();
+                self.types.sup(&items)
+            }
+            _ => {
+                let message = "only list, dict, schema object can be used * unpacked, got any";
+                let span = self.tree.expr_span(value);
+                self.error(Code::COMPILE, "unpack", span, message);
+                TyId::ANY
+            }
+        }
+    }
+
+    pub(crate) fn list_if(&mut self, cond: ExprId, then: &[ExprId], orelse: &[ExprId]) -> TyId {
+        self.expr(cond);
+        let then: Vec<TyId> = then.iter().map(|e| self.expr(*e)).collect();
+        if orelse.is_empty() {
+            return TyId::ANY;
+        }
+        let mut all: Vec<TyId> = orelse.iter().map(|e| self.expr(*e)).collect();
+        all.extend(then);
+        self.types.sup(&all)
+    }
+
+    pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> TyId {
+        self.enter(ScopeKind::Loop);
+        self.clauses(clauses);
+        self.push_item();
+        let item = self.expr(elt);
+        self.expects.pop();
+        if matches!(self.tree.expr(elt), Expr::Star(_)) {
+            let span = self.tree.expr_span(elt);
+            let message = "list unpacking cannot be used in list comprehension";
+            self.error(Code::COMPILE, "unpack-in-comprehension", span, message);
+        }
+        self.leave();
+        self.types.list(item)
+    }
+
+    pub(crate) fn dict_comp(&mut self, entry: &Entry, clauses: &[CompClause]) -> TyId {
+        self.enter(ScopeKind::Loop);
+        self.clauses(clauses);
+        let value_span = self.tree.expr_span(entry.value);
+        let key = match &entry.key {
+            Key::Name(name) => match self.lookup(name) {
+                Some(ty) => ty,
+                None => {
+                    let message = format!("name '{name}' is not defined{}", self.name_hint(name));
+                    self.error(Code::COMPILE, "unknown-name", entry.key_span, message);
+                    TyId::ANY
+                }
+            },
+            Key::Str(text) | Key::Indexed(text, _) => self.types.str_lit(text),
+            Key::Computed(expr) => self.expr(*expr),
+            Key::Unpack | Key::If { .. } => {
+                let message = "dict unpacking cannot be used in dict comprehension";
+                self.error(Code::COMPILE, "unpack-in-comprehension", value_span, message);
+                TyId::ANY
+            }
+        };
+        self.must_be_key(key, entry.key_span);
+        let val = self.expr(entry.value);
+        self.leave();
+        self.types.dict(key, val)
+    }
+
+    pub(crate) fn quant(&mut self, quant: &Quant) -> TyId {
+        self.enter(ScopeKind::Loop);
+        let iter = self.expr(quant.iter);
+        self.loop_variables(&quant.targets, iter, self.tree.expr_span(quant.iter));
+        let body = self.expr(quant.body);
+        if let Some(cond) = quant.cond {
+            self.expr(cond);
+        }
+        self.leave();
+        match quant.op {
+            QuantOp::All | QuantOp::Any => TyId::BOOL,
+            QuantOp::Map => self.types.list(body),
+            QuantOp::Filter => iter,
+        }
+    }
+
+    fn clauses(&mut self, clauses: &[CompClause]) {
+        for clause in clauses {
+            let iter = self.expr(clause.iter);
+            self.loop_variables(&clause.targets, iter, self.tree.expr_span(clause.iter));
+            if let Some(cond) = clause.cond {
+                self.expr(cond);
+            }
+        }
+    }
+
+    fn loop_variables(&mut self, targets: &[Ident], iter: TyId, at: Span) {
+        let (first, second) = self.iterated(iter, targets.len(), at);
+        let (first, second) = (self.types.widen(first), self.types.widen(second));
+        for (target, ty) in targets.iter().zip([first, second]) {
+            self.declare(&target.name, ty, target.span);
+        }
+        if let [_, second, _, ..] = targets {
+            let at = Span::new(second.span.end, second.span.end);
+            let message =
+                format!("the number of loop variables is {}, which can only be 1 or 2", targets.len());
+            self.error(Code::COMPILE, "loop-variables", at, message);
+        }
+    }
+
+    /// Types of the first and second loop variable.
+    fn iterated(&mut self, iter: TyId, count: usize, at: Span) -> (TyId, TyId) {
+        let one = count < 2;
+        match self.types.kind(iter).clone() {
+            Ty::Any => (TyId::ANY, TyId::ANY),
+            Ty::List(item) => (if one { item } else { TyId::INT }, item),
+            Ty::Str | Ty::StrLit(_) => (if one { TyId::STR } else { TyId::INT }, TyId::STR),
+            Ty::Dict(dict) => (dict.key, dict.val),
+            Ty::Schema(id, _) => (TyId::STR, self.schema_index(id).map_or(TyId::ANY, |i| i.val)),
+            Ty::Union(members) => {
+                let parts: Vec<(TyId, TyId)> =
+                    members.iter().map(|m| self.iterated(*m, count, at)).collect();
+                let first: Vec<TyId> = parts.iter().map(|p| p.0).collect();
+                let second: Vec<TyId> = parts.iter().map(|p| p.1).collect();
+                (self.types.sup(&first), self.types.sup(&second))
+            }
+            _ => {
+                let message = format!("'{}' object is not iterable", self.text(iter));
+                self.error(Code::COMPILE, "not-iterable", at, message);
+                (TyId::ANY, TyId::ANY)
+            }
+        }
+    }
+}

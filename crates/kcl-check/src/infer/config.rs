@@ -1,0 +1,181 @@
+//! Config literals: entries, their keys and values, unpacking and if entries.
+
+use base_diag::{Code, Span};
+use indexmap::IndexMap;
+use kcl_syntax::ast::{Entry, EntryOp, Expr, ExprId, Key, Str};
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+use crate::checker::{Checker, Expect};
+use crate::scope::ScopeKind;
+use crate::ty::{DictAttr, DictTy, Loc, Ty, TyId};
+
+/// What the entries seen so far add up to.
+#[derive(Default)]
+struct Parts {
+    keys: Vec<TyId>,
+    vals: Vec<TyId>,
+    attrs: IndexMap<Str, (Vec<TyId>, Loc), FxBuildHasher>,
+}
+
+impl Parts {
+    fn attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
+        self.attrs.entry(name.clone()).or_insert_with(|| (Vec::new(), loc)).0.push(ty);
+    }
+}
+
+impl Checker<'_> {
+    /// Infers braces, checking them against what is expected.
+    pub(crate) fn config(&mut self, entries: &[Entry]) -> TyId {
+        self.enter(ScopeKind::Config);
+        let mut parts = Parts::default();
+        for entry in entries {
+            self.entry(entry, &mut parts);
+        }
+        self.leave();
+        let key = self.types.sup(&parts.keys);
+        let val = self.types.sup(&parts.vals);
+        let attrs: Vec<DictAttr> = parts
+            .attrs
+            .into_iter()
+            .map(|(name, (types, loc))| DictAttr { name, ty: self.types.sup(&types), loc })
+            .collect();
+        let attrs = (!attrs.is_empty()).then(|| attrs.into());
+        self.types.intern(Ty::Dict(DictTy { key, val, attrs }))
+    }
+
+    fn entry(&mut self, entry: &Entry, parts: &mut Parts) {
+        match &entry.key {
+            Key::Name(name) if self.is_loop_variable(name) => {
+                let key = self.lookup(name).unwrap_or(TyId::ANY);
+                self.must_be_key(key, entry.key_span);
+                let got = self.expr(entry.value);
+                self.check_insert(entry, got);
+                parts.keys.push(key);
+                parts.vals.push(got);
+            }
+            Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => {
+                self.literal_entry(name, entry, parts);
+            }
+            Key::Computed(expr) => self.computed_entry(*expr, entry, parts),
+            Key::Unpack => {
+                let got = self.expr(entry.value);
+                let at = self.tree.expr_span(entry.value);
+                self.unpack_entry(got, at, at, parts);
+            }
+            Key::If { cond, orelse } => {
+                self.expr(*cond);
+                for block in std::iter::once(entry.value).chain(*orelse) {
+                    self.if_block(block, entry.key_span, parts);
+                }
+            }
+        }
+    }
+
+    /// A block of an if entry: checked like ordinary entries, then once more as if unpacked.
+    fn if_block(&mut self, block: ExprId, at: Span, parts: &mut Parts) {
+        let got = self.expr(block);
+        self.unpack_entry(got, at, at, parts);
+    }
+
+    fn literal_entry(&mut self, name: &Str, entry: &Entry, parts: &mut Parts) {
+        let top = self.expects.last().cloned().unwrap_or_default();
+        let expect = match top.ty {
+            Some(ty) => {
+                self.check_member(ty, name, entry.key_span, None);
+                self.entry_expectation(ty, name, &top)
+            }
+            None => Expect::default(),
+        };
+        self.expects.push(expect.clone());
+        let got = self.expr(entry.value);
+        self.expects.pop();
+        self.check_insert(entry, got);
+        if let Some(ty) = expect.ty {
+            self.must_fit(got, ty, entry.key_span, expect.loc);
+        }
+        self.declare_key(name, got, entry.key_span);
+        parts.keys.push(self.types.str_lit(name));
+        parts.vals.push(got);
+        parts.attr(name, got, self.here(entry.key_span));
+    }
+
+    fn computed_entry(&mut self, key: ExprId, entry: &Entry, parts: &mut Parts) {
+        let key_ty = self.expr(key);
+        self.must_be_key(key_ty, entry.key_span);
+        // Quirk: only an interpolated key says that nothing is expected; otherwise the braces' own type stays.
+        let joined = matches!(self.tree.expr(key), Expr::Joined(_));
+        if joined {
+            self.expects.push(Expect::default());
+        }
+        let got = self.expr(entry.value);
+        if joined {
+            self.expects.pop();
+        }
+        self.check_insert(entry, got);
+        parts.keys.push(key_ty);
+        parts.vals.push(got);
+    }
+
+    /// A key that is not a literal must be a string.
+    pub(crate) fn must_be_key(&mut self, ty: TyId, at: Span) {
+        if ty != TyId::ANY && (ty == TyId::NONE || !self.types.sub(ty, TyId::STR)) {
+            let message = format!("A attribute must be string type, got '{}'", self.text(ty));
+            self.error(Code::ATTRIBUTE, "key-type", at, message);
+        }
+    }
+
+    fn check_insert(&mut self, entry: &Entry, got: TyId) {
+        if entry.op == EntryOp::Insert && !matches!(self.types.kind(got), Ty::List(_) | Ty::Any) {
+            let message = format!("only list type can in inserted, got '{}'", self.text(got));
+            let span = self.tree.expr_span(entry.value);
+            self.error(Code::ATTRIBUTE, "insert-type", span, message);
+        }
+    }
+
+    /// `**x`: judged key by key against what is expected, then joined.
+    fn unpack_entry(&mut self, got: TyId, at: Span, error_at: Span, parts: &mut Parts) {
+        match self.types.kind(got).clone() {
+            Ty::Any => parts.vals.push(TyId::ANY),
+            Ty::None => {}
+            Ty::Dict(dict) => {
+                self.check_unpacked(got, at);
+                let empty = dict.attrs.is_none() && dict.key == TyId::ANY && dict.val == TyId::ANY;
+                if !empty {
+                    parts.keys.push(dict.key);
+                    parts.vals.push(dict.val);
+                } else {
+                    parts.vals.push(TyId::ANY);
+                }
+                for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
+                    self.declare_key(&attr.name, attr.ty, attr.loc.span);
+                    parts.attr(&attr.name, attr.ty, attr.loc.clone());
+                }
+            }
+            Ty::Schema(..) => {
+                self.check_unpacked(got, at);
+                parts.keys.push(TyId::STR);
+                parts.vals.push(TyId::ANY);
+            }
+            Ty::Union(members) => {
+                for member in members.iter() {
+                    self.unpack_entry(*member, at, error_at, parts);
+                }
+            }
+            _ => {
+                let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));
+                self.error(Code::COMPILE, "unpack", error_at, message);
+            }
+        }
+    }
+}
+
+/// The literal keys of braces; none if something else in them may provide keys.
+pub(crate) fn literal_keys(entries: &[Entry]) -> Option<FxHashSet<Str>> {
+    entries
+        .iter()
+        .map(|e| match &e.key {
+            Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => Some(name.clone()),
+            Key::Computed(_) | Key::Unpack | Key::If { .. } => None,
+        })
+        .collect()
+}

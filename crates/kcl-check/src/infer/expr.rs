@@ -1,0 +1,307 @@
+//! Names, members, subscripts, literals, and the dispatch over all expressions.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Type, TypeId};
+
+use super::ops;
+use crate::checker::Checker;
+use crate::globals::GlobalKind;
+use crate::signatures::Table;
+use crate::suggest;
+use crate::ty::{FuncTy, ModuleKind, ModuleTy, ParamTy, SchemaId, Ty, TyId};
+
+/// Deeper expressions are not looked into; the parser stops long before.
+const MAX_DEPTH: u32 = 2000;
+
+impl Checker<'_> {
+    /// Infers an expression.
+    pub(crate) fn expr(&mut self, id: ExprId) -> TyId {
+        if self.depth >= MAX_DEPTH {
+            return TyId::ANY;
+        }
+        self.depth += 1;
+        self.last_span = self.tree.expr_span(id);
+        let ty = self.expr_kind(id);
+        self.depth -= 1;
+        ty
+    }
+
+    fn expr_kind(&mut self, id: ExprId) -> TyId {
+        let tree = self.tree;
+        let span = tree.expr_span(id);
+        match tree.expr(id) {
+            Expr::Missing => TyId::ANY,
+            Expr::Name(parts) => self.name(parts, span),
+            Expr::Int(value) => self.types.intern(Ty::IntLit(*value)),
+            Expr::Unit(raw, suffix) => self.types.intern(Ty::Unit(Some((*raw, *suffix)))),
+            Expr::Float(value) => self.types.intern(Ty::FloatLit(value.to_bits())),
+            Expr::Str(text) => self.types.str_lit(text),
+            Expr::Joined(parts) => self.joined(parts),
+            Expr::Bool(value) => self.types.intern(Ty::BoolLit(*value)),
+            Expr::None | Expr::Undefined => TyId::NONE,
+            Expr::Unary(op, operand) => {
+                let ty = self.expr(*operand);
+                ops::unary(self, *op, ty, tree.expr_span(*operand))
+            }
+            Expr::Binary(op, left, right) => {
+                let l = self.expr(*left);
+                let r = self.expr(*right);
+                ops::binary(self, *op, l, r, tree.expr_span(*left), Some(*right))
+            }
+            Expr::Compare(first, links) => self.compare(*first, links),
+            Expr::As(value, ty) => self.cast(*value, *ty),
+            Expr::If { cond, then, orelse } => {
+                self.expr(*cond);
+                let then = self.expr(*then);
+                let orelse = self.expr(*orelse);
+                self.types.sup(&[then, orelse])
+            }
+            Expr::Paren(inner) => self.expr(*inner),
+            Expr::Selector { value, name, optional } => self.selector(*value, name, *optional),
+            Expr::Index { value, index, .. } => {
+                let ty = self.expr(*value);
+                self.index_type(ty, *index, tree.expr_span(*value))
+            }
+            Expr::Slice { value, lower, upper, step, .. } => self.slice(*value, [*lower, *upper, *step]),
+            Expr::Call(call) => self.call(call),
+            Expr::List(items) => self.list(items),
+            Expr::Star(value) => self.unpacked_item(*value),
+            Expr::ListIf { cond, then, orelse } => self.list_if(*cond, then, orelse),
+            Expr::ListComp { elt, clauses } => self.list_comp(*elt, clauses),
+            Expr::Config(entries) => self.config(entries),
+            Expr::DictComp { entry, clauses } => self.dict_comp(entry, clauses),
+            Expr::Quant(quant) => self.quant(quant),
+            Expr::Schema(schema) => self.schema_expr(schema),
+            Expr::Lambda(lambda) => self.lambda(lambda),
+        }
+    }
+
+    /// Infers `a.b.c`; every mistake points at `at`.
+    pub(crate) fn name(&mut self, parts: &[Ident], at: Span) -> TyId {
+        let Some((first, rest)) = parts.split_first() else { return TyId::ANY };
+        let Some(mut ty) = self.lookup(&first.name) else {
+            let message = format!("name '{}' is not defined{}", first.name, self.name_hint(&first.name));
+            self.error(Code::COMPILE, "unknown-name", at, message);
+            return TyId::ANY;
+        };
+        for part in rest {
+            ty = self.member(ty, &part.name, at);
+        }
+        ty
+    }
+
+    fn selector(&mut self, value: ExprId, name: &Ident, optional: bool) -> TyId {
+        let ty = self.expr(value);
+        if optional && matches!(self.types.kind(ty), Ty::Module(_)) {
+            let message = format!(
+                "For the module type, the use of '?.{0}' is unnecessary and it can be modified as '.{0}'",
+                name.name
+            );
+            self.error(Code::COMPILE, "optional-module-member", name.span, message);
+        }
+        self.member(ty, &name.name, name.span)
+    }
+
+    /// Infers `ty.name`.
+    pub(crate) fn member(&mut self, ty: TyId, name: &str, at: Span) -> TyId {
+        match self.types.kind(ty).clone() {
+            Ty::Any | Ty::Union(_) => TyId::ANY,
+            Ty::Str | Ty::StrLit(_) => match self.builtin(Table::Strings, name) {
+                Some(method) => method,
+                None => self.no_member(ty, name, at, String::new()),
+            },
+            Ty::Dict(dict) => match self.types.dict_attr(ty, name) {
+                Some(attr) => self.types.widen(attr.ty),
+                None => dict.val,
+            },
+            Ty::Schema(id, true) => self.instance_member(id, ty, name, at),
+            Ty::Schema(_, false) if name == "instances" => self.instances_method(),
+            Ty::Schema(id, false) => match self.schema_attr(id, name) {
+                Some(attr) => attr.ty,
+                None => self.no_member(ty, name, at, String::new()),
+            },
+            Ty::Module(module) => self.module_member(ty, &module, name, at),
+            _ => self.no_member(ty, name, at, String::new()),
+        }
+    }
+
+    fn no_member(&mut self, ty: TyId, name: &str, at: Span, hint: String) -> TyId {
+        let message = format!("attribute '{name}' not found in '{}'{hint}", self.text(ty));
+        self.error(Code::TYPE, "unknown-member", at, message);
+        TyId::ANY
+    }
+
+    fn instance_member(&mut self, id: SchemaId, ty: TyId, name: &str, at: Span) -> TyId {
+        if let Some(attr) = self.schema_attr(id, name) {
+            return attr.ty;
+        }
+        if let Some(index) = self.schema_index(id) {
+            return index.val;
+        }
+        let hint = self.attribute_hint(id, name);
+        self.no_member(ty, name, at, hint)
+    }
+
+    /// Returns ", did you mean" over the attributes of a schema and its bases.
+    pub(crate) fn attribute_hint(&self, id: SchemaId, name: &str) -> String {
+        let chain = self.chain(id);
+        suggest::hint(name, chain.iter().flat_map(|s| self.schema_info(*s).attrs.keys()))
+    }
+
+    fn instances_method(&mut self) -> TyId {
+        let ret = self.types.list(TyId::ANY);
+        let param = ParamTy { name: "full_pkg".into(), ty: TyId::BOOL, optional: true, loc: None };
+        self.types.intern(Ty::Func(FuncTy { params: vec![param], ret, variadic: false }.into()))
+    }
+
+    fn module_member(&mut self, ty: TyId, module: &ModuleTy, name: &str, at: Span) -> TyId {
+        match module.kind {
+            ModuleKind::Unknown => TyId::ANY,
+            ModuleKind::System => match self.builtin(Table::Modules, &format!("{}.{name}", module.path)) {
+                Some(found) => found,
+                None => self.no_member(ty, name, at, String::new()),
+            },
+            ModuleKind::Package => {
+                let Some(package) = self.deps.get(&module.path).cloned() else { return TyId::ANY };
+                if self.options.is_0_13() && name.starts_with('_') && package.members.contains_key(name) {
+                    let message =
+                        format!("cannot reference private member '{name}' from module '{}'", module.path);
+                    self.error(Code::COMPILE, "private-member", at, message);
+                    return TyId::ANY;
+                }
+                if let Some(member) = package.members.get(name) {
+                    return self.import_type(&package, *member);
+                }
+                if package.import_names.contains(name) {
+                    let message =
+                        format!("can not import the attribute '{name}' from the module '{}'", module.path);
+                    self.error(Code::COMPILE, "re-exported-import", at, message);
+                    return TyId::ANY;
+                }
+                self.no_member(ty, name, at, String::new())
+            }
+        }
+    }
+
+    /// Infers `ty[index]`; `at` is the subscripted expression.
+    pub(crate) fn index_type(&mut self, ty: TyId, index: ExprId, at: Span) -> TyId {
+        let index_ty = self.expr(index);
+        let index_span = self.tree.expr_span(index);
+        match self.types.kind(ty).clone() {
+            Ty::Any | Ty::Union(_) => TyId::ANY,
+            Ty::List(item) => {
+                self.must_fit(index_ty, TyId::INT, index_span, None);
+                item
+            }
+            Ty::Str | Ty::StrLit(_) => {
+                self.must_fit(index_ty, TyId::INT, index_span, None);
+                TyId::STR
+            }
+            Ty::Dict(dict) => match self.types.kind(index_ty).clone() {
+                Ty::StrLit(key) => match self.types.dict_attr(ty, &key) {
+                    Some(attr) => self.types.widen(attr.ty),
+                    None => dict.val,
+                },
+                Ty::Any | Ty::Str | Ty::None => dict.val,
+                _ if self.types.sub(index_ty, TyId::STR) => dict.val,
+                _ => self.bad_key(index_ty, at),
+            },
+            Ty::Schema(id, _) => match self.types.kind(index_ty).clone() {
+                Ty::StrLit(key) => self.instance_member_quiet(id, ty, &key, at),
+                Ty::Any | Ty::Str | Ty::None => TyId::ANY,
+                _ if self.types.sub(index_ty, TyId::STR) => TyId::ANY,
+                _ => self.bad_key(index_ty, at),
+            },
+            _ => {
+                let message = format!("'{}' object is not subscriptable", self.text(ty));
+                self.error(Code::COMPILE, "not-subscriptable", at, message);
+                TyId::ANY
+            }
+        }
+    }
+
+    fn instance_member_quiet(&mut self, id: SchemaId, ty: TyId, key: &str, at: Span) -> TyId {
+        match self.schema_attr(id, key) {
+            Some(attr) => attr.ty,
+            None => match self.schema_index(id) {
+                Some(index) => index.val,
+                None => {
+                    let hint = self.attribute_hint(id, key);
+                    self.no_member(ty, key, at, hint)
+                }
+            },
+        }
+    }
+
+    fn bad_key(&mut self, key: TyId, at: Span) -> TyId {
+        let message = format!("invalid dict/schema key type: '{}'", self.text(key));
+        self.error(Code::COMPILE, "key-type", at, message);
+        TyId::ANY
+    }
+
+    fn slice(&mut self, value: ExprId, bounds: [Option<ExprId>; 3]) -> TyId {
+        let ty = self.expr(value);
+        let at = self.tree.expr_span(value);
+        let result = match self.types.kind(ty) {
+            Ty::Any | Ty::Union(_) => TyId::ANY,
+            Ty::List(_) => ty,
+            Ty::Str | Ty::StrLit(_) => TyId::STR,
+            Ty::Dict(_) | Ty::Schema(..) => {
+                self.error(Code::COMPILE, "unhashable-slice", at, "unhashable type: 'slice'");
+                return TyId::ANY;
+            }
+            _ => {
+                let message = format!("'{}' object is not subscriptable", self.text(ty));
+                self.error(Code::COMPILE, "not-subscriptable", at, message);
+                return TyId::ANY;
+            }
+        };
+        for bound in bounds.into_iter().flatten() {
+            let got = self.expr(bound);
+            let span = self.tree.expr_span(bound);
+            self.must_fit(got, TyId::INT, span, None);
+        }
+        result
+    }
+
+    fn joined(&mut self, parts: &[JoinPart]) -> TyId {
+        for part in parts {
+            let JoinPart::Value { expr, spec } = part else { continue };
+            self.expr(*expr);
+            if let Some(spec) = spec
+                && !matches!(spec.to_lowercase().as_str(), "#json" | "#yaml")
+            {
+                let span = self.tree.expr_span(*expr);
+                let message = format!("{spec} is a invalid format spec");
+                self.error(Code::COMPILE, "format-spec", span, message);
+            }
+        }
+        TyId::STR
+    }
+
+    fn cast(&mut self, value: ExprId, target: TypeId) -> TyId {
+        let got = self.expr(value);
+        let at = self.tree.expr_span(value);
+        let is_value = match self.tree.ty(target) {
+            Type::Named(parts) if parts.len() == 1 => {
+                matches!(self.globals.get(&parts[0].name).map(|g| &g.kind), Some(GlobalKind::Var { .. }))
+            }
+            _ => false,
+        };
+        if is_value {
+            self.error(Code::COMPILE, "cast-to-value", at, "keyword 'as' right operand must be a type");
+            return TyId::ANY;
+        }
+        let ty = self.resolve_type(target);
+        let wide = self.types.widen(got);
+        if !self.types.sub(ty, wide) {
+            let message = format!(
+                "Conversion of type '{}' to type '{}' may be a mistake because neither type sufficiently overlaps with the other",
+                self.text(got),
+                self.text(ty)
+            );
+            self.error(Code::TYPE, "cast", at, message);
+        }
+        ty
+    }
+}

@@ -1,0 +1,69 @@
+//! Lambdas.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{Lambda, Stmt};
+
+use crate::checker::Checker;
+use crate::scope::ScopeKind;
+use crate::ty::{FuncTy, Ty, TyId};
+
+impl Checker<'_> {
+    /// The type of a lambda from its header alone.
+    pub(crate) fn lambda_header(&mut self, lambda: &Lambda) -> TyId {
+        let params = self.parameters(&lambda.params);
+        let ret = lambda.ret.map_or(TyId::ANY, |t| self.resolve_type(t));
+        self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
+    }
+
+    pub(crate) fn lambda(&mut self, lambda: &Lambda) -> TyId {
+        let params = self.parameters(&lambda.params);
+        self.enter(ScopeKind::Lambda);
+        for (param, written) in params.iter().zip(&lambda.params) {
+            if let Some(default) = written.default {
+                self.expr(default);
+            }
+            self.declare(&param.name, param.ty, written.name.span);
+        }
+        let declared = lambda.ret.map(|t| (self.resolve_type(t), self.tree.type_span(t)));
+        let body = self.lambda_body(lambda, declared);
+        self.leave();
+        let ret = declared.map_or(body, |(ty, _)| ty);
+        self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
+    }
+
+    fn lambda_body(&mut self, lambda: &Lambda, declared: Option<(TyId, Span)>) -> TyId {
+        let tree = self.tree;
+        let Some((last, first)) = lambda.body.split_last() else { return TyId::ANY };
+        for stmt in first {
+            self.stmt(*stmt);
+        }
+        let span = tree.stmt_span(*last);
+        match (tree.stmt(*last), declared) {
+            (Stmt::Expr(expr), Some((ty, at))) => {
+                let span = tree.expr_span(*expr);
+                self.push_exact(ty, span);
+                let got = self.expr(*expr);
+                self.expects.pop();
+                let loc = Some(self.here(at));
+                self.must_fit(got, ty, span, loc);
+                got
+            }
+            (Stmt::Expr(expr), None) => self.expr(*expr),
+            (Stmt::Assign { .. } | Stmt::AugAssign { .. }, declared) => {
+                let got = self.stmt(*last);
+                if let Some((ty, _)) = declared {
+                    let at = self.stmt_span;
+                    self.must_fit(got, ty, at, None);
+                }
+                got
+            }
+            (Stmt::Assert { .. }, _) => self.stmt(*last),
+            _ => {
+                self.stmt(*last);
+                let message = "The last statement of the lambda body must be a expression e.g., x, 1, etc.";
+                self.error(Code::COMPILE, "lambda-last-statement", span, message);
+                TyId::ANY
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Schema construction: bases, mixins, protocols, attributes, index signatures, parameters.
+//!
+//! A schema is built when it is first needed, so a base further down is ready before the schema that extends it; the
+//! mistakes of each schema are buffered and come out in source order.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{DottedRef, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::checker::Checker;
+use crate::diag::RawDiag;
+use crate::globals::Declared;
+use crate::package::{AttrInfo, IndexInfo, Kind, SchemaInfo};
+use crate::ty::{ParamTy, SchemaId, Ty, TyId};
+
+/// Progress of construction.
+pub(crate) struct Building<'d> {
+    declared: &'d [Declared],
+    by_id: FxHashMap<SchemaId, usize>,
+    started: Vec<bool>,
+    errors: Vec<Vec<RawDiag>>,
+}
+
+impl Checker<'_> {
+    /// Builds every schema and rule of the package.
+    pub(crate) fn construct_schemas(&mut self, declared: &[Declared]) {
+        let mut building = Building {
+            declared,
+            by_id: declared.iter().enumerate().map(|(i, d)| (d.id, i)).collect(),
+            started: vec![false; declared.len()],
+            errors: vec![Vec::new(); declared.len()],
+        };
+        for index in 0..declared.len() {
+            self.construct(index, &mut building);
+        }
+        self.errors.extend(building.errors.into_iter().flatten());
+        self.report_cycles(declared);
+    }
+
+    fn construct(&mut self, index: usize, building: &mut Building<'_>) {
+        if std::mem::replace(&mut building.started[index], true) {
+            return;
+        }
+        let before = std::mem::take(&mut self.errors);
+        let Declared { id, stmt } = building.declared[index];
+        let tree = self.tree;
+        let info = match tree.stmt(stmt) {
+            Stmt::Schema(def) => self.construct_schema(id, def, building),
+            Stmt::Rule(def) => self.construct_rule(id, def, building),
+            _ => SchemaInfo::default(),
+        };
+        self.schemas[id.0 as usize].info = info.into();
+        building.errors[index] = std::mem::replace(&mut self.errors, before);
+    }
+
+    fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef, building: &mut Building<'_>) -> SchemaInfo {
+        let mut info = SchemaInfo::clone(self.schema_info(id));
+        if info.kind == Kind::Protocol {
+            self.check_protocol(def);
+        }
+        if let Some(base) = &def.base {
+            let base = self.inherited(base, "schema", &[Kind::Schema], building);
+            self.types.heads[id.0 as usize].base = base.filter(|b| *b != id);
+        }
+        if let Some(host) = &def.host {
+            info.host = self.host_protocol(host, info.kind == Kind::Mixin, building);
+        }
+        if let Some(signature) = &def.index_signature {
+            info.index = Some(self.index_signature(def, signature));
+        }
+        self.collect_attrs(id, def, &mut info);
+        if let (Some(index), Some(signature)) = (&info.index, &def.index_signature) {
+            self.check_index(&info, index, signature);
+        }
+        self.add_mixins(def, &mut info, building);
+        info.params = self.parameters(&def.params);
+        for param in &def.params {
+            if info.attrs.contains_key(&param.name.name) {
+                let message = format!(
+                    "Unexpected parameter name '{}' with the same name as the schema attribute",
+                    param.name.name
+                );
+                self.error(Code::COMPILE, "parameter-is-attribute", param.name.span, message);
+            }
+        }
+        self.decorators(&def.decorators);
+        collect_assigned(self.tree, &def.body, &mut info.assigned);
+        info
+    }
+
+    fn construct_rule(&mut self, id: SchemaId, def: &RuleDef, building: &mut Building<'_>) -> SchemaInfo {
+        let mut info = SchemaInfo::clone(self.schema_info(id));
+        for parent in &def.parents {
+            self.inherited(parent, "rule", &[Kind::Rule, Kind::Schema], building);
+        }
+        if let Some(host) = &def.host {
+            info.host = self.host_protocol(host, true, building);
+        }
+        if let Some(host) = info.host {
+            for link in self.chain(host) {
+                let names: Vec<Str> = self.schema_info(link).attrs.keys().cloned().collect();
+                for name in names {
+                    if let Some(attr) = self.schema_attr(link, &name) {
+                        info.attrs.entry(name).or_insert(attr);
+                    }
+                }
+            }
+        }
+        info.params = self.parameters(&def.params);
+        self.decorators(&def.decorators);
+        info
+    }
+
+    fn check_protocol(&mut self, def: &SchemaDef) {
+        let name = &def.name;
+        if !name.name.ends_with("Protocol") {
+            let at = Span::new(name.span.end, name.span.end);
+            self.error(Code::COMPILE, "protocol-name", at, "schema protocol name must end with 'Protocol'");
+        }
+        let only_attrs = def.body.iter().all(|s| matches!(self.tree.stmt(*s), Stmt::Attr(_)));
+        if !only_attrs || def.index_signature.is_some() {
+            let message = "a protocol is only allowed to define attributes in it";
+            self.error(Code::COMPILE, "protocol-body", name.span, message);
+        }
+    }
+
+    /// Resolves a base or parent.
+    fn inherited(
+        &mut self,
+        name: &DottedRef,
+        expected: &str,
+        kinds: &[Kind],
+        building: &mut Building<'_>,
+    ) -> Option<SchemaId> {
+        let ty = self.reference_type(name);
+        if let Ty::Schema(id, false) = self.types.kind(ty) {
+            let id = *id;
+            if let Some(index) = building.by_id.get(&id).copied() {
+                self.construct(index, building);
+            }
+            if kinds.contains(&self.schema_info(id).kind) {
+                return Some(id);
+            }
+        }
+        let shown = match self.types.kind(ty) {
+            Ty::Schema(id, true) => format!("{} instance", self.schema_name(*id)),
+            _ => self.text(ty),
+        };
+        let message = format!("invalid schema inherit object type, expect {expected}, got '{shown}'");
+        self.error(Code::INHERIT, "illegal-base", name.span, message);
+        None
+    }
+
+    fn host_protocol(
+        &mut self,
+        host: &DottedRef,
+        allowed: bool,
+        building: &mut Building<'_>,
+    ) -> Option<SchemaId> {
+        if !allowed {
+            self.error(
+                Code::INHERIT,
+                "illegal-host",
+                host.span,
+                "only schema mixin can inherit from protocol",
+            );
+            return None;
+        }
+        self.inherited(host, "protocol", &[Kind::Protocol], building)
+    }
+
+    /// The type of a dotted name in a schema header.
+    fn reference_type(&mut self, name: &DottedRef) -> TyId {
+        let Some(first) = name.parts.first() else { return TyId::ANY };
+        let Some(mut ty) = self.lookup_global(&first.name) else {
+            let hint = self.name_hint(&first.name);
+            let message = format!("name '{}' is not defined{hint}", first.name);
+            self.error(Code::COMPILE, "unknown-name", name.span, message);
+            return TyId::ANY;
+        };
+        for part in name.parts.iter().skip(1) {
+            ty = self.member(ty, &part.name, name.span);
+        }
+        ty
+    }
+
+    fn collect_attrs(&mut self, id: SchemaId, def: &SchemaDef, info: &mut SchemaInfo) {
+        let tree = self.tree;
+        for stmt in &def.body {
+            match tree.stmt(*stmt) {
+                Stmt::Attr(attr) => {
+                    let ty = self.resolve_type(attr.ty);
+                    let new = AttrInfo {
+                        ty,
+                        optional: attr.optional,
+                        has_default: attr.default.is_some(),
+                        loc: self.here(attr.name.span),
+                    };
+                    self.add_attr(id, &attr.name.name, new, info);
+                    self.decorators(&attr.decorators);
+                }
+                Stmt::Unification { target, value } => {
+                    let ty = self.unification_type(*value);
+                    let loc = self.here(target.span);
+                    let new = AttrInfo { ty, optional: false, has_default: true, loc };
+                    self.add_attr(id, &target.name, new, info);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_attr(&mut self, id: SchemaId, name: &Str, new: AttrInfo, info: &mut SchemaInfo) {
+        let span = new.loc.span;
+        let own = info.attrs.get(name).cloned();
+        let base = self.types.heads[id.0 as usize].base;
+        let old = match (&own, base) {
+            (Some(own), _) => Some(own.clone()),
+            (None, Some(base)) => self.schema_attr(base, name),
+            (None, None) => None,
+        };
+        if let Some(old) = old {
+            if !self.types.sub(new.ty, old.ty) {
+                // Against a base the reference prints the new type twice.
+                let from = self.text(if own.is_some() { old.ty } else { new.ty });
+                let to = self.text(new.ty);
+                let message = format!("can't change schema field type of '{name}' from {from} to {to}");
+                self.error(Code::TYPE, "field-type-change", span, message);
+            }
+            if new.optional && !old.optional {
+                let message = format!("can't change the required schema attribute of '{name}' to optional");
+                self.error(Code::TYPE, "required-to-optional", span, message);
+            }
+        }
+        info.attrs.insert(name.clone(), new);
+    }
+
+    fn index_signature(&mut self, def: &SchemaDef, signature: &IndexSignature) -> IndexInfo {
+        let key = self.resolve_type(signature.key);
+        let val = self.resolve_type(signature.value);
+        let is_string = match self.types.kind(key) {
+            Ty::Str | Ty::StrLit(_) => true,
+            Ty::Union(members) => members.iter().all(|m| matches!(self.types.kind(*m), Ty::StrLit(_) | Ty::Str)),
+            _ => false,
+        };
+        if !is_string {
+            let message = format!("invalid index signature key type: '{}'", self.text(key));
+            self.error(Code::INDEX_SIGNATURE, "index-signature-key", def.name.span, message);
+        }
+        let key_name = signature.name.as_ref().map(|n| n.name.clone());
+        IndexInfo { key_name, key, val, any_other: signature.any_other }
+    }
+
+    fn check_index(&mut self, info: &SchemaInfo, index: &IndexInfo, signature: &IndexSignature) {
+        if let Some(name) = index.key_name.as_ref().filter(|n| info.attrs.contains_key(*n)) {
+            let message = format!(
+                "index signature attribute name '{name}' cannot have the same name as schema attributes"
+            );
+            self.error(Code::INDEX_SIGNATURE, "index-signature-name", signature.span, message);
+        }
+        if index.any_other {
+            return;
+        }
+        for (name, attr) in &info.attrs {
+            if !self.types.sub(attr.ty, index.val) {
+                let message = format!(
+                    "the type '{}' of schema attribute '{name}' does not meet the index signature definition [{}]: {}",
+                    self.text(attr.ty),
+                    self.text(index.key),
+                    self.text(index.val),
+                );
+                self.error(Code::INDEX_SIGNATURE, "index-signature-value", attr.loc.span, message);
+            }
+        }
+    }
+
+    fn add_mixins(&mut self, def: &SchemaDef, info: &mut SchemaInfo, building: &mut Building<'_>) {
+        for mixin in &def.mixins {
+            let last = mixin.parts.last().map(|p| p.name.clone()).unwrap_or_default();
+            if !last.ends_with("Mixin") {
+                let message = format!("a valid mixin name should end with 'Mixin', got '{last}'");
+                self.error(Code::NAME, "mixin-name", mixin.span, message);
+            }
+            let ty = self.reference_type(mixin);
+            if let Ty::Schema(id, false) = self.types.kind(ty) {
+                let id = *id;
+                if let Some(index) = building.by_id.get(&id).copied() {
+                    self.construct(index, building);
+                }
+                if self.schema_info(id).kind == Kind::Mixin {
+                    self.join_mixin(id, info);
+                    continue;
+                }
+            }
+            let message =
+                format!("illegal schema mixin object type, expected mixin, got '{}'", self.text(ty));
+            self.error(Code::INHERIT, "illegal-mixin", mixin.span, message);
+        }
+    }
+
+    fn join_mixin(&mut self, mixin: SchemaId, info: &mut SchemaInfo) {
+        let source = self.schema_info(mixin).clone();
+        info.mixed.extend(source.assigned.iter().cloned());
+        for name in source.attrs.keys() {
+            if let Some(attr) = self.schema_attr(mixin, name) {
+                info.attrs.entry(name.clone()).or_insert(attr);
+            }
+        }
+    }
+
+    /// Resolves parameters and their order.
+    pub(crate) fn parameters(&mut self, params: &[Param]) -> Vec<ParamTy> {
+        let last_plain = params.iter().rposition(|p| p.default.is_none()).unwrap_or(0);
+        for param in params[..last_plain.min(params.len())].iter().rev() {
+            let Some(default) = param.default else { continue };
+            let span = self.tree.expr_span(default);
+            let message = "non-default argument follows default argument";
+            let diag = RawDiag::new(Code::PARAMETER, "parameter-order", &self.path, span, message);
+            self.report(diag.note("A default argument"));
+        }
+        params
+            .iter()
+            .map(|p| ParamTy {
+                name: p.name.name.clone(),
+                ty: p.ty.map_or(TyId::ANY, |t| self.resolve_type(t)),
+                optional: p.default.is_some(),
+                loc: Some(self.here(p.name.span)),
+            })
+            .collect()
+    }
+
+    /// Reports circular inheritance at every participant.
+    fn report_cycles(&mut self, declared: &[Declared]) {
+        for Declared { id, .. } in declared {
+            let chain = self.chain(*id);
+            let closes = chain.last().is_some_and(|l| self.types.heads[l.0 as usize].base == Some(*id));
+            if chain.len() < 2 || !closes {
+                continue;
+            }
+            let mut members = chain.clone();
+            members.sort_unstable();
+            let names: Vec<Str> = members.iter().map(|m| self.schema_name(*m)).collect();
+            let message = format!("There is a circular reference between schemas {}", names.join(", "));
+            let span = self.schema_info(*id).span;
+            self.error(Code::COMPILE, "circular-inheritance", span, message);
+        }
+    }
+}
+
+/// Collects the names that a body sets.
+fn collect_assigned(tree: &kcl_syntax::ast::Tree, body: &[StmtId], out: &mut FxHashSet<Str>) {
+    for stmt in body {
+        match tree.stmt(*stmt) {
+            Stmt::Assign { targets, .. } => out.extend(targets.iter().map(|t| t.name.name.clone())),
+            Stmt::AugAssign { target, .. } => {
+                out.insert(target.name.name.clone());
+            }
+            Stmt::Unification { target, .. } => {
+                out.insert(target.name.clone());
+            }
+            Stmt::If { body, orelse, .. } => {
+                collect_assigned(tree, body, out);
+                collect_assigned(tree, orelse, out);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Scopes: what a name means at a place.
+//!
+//! Inner scopes win: loop variables, lambda parameters and locals, keys already written in the enclosing braces; then the
+//! schema whose body is walked; then the package's globals; then the built-ins.
+
+use base_diag::Span;
+use kcl_syntax::ast::Str;
+use rustc_hash::FxHashMap;
+
+use crate::checker::Checker;
+use crate::globals::GlobalKind;
+use crate::package::Kind;
+use crate::signatures::{self, Table};
+use crate::suggest;
+use crate::ty::{Loc, SchemaId, Ty, TyId};
+
+/// What opened a scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ScopeKind {
+    Config,
+    Loop,
+    Lambda,
+    Schema(SchemaId),
+}
+
+/// A scope with its names.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) kind: ScopeKind,
+    pub(crate) vars: FxHashMap<Str, Var>,
+}
+
+/// A local name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Var {
+    pub(crate) ty: TyId,
+    pub(crate) annotated: bool,
+    pub(crate) span: Span,
+}
+
+impl Checker<'_> {
+    pub(crate) fn enter(&mut self, kind: ScopeKind) {
+        self.scopes.push(Scope { kind, vars: FxHashMap::default() });
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Enters a name into the innermost scope.
+    pub(crate) fn declare(&mut self, name: &Str, ty: TyId, span: Span) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.vars.insert(name.clone(), Var { ty, annotated: false, span });
+        }
+    }
+
+    /// Enters a config key, unless the schema under construction knows the name (its attributes win).
+    pub(crate) fn declare_key(&mut self, name: &Str, ty: TyId, span: Span) {
+        if let Some(schema) = self.current_schema()
+            && (self.schema_attr(schema, name).is_some() || self.schema_scope_has(name))
+        {
+            return;
+        }
+        self.declare(name, ty, span);
+    }
+
+    fn schema_scope_has(&self, name: &str) -> bool {
+        let scope = self.scopes.iter().rev().find(|s| matches!(s.kind, ScopeKind::Schema(_)));
+        scope.is_some_and(|s| s.vars.contains_key(name))
+    }
+
+    /// Returns the schema whose body is walked.
+    pub(crate) fn current_schema(&self) -> Option<SchemaId> {
+        self.scopes.iter().rev().find_map(|s| match s.kind {
+            ScopeKind::Schema(id) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// Tells whether a name is a variable of an enclosing comprehension or quantifier.
+    pub(crate) fn is_loop_variable(&self, name: &str) -> bool {
+        self.scopes.iter().rev().any(|s| s.kind == ScopeKind::Loop && s.vars.contains_key(name))
+    }
+
+    /// Returns the type of a name, if it means something.
+    pub(crate) fn lookup(&mut self, name: &str) -> Option<TyId> {
+        for i in (0..self.scopes.len()).rev() {
+            if let ScopeKind::Schema(id) = self.scopes[i].kind
+                && let Some(attr) = self.attr_in_body(id, name)
+            {
+                return Some(attr);
+            }
+            if let Some(var) = self.scopes[i].vars.get(name) {
+                return Some(var.ty);
+            }
+        }
+        if let Some(ty) = self.lookup_global(name) {
+            return Some(ty);
+        }
+        if signatures::contains(Table::Builtins, name) {
+            return self.builtin(Table::Builtins, name);
+        }
+        self.accepts_unknown(name).then_some(TyId::ANY)
+    }
+
+    /// An attribute as the body of `id` sees it: own, inherited, of mixins, of the host protocol.
+    fn attr_in_body(&mut self, id: SchemaId, name: &str) -> Option<TyId> {
+        if let Some(attr) = self.schema_attr(id, name) {
+            return Some(attr.ty);
+        }
+        let host = self.schema_info(id).host?;
+        self.schema_attr(host, name).map(|a| a.ty)
+    }
+
+    pub(crate) fn lookup_global(&mut self, name: &str) -> Option<TyId> {
+        let global = self.globals.get(name)?;
+        match &global.kind {
+            GlobalKind::Var { .. } | GlobalKind::Module => Some(global.ty),
+            GlobalKind::Schema(id) => {
+                let id = *id;
+                Some(self.types.schema(id, false))
+            }
+            GlobalKind::Alias(_) => {
+                let ty = self.alias_type(name);
+                match self.types.kind(ty) {
+                    // In an expression the alias of a schema is the schema.
+                    Ty::Schema(id, _) => {
+                        let id = *id;
+                        Some(self.types.schema(id, false))
+                    }
+                    _ => Some(ty),
+                }
+            }
+        }
+    }
+
+    /// Mixins and rules may use names that only their host has.
+    fn accepts_unknown(&self, name: &str) -> bool {
+        let Some(schema) = self.current_schema() else { return false };
+        match self.schema_info(schema).kind {
+            Kind::Mixin => !name.starts_with(|c: char| c.is_uppercase()),
+            Kind::Rule => true,
+            _ => false,
+        }
+    }
+
+    /// Returns ", did you mean" for an unknown name.
+    pub(crate) fn name_hint(&self, name: &str) -> String {
+        let mut candidates: Vec<&Str> = Vec::new();
+        for scope in self.scopes.iter().rev() {
+            if let ScopeKind::Schema(id) = scope.kind {
+                candidates.extend(self.schema_info(id).attrs.keys());
+            }
+            let mut keys: Vec<&Str> = scope.vars.keys().collect();
+            keys.sort();
+            candidates.extend(keys);
+        }
+        candidates.extend(self.globals.keys());
+        candidates.extend(signatures::names(Table::Builtins));
+        suggest::hint(name, candidates.into_iter())
+    }
+
+    /// Makes a place of this package.
+    pub(crate) fn here(&self, span: Span) -> Loc {
+        Loc { pkg: self.path.clone(), span }
+    }
+}

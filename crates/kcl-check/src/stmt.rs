@@ -1,0 +1,396 @@
+//! Statements in source order: assignments, schema bodies, checks.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{
+    Attr, BinaryOp, Check, Expr, ExprId, Ident, SchemaDef, Stmt, StmtId, Target, TargetStep,
+};
+
+use crate::checker::{Checker, Expect};
+use crate::diag::RawDiag;
+use crate::globals::{Declared, GlobalKind, is_private, mutable_note};
+use crate::infer::ops;
+use crate::scope::{ScopeKind, Var};
+use crate::signatures::Table;
+use crate::ty::{SchemaId, Ty, TyId};
+
+impl Checker<'_> {
+    /// Walks all statements of all files.
+    pub(crate) fn walk_package(&mut self, declared: &[Declared]) {
+        let tree = self.tree;
+        let mut schemas = declared.iter();
+        for stmt in tree.files.iter().flat_map(|f| f.body.iter()) {
+            self.stmt_span = tree.stmt_span(*stmt);
+            match tree.stmt(*stmt) {
+                Stmt::Schema(def) => {
+                    if let Some(declared) = schemas.next() {
+                        self.duplicate_name(declared.id, &def.name);
+                        self.schema_body(declared.id, def);
+                    }
+                }
+                Stmt::Rule(def) => {
+                    if let Some(declared) = schemas.next() {
+                        self.duplicate_name(declared.id, &def.name);
+                        self.enter(ScopeKind::Schema(declared.id));
+                        self.declare_params(declared.id);
+                        self.checks(&def.checks);
+                        self.leave();
+                    }
+                }
+                _ => {
+                    self.stmt(*stmt);
+                }
+            }
+        }
+    }
+
+    fn duplicate_name(&mut self, id: SchemaId, name: &Ident) {
+        let Some(global) = self.globals.get(&name.name) else { return };
+        let first = match &global.kind {
+            GlobalKind::Schema(first) if *first != id => self.schema_info(*first).span,
+            _ => return,
+        };
+        let message = format!("Unique key error name '{}'", name.name);
+        let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, name.span, message)
+            .label(self.here(first), format!("The variable '{}' is declared here", name.name));
+        self.report(diag);
+    }
+
+    /// Walks one statement; returns the type of its value.
+    pub(crate) fn stmt(&mut self, id: StmtId) -> TyId {
+        let tree = self.tree;
+        match tree.stmt(id) {
+            Stmt::Expr(expr) => self.expr(*expr),
+            Stmt::Assign { targets, ty, value } => {
+                let annotation = ty.map(|t| self.resolve_type(t));
+                self.assign(targets, annotation, *value)
+            }
+            Stmt::AugAssign { target, op, value } => self.aug_assign(target, *op, *value),
+            Stmt::Unification { target, value } => self.unification(target, *value),
+            Stmt::If { cond, body, orelse } => {
+                self.expr(*cond);
+                for stmt in body.iter().chain(orelse.iter()) {
+                    self.stmt(*stmt);
+                }
+                TyId::ANY
+            }
+            Stmt::Assert { cond, guard, msg } => {
+                self.expr(*cond);
+                self.guard(*guard);
+                self.message(*msg);
+                TyId::ANY
+            }
+            Stmt::Attr(attr) => self.attribute(attr),
+            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => TyId::ANY,
+        }
+    }
+
+    /// The guard of an assertion or check: the reference reports a bare unknown name where it looked last.
+    fn guard(&mut self, guard: Option<ExprId>) {
+        let Some(guard) = guard else { return };
+        match self.tree.expr(guard) {
+            Expr::Name(parts) => {
+                let at = self.last_span;
+                self.name(parts, at);
+            }
+            _ => {
+                self.expr(guard);
+            }
+        }
+    }
+
+    fn message(&mut self, msg: Option<ExprId>) {
+        let Some(msg) = msg else { return };
+        let ty = self.expr(msg);
+        let span = self.tree.expr_span(msg);
+        self.must_fit(ty, TyId::STR, span, None);
+    }
+
+    fn checks(&mut self, checks: &[Check]) {
+        for check in checks {
+            self.message(check.msg);
+            self.guard(check.guard);
+            self.expr(check.cond);
+        }
+    }
+
+    // --- assignments -------------------------------------------------------------------------------------------
+
+    fn assign(&mut self, targets: &[Target], annotation: Option<TyId>, value: ExprId) -> TyId {
+        let mut result = TyId::ANY;
+        for (i, target) in targets.iter().enumerate() {
+            let declared = self.target_type(target, annotation);
+            self.push_expected(declared, target.name.span);
+            // The value is one expression; with several targets it is inferred against each expectation.
+            let got = if i == 0 || self.expects.last().is_some_and(|e| e.ty.is_some()) {
+                self.expr(value)
+            } else {
+                result
+            };
+            self.expects.pop();
+            result = got;
+            self.store(target, declared, got);
+        }
+        result
+    }
+
+    /// Stores a value: first assignments decide the type, later ones must fit.
+    fn store(&mut self, target: &Target, declared: Option<TyId>, got: TyId) {
+        let span = target.name.span;
+        match declared {
+            Some(ty) => self.must_fit(got, ty, span, None),
+            None => {
+                if matches!(self.types.kind(got), Ty::Module(_)) {
+                    self.must_fit(got, TyId::ANY, span, None);
+                    return;
+                }
+                if target.path.is_empty() {
+                    let wide = self.types.widen(got);
+                    self.settle(&target.name, wide);
+                }
+            }
+        }
+    }
+
+    /// Returns the known type of a target; none if the assignment decides it.
+    fn target_type(&mut self, target: &Target, annotation: Option<TyId>) -> Option<TyId> {
+        let name = &target.name;
+        let root = self.variable_type(name, annotation);
+        if target.path.is_empty() {
+            return root;
+        }
+        let mut ty = root.unwrap_or(TyId::ANY);
+        for step in &target.path {
+            ty = match step {
+                TargetStep::Member(member) => {
+                    self.check_new_member(ty, member, name.span);
+                    self.member(ty, &member.name, name.span)
+                }
+                TargetStep::Index(index) => self.index_type(ty, *index, name.span),
+            };
+        }
+        (ty != TyId::ANY).then_some(ty)
+    }
+
+    fn check_new_member(&mut self, ty: TyId, member: &Ident, at: Span) {
+        let Ty::Schema(id, true) = self.types.kind(ty) else { return };
+        let id = *id;
+        if self.schema_attr(id, &member.name).is_none() && self.schema_index(id).is_none() {
+            let message = self.cannot_add(id, &member.name);
+            self.error(Code::COMPILE, "unknown-attribute", at, message);
+        }
+    }
+
+    /// The type of the variable itself; none if it is not decided yet.
+    fn variable_type(&mut self, name: &Ident, annotation: Option<TyId>) -> Option<TyId> {
+        match self.assignment_scope() {
+            None => {
+                let global = self.globals.get(&name.name)?;
+                let (ty, decided) = match &global.kind {
+                    GlobalKind::Var { annotated, .. } => (global.ty, *annotated || global.ty != TyId::ANY),
+                    GlobalKind::Module => (global.ty, true),
+                    GlobalKind::Schema(_) | GlobalKind::Alias(_) => {
+                        (self.lookup_global(&name.name).unwrap_or(TyId::ANY), true)
+                    }
+                };
+                decided.then_some(ty)
+            }
+            Some(scope) => {
+                if let ScopeKind::Schema(id) = self.scopes[scope].kind
+                    && let Some(attr) = self.schema_attr(id, &name.name)
+                {
+                    return Some(attr.ty);
+                }
+                if let Some(ty) = annotation {
+                    let var = Var { ty, annotated: true, span: name.span };
+                    self.scopes[scope].vars.insert(name.name.clone(), var);
+                    return Some(ty);
+                }
+                let var = self.scopes[scope].vars.get(&name.name)?;
+                (var.annotated || var.ty != TyId::ANY).then_some(var.ty)
+            }
+        }
+    }
+
+    /// Gives an undecided variable its type.
+    fn settle(&mut self, name: &Ident, ty: TyId) {
+        match self.assignment_scope() {
+            None => {
+                if let Some(global) = self.globals.get_mut(&name.name)
+                    && let GlobalKind::Var { annotated: false, .. } = global.kind
+                    && global.ty == TyId::ANY
+                {
+                    global.ty = ty;
+                }
+            }
+            Some(scope) => {
+                let var = Var { ty, annotated: false, span: name.span };
+                self.scopes[scope].vars.insert(name.name.clone(), var);
+            }
+        }
+    }
+
+    /// The scope that owns assigned names: the innermost lambda or schema body; none for globals.
+    fn assignment_scope(&self) -> Option<usize> {
+        self.scopes.iter().rposition(|s| matches!(s.kind, ScopeKind::Lambda | ScopeKind::Schema(_)))
+    }
+
+    /// Pushes what an assignment expects of its value.
+    pub(crate) fn push_expected(&mut self, ty: Option<TyId>, at: Span) {
+        let ty = ty.filter(|t| self.is_structured(*t));
+        match ty {
+            Some(ty) => {
+                let loc = Some(self.here(at));
+                self.expects.push(Expect { ty: Some(ty), loc });
+            }
+            // Other types push nothing: what is expected around stays in force.
+            None => self.expects.push(self.expects.last().cloned().unwrap_or_default()),
+        }
+    }
+
+    /// Types that say something about a config inside.
+    pub(crate) fn is_structured(&self, ty: TyId) -> bool {
+        matches!(self.types.kind(ty), Ty::Schema(..) | Ty::List(_) | Ty::Dict(_) | Ty::Union(_))
+    }
+
+    fn aug_assign(&mut self, target: &Target, op: BinaryOp, value: ExprId) -> TyId {
+        let name = &target.name;
+        if self.assignment_scope().is_none() && !is_private(&name.name) && self.lookup(&name.name).is_some() {
+            let decl = self.globals.get(&name.name).map(|g| g.decl);
+            let message = format!("Immutable variable '{}' is modified during compiling", name.name);
+            let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message);
+            if let Some(decl) = decl {
+                let text = format!("The variable '{}' is declared here firstly", name.name);
+                diag = diag.label(self.here(decl), text);
+            }
+            self.report(diag.note(mutable_note(&name.name)));
+            return TyId::ANY;
+        }
+        let Some(_) = self.lookup(&name.name) else {
+            let message = format!("name '{}' is not defined{}", name.name, self.name_hint(&name.name));
+            self.error(Code::COMPILE, "unknown-name", name.span, message);
+            self.expr(value);
+            return TyId::ANY;
+        };
+        let declared = self.target_type(target, None);
+        let left = declared.unwrap_or(TyId::ANY);
+        let right = self.expr(value);
+        let got = ops::binary(self, op, left, right, name.span, Some(value));
+        if let Some(declared) = declared {
+            self.must_fit(got, declared, name.span, None);
+        }
+        got
+    }
+
+    fn unification(&mut self, target: &Ident, value: ExprId) -> TyId {
+        let declared = self.unification_type_quiet(value);
+        let got = self.expr(value);
+        if let Some(scope) = self.assignment_scope() {
+            if self.scopes[scope].kind == ScopeKind::Lambda {
+                let var = Var { ty: declared, annotated: true, span: target.span };
+                self.scopes[scope].vars.insert(target.name.clone(), var);
+            }
+        }
+        self.must_fit(got, declared, target.span, None);
+        got
+    }
+
+    /// The declared type without repeating the mistakes of the name.
+    fn unification_type_quiet(&mut self, value: ExprId) -> TyId {
+        let count = self.errors.len();
+        let ty = self.unification_type(value);
+        self.errors.truncate(count);
+        ty
+    }
+
+    // --- schema bodies -----------------------------------------------------------------------------------------
+
+    fn schema_body(&mut self, id: SchemaId, def: &SchemaDef) {
+        self.enter(ScopeKind::Schema(id));
+        self.declare_params(id);
+        self.index_default(id, def);
+        for name in self.body_names(id) {
+            // Names of the body are known everywhere in it, their types from the first assignment on.
+            self.declare(&name, TyId::ANY, def.name.span);
+        }
+        for stmt in &def.body {
+            self.stmt(*stmt);
+        }
+        self.checks(&def.checks);
+        self.leave();
+    }
+
+    fn body_names(&self, id: SchemaId) -> Vec<kcl_syntax::ast::Str> {
+        let mut names: Vec<_> = self.schema_info(id).assigned.iter().cloned().collect();
+        names.sort();
+        names
+    }
+
+    fn declare_params(&mut self, id: SchemaId) {
+        for param in self.schema_params(id) {
+            self.declare(&param.name, param.ty, param.loc.map(|l| l.span).unwrap_or_default());
+        }
+    }
+
+    fn index_default(&mut self, id: SchemaId, def: &SchemaDef) {
+        let (Some(signature), Some(index)) = (&def.index_signature, self.schema_index(id)) else { return };
+        if let Some(name) = &signature.name {
+            self.declare(&name.name, TyId::STR, name.span);
+        }
+        let Some(default) = signature.default else { return };
+        let got = self.expr(default);
+        if !self.types.assignable(got, index.val) {
+            let message = format!(
+                "expected schema index signature value type {}, got {}",
+                self.text(index.val),
+                self.text(got)
+            );
+            let span = self.tree.expr_span(default);
+            self.error(Code::TYPE, "index-signature-default", span, message);
+        }
+    }
+
+    fn attribute(&mut self, attr: &Attr) -> TyId {
+        let Some(id) = self.current_schema() else { return TyId::ANY };
+        let ty = self.schema_attr(id, &attr.name.name).map_or(TyId::ANY, |a| a.ty);
+        let Some(default) = attr.default else { return ty };
+        if matches!(self.types.kind(ty), Ty::Schema(..)) {
+            self.push_expected(Some(ty), attr.name.span);
+        } else {
+            self.expects.push(Expect::default());
+        }
+        self.in_default = true;
+        let got = self.expr(default);
+        self.in_default = false;
+        self.expects.pop();
+        self.must_fit(got, ty, attr.name.span, None);
+        ty
+    }
+
+    /// Checks decorators: known ones with fitting arguments.
+    pub(crate) fn decorators(&mut self, decorators: &[ExprId]) {
+        let tree = self.tree;
+        for decorator in decorators {
+            let (func, call) = match tree.expr(*decorator) {
+                Expr::Call(call) => (call.func, Some(call)),
+                _ => (*decorator, None),
+            };
+            let span = tree.expr_span(func);
+            let name = match tree.expr(func) {
+                Expr::Name(parts) if parts.len() == 1 => parts[0].name.clone(),
+                _ => {
+                    let message = "decorator name must be a single identifier";
+                    self.error(Code::TYPE, "decorator-name", span, message);
+                    continue;
+                }
+            };
+            let Some(ty) = self.builtin(Table::Decorators, &name) else {
+                self.error(Code::COMPILE, "unknown-decorator", span, format!("UnKnown decorator {name}"));
+                continue;
+            };
+            if let (Some(call), Ty::Func(func)) = (call, self.types.kind(ty).clone()) {
+                let callee = format!("\"{name}\"");
+                self.arguments(&callee, &func.params, func.variadic, &call.args, &call.kwargs, span);
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! "did you mean": candidates that look like a mistyped name.
+
+use kcl_syntax::ast::Str;
+
+/// A candidate must be more similar than this (Jaro-Winkler, 1 is equal).
+const THRESHOLD: f64 = 0.8;
+
+/// Returns the similar names, least similar first.
+pub(crate) fn similar<'a>(name: &str, candidates: impl Iterator<Item = &'a Str>) -> Vec<&'a str> {
+    let mut found: Vec<(f64, &str)> = candidates
+        .map(|c| (strsim::jaro_winkler(name, c), c.as_str()))
+        .filter(|(score, _)| *score > THRESHOLD)
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.dedup_by(|a, b| a.1 == b.1);
+    found.into_iter().map(|(_, c)| c).collect()
+}
+
+/// Returns `, did you mean '["a", "b"]'?`, or nothing.
+pub(crate) fn hint<'a>(name: &str, candidates: impl Iterator<Item = &'a Str>) -> String {
+    let found = similar(name, candidates);
+    if found.is_empty() { String::new() } else { format!(", did you mean '{found:?}'?") }
+}

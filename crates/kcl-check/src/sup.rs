@@ -1,0 +1,104 @@
+//! Least upper bounds and widening.
+//!
+//! `sup` removes duplicates and what another member already accepts. Upstream removes by swapping the last member into
+//! the hole, which is visible in messages, so small unions do the same. Large ones (a literal with thousands of
+//! entries) are only thinned by hashing: their text is never compared and a quadratic pass would cost seconds.
+
+use rustc_hash::FxHashSet;
+
+use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
+
+/// Unions up to this size are thinned pair by pair.
+const PAIRWISE: usize = 48;
+
+impl Types {
+    /// Returns the least type that accepts all given ones.
+    pub(crate) fn sup(&mut self, types: &[TyId]) -> TyId {
+        match types {
+            [] => return TyId::ANY,
+            [one] if !matches!(self.kind(*one), Ty::Union(_) | Ty::Void) => return *one,
+            [a, b] if a == b && !matches!(self.kind(*a), Ty::Union(_) | Ty::Void) => return *a,
+            _ => {}
+        }
+        let mut seen = FxHashSet::default();
+        let mut members: Vec<TyId> = Vec::new();
+        for ty in types {
+            let single = [*ty];
+            let parts: &[TyId] = if let Ty::Union(parts) = self.kind(*ty) { parts } else { &single };
+            for part in parts {
+                match part {
+                    &TyId::ANY => return TyId::ANY,
+                    &TyId::VOID => {}
+                    _ => {
+                        if seen.insert(self.shape(*part)) {
+                            members.push(*part);
+                        }
+                    }
+                }
+            }
+        }
+        if members.len() <= PAIRWISE { self.thin_pairwise(&mut members) } else { self.thin_large(&mut members) }
+        match members.as_slice() {
+            [] => TyId::ANY,
+            [one] => *one,
+            _ => self.intern(Ty::Union(members.into())),
+        }
+    }
+
+    fn thin_pairwise(&self, members: &mut Vec<TyId>) {
+        for ty in members.clone() {
+            let accepted = members.iter().any(|other| *other != ty && self.sub(ty, *other));
+            if let (true, Some(at)) = (accepted, members.iter().position(|m| *m == ty)) {
+                members.swap_remove(at);
+            }
+        }
+    }
+
+    fn thin_large(&self, members: &mut Vec<TyId>) {
+        let has = |ty: TyId| members.contains(&ty);
+        let (int, float, string, boolean) = (has(TyId::INT), has(TyId::FLOAT), has(TyId::STR), has(TyId::BOOL));
+        members.retain(|m| match self.kind(*m) {
+            Ty::None => false,
+            Ty::IntLit(_) => !int && !float,
+            Ty::FloatLit(_) | Ty::Int => !float,
+            Ty::StrLit(_) => !string,
+            Ty::BoolLit(_) => !boolean,
+            _ => true,
+        });
+    }
+
+    /// Returns the type a variable gets when a value of type `id` is stored in it.
+    pub(crate) fn widen(&mut self, id: TyId) -> TyId {
+        if let Some(known) = self.widened.get(&id) {
+            return *known;
+        }
+        let wide = match self.kind(id).clone() {
+            Ty::None => TyId::ANY,
+            Ty::BoolLit(_) => TyId::BOOL,
+            Ty::IntLit(_) => TyId::INT,
+            Ty::FloatLit(_) => TyId::FLOAT,
+            Ty::StrLit(_) => TyId::STR,
+            Ty::List(item) => {
+                let item = self.widen(item);
+                self.list(item)
+            }
+            Ty::Dict(dict) => self.widen_dict(&dict),
+            Ty::Union(members) => {
+                let wide: Vec<TyId> = members.iter().map(|m| self.widen(*m)).collect();
+                self.sup(&wide)
+            }
+            _ => id,
+        };
+        self.widened.insert(id, wide);
+        wide
+    }
+
+    fn widen_dict(&mut self, dict: &DictTy) -> TyId {
+        let key = self.widen(dict.key);
+        let val = self.widen(dict.val);
+        let attrs = dict.attrs.as_ref().map(|attrs| {
+            attrs.iter().map(|a| DictAttr { ty: self.widen(a.ty), ..a.clone() }).collect::<Vec<_>>().into()
+        });
+        self.intern(Ty::Dict(DictTy { key, val, attrs }))
+    }
+}

@@ -1,0 +1,301 @@
+//! The type lattice: interned types, their text form, and the memory behind them.
+//!
+//! A [`TyId`] is an index into one [`Types`] arena; equal types have equal ids, so the commonest question ("is it the
+//! same type?") is a comparison of two integers. A dict literal's type also remembers each key with the place where it
+//! was written, because a later `**x` is judged key by key and points there. That makes such types as unique as the
+//! literals themselves, so every type has a *shape*: the id of the same type without remembered keys. Types of one
+//! shape accept and are accepted by the same types, which lets large literals collapse in linear time.
+
+use std::sync::Arc;
+
+use base_diag::Span;
+use kcl_syntax::ast::{Str, UnitSuffix};
+use rustc_hash::FxHashMap;
+
+/// An interned type of one [`Types`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct TyId(pub(crate) u32);
+
+/// A schema, mixin, protocol or rule known to one [`Types`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct SchemaId(pub(crate) u32);
+
+/// A place in some package.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Loc {
+    /// Path of the package.
+    pub(crate) pkg: Str,
+    /// Range in that package.
+    pub(crate) span: Span,
+}
+
+/// What a type is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Ty {
+    Any,
+    None,
+    Void,
+    Bool,
+    Int,
+    Float,
+    Str,
+    BoolLit(bool),
+    IntLit(i64),
+    /// Bits of the double.
+    FloatLit(u64),
+    StrLit(Str),
+    /// `1Ki`, or `units.NumberMultiplier` without a value.
+    Unit(Option<(i64, UnitSuffix)>),
+    List(TyId),
+    Dict(DictTy),
+    Union(Arc<[TyId]>),
+    /// A schema; `true` for an instance, `false` for the schema itself.
+    Schema(SchemaId, bool),
+    Func(Arc<FuncTy>),
+    Module(ModuleTy),
+}
+
+/// A dict type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct DictTy {
+    pub(crate) key: TyId,
+    pub(crate) val: TyId,
+    /// Known keys of a literal, in order.
+    pub(crate) attrs: Option<Arc<[DictAttr]>>,
+}
+
+/// A known key of a dict literal.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct DictAttr {
+    pub(crate) name: Str,
+    pub(crate) ty: TyId,
+    pub(crate) loc: Loc,
+}
+
+/// A function type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct FuncTy {
+    pub(crate) params: Vec<ParamTy>,
+    pub(crate) ret: TyId,
+    /// Further arguments of any kind are accepted.
+    pub(crate) variadic: bool,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ParamTy {
+    pub(crate) name: Str,
+    pub(crate) ty: TyId,
+    pub(crate) optional: bool,
+    pub(crate) loc: Option<Loc>,
+}
+
+/// What stands behind an import name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ModuleTy {
+    /// Package path or module name.
+    pub(crate) path: Str,
+    pub(crate) kind: ModuleKind,
+}
+
+/// Kinds of modules.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum ModuleKind {
+    Package,
+    System,
+    /// Plugins and modules that were not found: every member is any.
+    Unknown,
+}
+
+/// Name and base of a schema: what text form and assignability need.
+#[derive(Clone, Debug)]
+pub(crate) struct SchemaHead {
+    pub(crate) name: Str,
+    pub(crate) base: Option<SchemaId>,
+}
+
+/// The arena.
+#[derive(Debug)]
+pub(crate) struct Types {
+    kinds: Vec<Ty>,
+    shapes: Vec<TyId>,
+    ids: FxHashMap<Ty, TyId>,
+    attr_index: FxHashMap<TyId, FxHashMap<Str, u32>>,
+    pub(crate) widened: FxHashMap<TyId, TyId>,
+    pub(crate) heads: Vec<SchemaHead>,
+}
+
+macro_rules! fixed {
+    ($($name:ident = $index:literal $ty:ident;)*) => {
+        impl TyId {
+            $(pub(crate) const $name: TyId = TyId($index);)*
+        }
+        const FIXED: &[Ty] = &[$(Ty::$ty),*];
+    };
+}
+
+fixed! {
+    ANY = 0 Any;
+    NONE = 1 None;
+    VOID = 2 Void;
+    BOOL = 3 Bool;
+    INT = 4 Int;
+    FLOAT = 5 Float;
+    STR = 6 Str;
+}
+
+/// Dicts with more known keys than this get a hash index.
+const SCAN_LIMIT: usize = 24;
+
+impl Types {
+    pub(crate) fn new() -> Self {
+        let mut types = Types {
+            kinds: Vec::new(),
+            shapes: Vec::new(),
+            ids: FxHashMap::default(),
+            attr_index: FxHashMap::default(),
+            widened: FxHashMap::default(),
+            heads: Vec::new(),
+        };
+        for ty in FIXED {
+            types.intern(ty.clone());
+        }
+        types
+    }
+
+    /// Returns the kind of a type.
+    pub(crate) fn kind(&self, id: TyId) -> &Ty {
+        &self.kinds[id.0 as usize]
+    }
+
+    /// Returns the id of the same type without remembered keys.
+    pub(crate) fn shape(&self, id: TyId) -> TyId {
+        self.shapes[id.0 as usize]
+    }
+
+    /// Returns the id of a type.
+    pub(crate) fn intern(&mut self, ty: Ty) -> TyId {
+        if let Some(id) = self.ids.get(&ty) {
+            return *id;
+        }
+        let shape = self.shape_of(&ty);
+        let id = TyId(self.kinds.len() as u32);
+        self.kinds.push(ty.clone());
+        self.shapes.push(shape.unwrap_or(id));
+        self.ids.insert(ty, id);
+        id
+    }
+
+    /// Returns the shape if it differs from the type itself.
+    fn shape_of(&mut self, ty: &Ty) -> Option<TyId> {
+        let shaped = match ty {
+            Ty::List(item) => Ty::List(self.shape(*item)),
+            Ty::Dict(d) => Ty::Dict(DictTy { key: self.shape(d.key), val: self.shape(d.val), attrs: None }),
+            Ty::Union(members) => {
+                let mut shapes: Vec<TyId> = members.iter().map(|m| self.shape(*m)).collect();
+                shapes.sort_unstable();
+                shapes.dedup();
+                Ty::Union(shapes.into())
+            }
+            _ => return None,
+        };
+        if shaped == *ty { None } else { Some(self.intern(shaped)) }
+    }
+
+    pub(crate) fn list(&mut self, item: TyId) -> TyId {
+        self.intern(Ty::List(item))
+    }
+
+    pub(crate) fn dict(&mut self, key: TyId, val: TyId) -> TyId {
+        self.intern(Ty::Dict(DictTy { key, val, attrs: None }))
+    }
+
+    pub(crate) fn str_lit(&mut self, text: &Str) -> TyId {
+        self.intern(Ty::StrLit(text.clone()))
+    }
+
+    pub(crate) fn schema(&mut self, id: SchemaId, instance: bool) -> TyId {
+        self.intern(Ty::Schema(id, instance))
+    }
+
+    /// Returns a known key of a dict literal type.
+    pub(crate) fn dict_attr(&mut self, id: TyId, name: &str) -> Option<DictAttr> {
+        let Ty::Dict(DictTy { attrs: Some(attrs), .. }) = self.kind(id) else { return None };
+        let attrs = Arc::clone(attrs);
+        if attrs.len() <= SCAN_LIMIT {
+            return attrs.iter().find(|a| a.name == name).cloned();
+        }
+        let index = self
+            .attr_index
+            .entry(id)
+            .or_insert_with(|| attrs.iter().enumerate().map(|(i, a)| (a.name.clone(), i as u32)).collect());
+        index.get(name).and_then(|i| attrs.get(*i as usize)).cloned()
+    }
+
+    /// Registers a schema.
+    pub(crate) fn add_schema(&mut self, name: Str) -> SchemaId {
+        self.heads.push(SchemaHead { name, base: None });
+        SchemaId(self.heads.len() as u32 - 1)
+    }
+
+    /// Returns the text form of a type as messages show it.
+    pub(crate) fn text(&self, id: TyId) -> String {
+        let mut out = String::new();
+        self.write(id, &mut out);
+        out
+    }
+
+    fn write(&self, id: TyId, out: &mut String) {
+        use std::fmt::Write as _;
+        // Writing to a String cannot fail.
+        let _ = match self.kind(id) {
+            Ty::Any => write!(out, "any"),
+            Ty::None => write!(out, "NoneType"),
+            Ty::Void => write!(out, "void"),
+            Ty::Bool => write!(out, "bool"),
+            Ty::Int => write!(out, "int"),
+            Ty::Float => write!(out, "float"),
+            Ty::Str => write!(out, "str"),
+            Ty::BoolLit(b) => write!(out, "bool({})", if *b { "True" } else { "False" }),
+            Ty::IntLit(i) => write!(out, "int({i})"),
+            Ty::FloatLit(bits) => write!(out, "float({})", f64::from_bits(*bits)),
+            Ty::StrLit(s) => write!(out, "str({s})"),
+            Ty::Unit(None) => write!(out, "number_multiplier"),
+            Ty::Unit(Some((raw, suffix))) => write!(out, "number_multiplier({raw}{})", suffix.text()),
+            Ty::Schema(schema, _) => write!(out, "{}", self.heads[schema.0 as usize].name),
+            Ty::Module(module) => write!(out, "module '{}'", module.path),
+            Ty::List(item) => {
+                out.push('[');
+                self.write(*item, out);
+                write!(out, "]")
+            }
+            Ty::Dict(d) => {
+                out.push('{');
+                self.write(d.key, out);
+                out.push(':');
+                self.write(d.val, out);
+                write!(out, "}}")
+            }
+            Ty::Union(members) => {
+                self.write_joined(members.iter().copied(), " | ", out);
+                Ok(())
+            }
+            Ty::Func(func) => {
+                out.push('(');
+                self.write_joined(func.params.iter().map(|p| p.ty), ", ", out);
+                out.push_str(") -> ");
+                self.write(func.ret, out);
+                Ok(())
+            }
+        };
+    }
+
+    fn write_joined(&self, items: impl Iterator<Item = TyId>, separator: &str, out: &mut String) {
+        for (i, item) in items.enumerate() {
+            if i > 0 {
+                out.push_str(separator);
+            }
+            self.write(item, out);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Written types to types.
+//!
+//! An unknown name anywhere in an annotation is reported at the start of the whole annotation (of an alias: at its
+//! name), as the reference does.
+
+use base_diag::{Code, Span};
+use kcl_syntax::ast::{BasicType, LiteralType, Str, Type, TypeId};
+
+use crate::checker::Checker;
+use crate::globals::GlobalKind;
+use crate::ty::{FuncTy, ParamTy, Ty, TyId};
+
+impl Checker<'_> {
+    /// Resolves an annotation.
+    pub(crate) fn resolve_type(&mut self, id: TypeId) -> TyId {
+        let at = self.tree.type_span(id);
+        self.resolve_type_at(id, at)
+    }
+
+    /// Resolves a written type, reporting at the given place.
+    pub(crate) fn resolve_type_at(&mut self, id: TypeId, at: Span) -> TyId {
+        let tree = self.tree;
+        match tree.ty(id) {
+            Type::Missing | Type::Any => TyId::ANY,
+            Type::Basic(BasicType::Bool) => TyId::BOOL,
+            Type::Basic(BasicType::Int) => TyId::INT,
+            Type::Basic(BasicType::Float) => TyId::FLOAT,
+            Type::Basic(BasicType::Str) => TyId::STR,
+            Type::Literal(literal) => self.types.intern(literal_type(literal)),
+            Type::Named(parts) => {
+                let parts: Vec<Str> = parts.iter().map(|p| p.name.clone()).collect();
+                self.named_type(&parts, at)
+            }
+            Type::List(item) => {
+                let item = self.optional_type(*item, at);
+                self.types.list(item)
+            }
+            Type::Dict(key, val) => {
+                let key = self.optional_type(*key, at);
+                let val = self.optional_type(*val, at);
+                self.types.dict(key, val)
+            }
+            Type::Union(members) => {
+                let mut types = Vec::with_capacity(members.len());
+                for member in members {
+                    match self.resolve_type_at(*member, at) {
+                        ty if types.contains(&ty) => {}
+                        ty => types.push(ty),
+                    }
+                }
+                match types.as_slice() {
+                    [one] => *one,
+                    _ => self.types.sup(&types),
+                }
+            }
+            Type::Function(params, ret) => {
+                let params = params
+                    .iter()
+                    .map(|p| ParamTy {
+                        name: Str::new(),
+                        ty: self.resolve_type_at(*p, at),
+                        optional: false,
+                        loc: None,
+                    })
+                    .collect();
+                let ret = self.optional_type(*ret, at);
+                self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
+            }
+        }
+    }
+
+    fn optional_type(&mut self, id: Option<TypeId>, at: Span) -> TyId {
+        id.map_or(TyId::ANY, |id| self.resolve_type_at(id, at))
+    }
+
+    /// Resolves the name of a type.
+    pub(crate) fn named_type(&mut self, parts: &[Str], at: Span) -> TyId {
+        let Some(first) = parts.first() else { return TyId::ANY };
+        let value = match self.globals.get(first).map(|g| g.kind.clone()) {
+            Some(GlobalKind::Schema(id)) => self.types.schema(id, false),
+            Some(GlobalKind::Alias(_)) => self.alias_type(first),
+            Some(GlobalKind::Module) => self.lookup_global(first).unwrap_or(TyId::ANY),
+            Some(GlobalKind::Var { .. }) | None => {
+                let hint = self.name_hint(first);
+                self.error(
+                    Code::COMPILE,
+                    "unknown-name",
+                    at,
+                    format!("name '{first}' is not defined{hint}"),
+                );
+                return TyId::ANY;
+            }
+        };
+        let ty = parts.iter().skip(1).fold(value, |ty, part| self.member(ty, part, at));
+        self.as_instance(ty)
+    }
+
+    /// A schema used as a type stands for its instances.
+    pub(crate) fn as_instance(&mut self, ty: TyId) -> TyId {
+        match self.types.kind(ty) {
+            Ty::Schema(id, false) => {
+                let id = *id;
+                self.types.schema(id, true)
+            }
+            _ => ty,
+        }
+    }
+}
+
+fn literal_type(literal: &LiteralType) -> Ty {
+    match literal {
+        LiteralType::Bool(b) => Ty::BoolLit(*b),
+        LiteralType::Int(i) => Ty::IntLit(*i),
+        LiteralType::Unit(raw, suffix) => Ty::Unit(Some((*raw, *suffix))),
+        LiteralType::Float(f) => Ty::FloatLit(f.to_bits()),
+        LiteralType::Str(s) => Ty::StrLit(s.clone()),
+    }
+}
