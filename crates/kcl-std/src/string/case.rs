@@ -21,7 +21,7 @@ pub(crate) fn upper(_: &mut dyn Host, this: &Value, _: Args<'_>) -> Answer {
 pub(crate) fn capitalize(_: &mut dyn Host, this: &Value, _: Args<'_>) -> Answer {
     let mut chars = text_of(this).chars();
     let mut out: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
-    out.extend(chars.flat_map(char::to_lowercase));
+    out.push_str(&chars.as_str().to_lowercase());
     Ok(Value::from(out))
 }
 
@@ -33,11 +33,37 @@ pub(crate) fn title(_: &mut dyn Host, this: &Value, _: Args<'_>) -> Answer {
         if in_word {
             out.extend(c.to_lowercase());
         } else {
-            out.extend(c.to_uppercase());
+            push_title(&mut out, c);
         }
         in_word = c.is_alphabetic();
     }
     Ok(Value::from(out))
+}
+
+/// The four letter pairs that have a title case of their own.
+fn title_digraph(c: char) -> Option<char> {
+    match c {
+        'Ǆ' | 'ǅ' | 'ǆ' => Some('ǅ'),
+        'Ǉ' | 'ǈ' | 'ǉ' => Some('ǈ'),
+        'Ǌ' | 'ǋ' | 'ǌ' => Some('ǋ'),
+        'Ǳ' | 'ǲ' | 'ǳ' => Some('ǲ'),
+        _ => None,
+    }
+}
+
+/// Appends the title case of a character: of several upper-case letters only the first stays upper case.
+fn push_title(out: &mut String, c: char) {
+    if let Some(pair) = title_digraph(c) {
+        out.push(if c.is_uppercase() { c } else { pair });
+        return;
+    }
+    let mut upper = c.to_uppercase();
+    let first = upper.next().unwrap_or(c);
+    out.push(first);
+    match first.is_uppercase() {
+        true => out.extend(upper.flat_map(char::to_lowercase)),
+        false => out.extend(upper),
+    }
 }
 
 fn all(this: &Value, holds: impl Fn(char) -> bool) -> Answer {
@@ -81,7 +107,7 @@ pub(crate) fn is_upper(_: &mut dyn Host, this: &Value, _: Args<'_>) -> Answer {
 pub(crate) fn is_title(_: &mut dyn Host, this: &Value, _: Args<'_>) -> Answer {
     let (mut cased, mut in_word) = (false, false);
     for c in text_of(this).chars() {
-        if c.is_uppercase() {
+        if c.is_uppercase() || title_digraph(c) == Some(c) {
             if in_word {
                 return Ok(Value::Bool(false));
             }

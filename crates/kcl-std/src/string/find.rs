@@ -1,7 +1,7 @@
 //! Searching: `count`, `find`, `index`, `startswith` and their mirror images.
 //!
 //! Offsets are bytes, negative ones count from the end. The search itself works on bytes, so an offset inside a
-//! character finds nothing there instead of failing.
+//! character finds nothing there instead of failing. These methods take no keywords: the reference ignores them.
 
 use kcl_value::Value;
 
@@ -13,20 +13,21 @@ type Answer = Result<Value, Error>;
 /// The part of a text that `start` and `end` leave, and where it starts; None if start lies behind end.
 fn window<'a>(text: &'a str, args: Args<'_>) -> Option<(&'a [u8], usize)> {
     let len = text.len() as i64;
-    let offset = |at: usize, name: &str, otherwise: i64| match args.get(at, name) {
+    let offset = |at: usize, otherwise: i64| match args.positional.get(at) {
         Some(Value::Int(i)) if *i < 0 => (len + i).max(0),
         Some(Value::Int(i)) => *i,
         _ => otherwise,
     };
-    let (start, end) = (offset(1, "start", 0), offset(2, "end", len).min(len));
+    let (start, end) = (offset(1, 0), offset(2, len).min(len));
     let bytes = text.as_bytes().get(start as usize..end as usize)?;
     Some((bytes, start as usize))
 }
 
 fn needle<'a>(args: Args<'a>, name: &str) -> Result<&'a str, Error> {
-    match args.get(0, name) {
+    match args.positional.first() {
         Some(Value::Str(text)) => Ok(text),
-        _ => Err("invalid str value".into()),
+        Some(_) => Err(format!("Invalid str object in str_{name}").into()),
+        None => Err(format!("{name}() takes at least 1 argument (0 given)").into()),
     }
 }
 
@@ -44,12 +45,10 @@ fn last_at(hay: &[u8], needle: &[u8]) -> Option<usize> {
     hay.windows(needle.len()).rposition(|w| w == needle)
 }
 
-fn locate(
-    this: &Value,
-    args: Args<'_>,
-    search: fn(&[u8], &[u8]) -> Option<usize>,
-) -> Result<Option<i64>, Error> {
-    let needle = needle(args, "sub")?;
+type Search = fn(&[u8], &[u8]) -> Option<usize>;
+
+fn locate(this: &Value, args: Args<'_>, name: &str, search: Search) -> Result<Option<i64>, Error> {
+    let needle = needle(args, name)?;
     Ok(window(text_of(this), args).and_then(|(hay, from)| {
         let found = search(hay, needle.as_bytes())?;
         Some((found + from) as i64)
@@ -58,27 +57,27 @@ fn locate(
 
 /// `find(sub, start, end)`.
 pub(crate) fn find(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    Ok(Value::Int(locate(this, args, first_at)?.unwrap_or(-1)))
+    Ok(Value::Int(locate(this, args, "find", first_at)?.unwrap_or(-1)))
 }
 
 /// `rfind(sub, start, end)`.
 pub(crate) fn rfind(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    Ok(Value::Int(locate(this, args, last_at)?.unwrap_or(-1)))
+    Ok(Value::Int(locate(this, args, "rfind", last_at)?.unwrap_or(-1)))
 }
 
 /// `index(sub, start, end)`.
 pub(crate) fn index(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    locate(this, args, first_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
+    locate(this, args, "index", first_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
 }
 
 /// `rindex(sub, start, end)`.
 pub(crate) fn rindex(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    locate(this, args, last_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
+    locate(this, args, "rindex", last_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
 }
 
 /// `count(sub, start, end)`: without overlaps; the empty text stands around every character.
 pub(crate) fn count(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "sub")?.as_bytes();
+    let needle = needle(args, "count")?.as_bytes();
     let Some((mut hay, _)) = window(text_of(this), args) else { return Ok(Value::Int(0)) };
     if needle.is_empty() {
         let chars = hay.iter().filter(|b| **b & 0xC0 != 0x80).count();
@@ -94,12 +93,12 @@ pub(crate) fn count(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
 
 /// `startswith(val, start, end)`.
 pub(crate) fn starts_with(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "val")?.as_bytes();
+    let needle = needle(args, "startswith")?.as_bytes();
     Ok(Value::Bool(window(text_of(this), args).is_some_and(|(hay, _)| hay.starts_with(needle))))
 }
 
 /// `endswith(val, start, end)`.
 pub(crate) fn ends_with(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "val")?.as_bytes();
+    let needle = needle(args, "endswith")?.as_bytes();
     Ok(Value::Bool(window(text_of(this), args).is_some_and(|(hay, _)| hay.ends_with(needle))))
 }

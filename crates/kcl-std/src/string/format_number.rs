@@ -30,8 +30,8 @@ pub(crate) fn format_float(f: f64, spec: &Spec) -> Result<String, Error> {
     let precision = spec.precision.unwrap_or(6);
     let magnitude = f.abs();
     let digits = match spec.kind {
-        _ if f.is_nan() => "nan".to_owned(),
-        _ if f.is_infinite() => "inf".to_owned(),
+        None | Some('e' | 'f' | 'g') if !f.is_finite() => magnitude.to_string().to_lowercase(),
+        Some('E' | 'F' | 'G') if !f.is_finite() => magnitude.to_string().to_uppercase(),
         None => repr(magnitude),
         Some('f' | 'F') => format!("{magnitude:.precision$}"),
         Some('e') => exponent(magnitude, precision, 'e'),

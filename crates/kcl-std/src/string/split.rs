@@ -19,6 +19,11 @@ fn limit(args: Args<'_>) -> usize {
     }
 }
 
+/// What is no string separates like the empty one.
+fn separator(args: Args<'_>) -> Option<&str> {
+    args.get(0, "sep").filter(|v| !v.is_nullish()).map(|v| v.as_str().unwrap_or(""))
+}
+
 fn to_list(host: &mut dyn Host, parts: Vec<&str>) -> Answer {
     host.charge(parts.len() as u64)?;
     Ok(Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>()))
@@ -27,7 +32,7 @@ fn to_list(host: &mut dyn Host, parts: Vec<&str>) -> Answer {
 /// `split(sep, maxsplit)`: without `sep` runs of blanks separate.
 pub(crate) fn split(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let (text, limit) = (text_of(this), limit(args));
-    let parts = match args.get(0, "sep").and_then(Value::as_str) {
+    let parts = match separator(args) {
         Some(sep) if limit == usize::MAX => text.split(sep).collect(),
         Some(sep) => text.splitn(limit.saturating_add(1), sep).collect(),
         None => split_blanks(text, limit),
@@ -49,7 +54,7 @@ fn split_blanks(text: &str, limit: usize) -> Vec<&str> {
 /// `rsplit(sep, maxsplit)`: counts from the right.
 pub(crate) fn rsplit(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let (text, limit) = (text_of(this), limit(args));
-    let mut parts: Vec<&str> = match args.get(0, "sep").and_then(Value::as_str) {
+    let mut parts: Vec<&str> = match separator(args) {
         Some(sep) if limit == usize::MAX => text.rsplit(sep).collect(),
         Some(sep) => text.rsplitn(limit.saturating_add(1), sep).collect(),
         None => rsplit_blanks(text, limit),

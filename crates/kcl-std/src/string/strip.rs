@@ -38,18 +38,18 @@ pub(crate) fn rstrip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     strip_with(this, args, false, true)
 }
 
-fn affix<'a>(args: Args<'a>, name: &str) -> Result<&'a str, Error> {
-    args.get(0, name).and_then(Value::as_str).ok_or_else(|| "invalid str value".into())
+fn affix<'a>(args: Args<'a>, name: &str) -> &'a str {
+    args.get(0, name).and_then(Value::as_str).unwrap_or("")
 }
 
 /// `removeprefix(prefix)`.
 pub(crate) fn remove_prefix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_prefix(affix(args, "prefix")?).unwrap_or(text)))
+    Ok(Value::from(text.strip_prefix(affix(args, "prefix")).unwrap_or(text)))
 }
 
 /// `removesuffix(suffix)`.
 pub(crate) fn remove_suffix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_suffix(affix(args, "suffix")?).unwrap_or(text)))
+    Ok(Value::from(text.strip_suffix(affix(args, "suffix")).unwrap_or(text)))
 }
