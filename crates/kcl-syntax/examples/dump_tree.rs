@@ -1,18 +1,23 @@
-//! Dumps trees for comparison with the oracle: programs on standard input, separated by NUL; per program the lines
+//! Dumps trees for comparison with the oracle: programs on standard input, each ended by NUL; per program the lines
 //! `E line column message` (line from 1, column from 0) and one line `A tree`, then a NUL.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 
 use base_diag::{FileId, LineIndex, Place};
 use kcl_syntax::ast::*;
 use kcl_syntax::parse_file;
 
 fn main() {
-    let mut input = String::new();
-    std::io::stdin().read_to_string(&mut input).unwrap();
-    for text in input.split('\0') {
+    let mut input = BufReader::new(std::io::stdin());
+    loop {
+        let mut bytes = Vec::new();
+        input.read_until(0, &mut bytes).unwrap();
+        if bytes.pop() != Some(0) {
+            return;
+        }
+        let text = &String::from_utf8_lossy(&bytes);
         let mut tree = Tree::default();
         let diags = parse_file(&mut tree, text, FileId(0));
         let lines = LineIndex::new(text);
@@ -27,6 +32,7 @@ fn main() {
         dump.stmts(&mut out, &tree.files[0].body);
         println!("A {out}");
         print!("\0");
+        std::io::stdout().flush().unwrap();
     }
 }
 

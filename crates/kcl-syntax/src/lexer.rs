@@ -82,7 +82,6 @@ impl Lexer<'_> {
             if self.text.starts_with('\u{feff}') {
                 self.pos = '\u{feff}'.len_utf8();
             }
-            self.line_start();
         }
         while let Some(&byte) = self.bytes.get(self.pos) {
             self.step(byte);
@@ -98,6 +97,9 @@ impl Lexer<'_> {
             }
             for _ in 1..self.levels.len() {
                 self.push(TokenKind::Dedent, end, end);
+            }
+            if self.levels.len() > 1 {
+                self.push(TokenKind::Newline, end, end);
             }
         }
         self.push(TokenKind::Eof, end, end);
@@ -353,8 +355,17 @@ impl Lexer<'_> {
         self.pos += len;
         match byte {
             b'(' | b'[' | b'{' => self.brackets.push(byte),
-            b')' | b']' | b'}' => self.close(byte, start),
+            b')' | b']' | b'}' => {
+                let kind = self.close(byte, start);
+                return self.token(kind, start);
+            }
+            b';' => {
+                return self.error(start, self.pos, "the semicolon ';' here is unnecessary, please remove it");
+            }
             _ => {}
+        }
+        if kind == TokenKind::Bang {
+            self.error(start, self.pos, "invalid token '!', consider using 'not '");
         }
         if kind == TokenKind::Unknown {
             return self.unknown(start);
@@ -362,28 +373,26 @@ impl Lexer<'_> {
         self.token(kind, start);
     }
 
-    fn close(&mut self, byte: u8, start: usize) {
+    /// Checks a closing bracket; a wrong one is taken as the one that fits.
+    fn close(&mut self, byte: u8, start: usize) -> TokenKind {
         let open = match byte {
             b')' => b'(',
             b']' => b'[',
             _ => b'{',
         };
-        match self.brackets.last() {
-            Some(top) if *top == open => {
-                self.brackets.pop();
-            }
-            Some(_) => {
-                self.brackets.pop();
-                self.error(start, self.pos, "mismatched closing delimiter");
-            }
-            None => {
-                let what = match byte {
-                    b')' => "paren",
-                    b']' => "bracket",
-                    _ => "brace",
-                };
-                self.error(start, self.pos, format!("error nesting on close {what}"));
-            }
+        let top = self.brackets.pop();
+        if top != Some(open) {
+            let message = match byte {
+                b')' => "error nesting on close paren",
+                b']' => "mismatched closing delimiter",
+                _ => "error nesting on close brace",
+            };
+            self.error(start, self.pos, message);
+        }
+        match top.unwrap_or(open) {
+            b'(' => TokenKind::RParen,
+            b'[' => TokenKind::RBracket,
+            _ => TokenKind::RBrace,
         }
     }
 }
@@ -430,7 +439,6 @@ fn single(byte: u8) -> TokenKind {
         b'.' => T::Dot,
         b',' => T::Comma,
         b':' => T::Colon,
-        b';' => T::Semicolon,
         b'@' => T::At,
         b'?' => T::Question,
         b'!' => T::Bang,

@@ -190,7 +190,7 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn expect_or_stay(&mut self, kind: TokenKind) -> bool {
         let found = self.eat(kind);
         if !found {
-            self.expected(&[kind.name()]);
+            self.expected(&[kind.wanted()]);
         }
         found
     }
@@ -199,15 +199,16 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn expect_or_take(&mut self, kind: TokenKind) -> bool {
         let found = self.kind == kind;
         if !found {
-            self.expected(&[kind.name()]);
+            self.expected(&[kind.wanted()]);
         }
         self.bump();
         found
     }
 
-    /// Drops newlines, indents and dedents.
+    /// Drops newlines, then indents and dedents: what stands between two lines.
     fn skip_layout(&mut self) {
-        while self.kind.is_layout() {
+        self.skip_newlines();
+        while self.kind.is_layout() && self.kind != TokenKind::Newline {
             self.bump();
         }
     }

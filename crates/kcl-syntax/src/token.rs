@@ -56,10 +56,10 @@ pub enum TokenKind {
     Ellipsis,
     Comma,
     Colon,
-    Semicolon,
     At,
     Question,
     Arrow,
+    /// `!`: already reported, taken as `not`.
     Bang,
     Assign,
     Plus,
@@ -181,6 +181,15 @@ impl TokenKind {
         }
     }
 
+    /// Returns the text of a token that the parser asks for.
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Self::KwIn => "in",
+            Self::KwElse => "else",
+            other => other.name(),
+        }
+    }
+
     /// Returns the name that messages use.
     pub fn name(self) -> &'static str {
         match self {
@@ -201,11 +210,10 @@ impl TokenKind {
             Self::Ellipsis => "...",
             Self::Comma => ",",
             Self::Colon => ":",
-            Self::Semicolon => ";",
             Self::At => "@",
             Self::Question => "?",
             Self::Arrow => "->",
-            Self::Bang => "!",
+            Self::Bang => "not",
             Self::Assign => "=",
             Self::Plus => "+",
             Self::Minus => "-",

@@ -1,7 +1,9 @@
 //! Arguments of calls and parameters of lambdas, schemas and rules.
 
+use base_diag::Span;
+
 use super::Parser;
-use crate::ast::{ExprId, Keyword, Param};
+use crate::ast::{Expr, ExprId, Ident, Keyword, Param, Str};
 use crate::sink::{NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -22,10 +24,11 @@ impl<S: Sink> Parser<'_, S> {
             }
             let before = self.pos;
             self.arg(&mut args, &mut kwargs);
-            if !self.eat(T::Comma) && self.pos == before {
+            if self.pos == before {
                 self.expected(&[","]);
                 self.bump();
             }
+            self.eat(T::Comma);
         }
         self.expect_or_stay(T::RParen);
         self.close(mark, NodeKind::Args);
@@ -33,21 +36,33 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn arg(&mut self, args: &mut Vec<ExprId>, kwargs: &mut Vec<Keyword>) {
-        if self.kind.is_name() && self.peek(1) == T::Assign {
-            let mark = self.mark();
-            let name = self.take_name();
-            self.bump();
+        let (start, mark) = (self.token(), self.mark());
+        let first_expr = self.tree.exprs.len();
+        let value = self.expr();
+        if self.eat(T::Assign) {
+            let name = self.keyword_name(value);
+            self.tree.exprs.truncate(first_expr);
             let value = self.expr();
             self.close(mark, NodeKind::Keyword);
             kwargs.push(Keyword { name, value });
             return;
         }
-        let start = self.token();
-        let value = self.expr();
         if !kwargs.is_empty() {
             self.error_at(start.start, start.end, "positional argument follows keyword argument");
         }
         args.push(value);
+    }
+
+    /// The name before `=`; a dotted one keeps its dots, for the checker to judge.
+    fn keyword_name(&mut self, id: ExprId) -> Ident {
+        let span = self.tree.expr_span(id);
+        match self.tree.expr(id) {
+            Expr::Name(parts) => joined_name(parts, span),
+            _ => {
+                self.expected(&["identifier"]);
+                Ident { name: Str::new(), span }
+            }
+        }
     }
 
     /// `[param {, param} [,]]` up to a token that ends the list.
@@ -79,4 +94,13 @@ impl<S: Sink> Parser<'_, S> {
         self.close(mark, NodeKind::Param);
         Param { name, ty, default }
     }
+}
+
+/// A dotted name as one name with dots.
+pub(super) fn joined_name(parts: &[Ident], span: Span) -> Ident {
+    if let [one] = parts {
+        return one.clone();
+    }
+    let names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+    Ident { name: Str::from(names.join(".").as_str()), span }
 }

@@ -20,14 +20,14 @@ impl<S: Sink> Parser<'_, S> {
         let multiline = self.at(T::Newline);
         let mut entries: Vec<Entry> = Vec::new();
         let mut clauses = Vec::new();
+        self.skip_newlines_of(multiline);
+        let first = self.here();
         loop {
-            if multiline || self.past_layout() == T::RBrace || self.past_layout() == T::KwFor {
-                self.skip_layout();
-            }
+            self.skip_newlines_of(multiline || matches!(self.past_layout(), T::RBrace | T::KwFor));
             if matches!(self.kind, T::RBrace | T::Eof) || (!multiline && self.at(T::Newline)) {
                 break;
             }
-            if self.at(T::KwFor) && !entries.is_empty() {
+            if self.at(T::KwFor) {
                 clauses = self.comp_clauses();
                 break;
             }
@@ -37,21 +37,28 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
             }
         }
-        if self.past_layout() == T::RBrace {
-            self.skip_layout();
-        }
+        self.skip_layout();
         self.expect_or_stay(T::RBrace);
         self.close(mark, NodeKind::Config);
         if clauses.is_empty() {
             return self.add(Expr::Config(entries.into_boxed_slice()), start);
         }
-        if entries.len() > 1 {
-            let (span, count) = (self.span_from(start), entries.len());
+        let count = entries.len();
+        if count == 0 {
+            self.error_span(first, "missing config comp clause expression");
+            entries.push(self.hole_entry());
+        } else if count > 1 {
             let message = format!("multiple config comp clause expression found: expected 1, got {count}");
-            self.error_span(span, message);
+            self.error_span(first, message);
         }
         let entry = Box::new(entries.swap_remove(0));
         self.add(Expr::DictComp { entry, clauses: clauses.into_boxed_slice() }, start)
+    }
+
+    fn skip_newlines_of(&mut self, multiline: bool) {
+        if multiline {
+            self.skip_layout();
+        }
     }
 
     fn entry(&mut self) -> Entry {

@@ -59,6 +59,7 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         let mut left = self.unary();
         let mut chain: Vec<(CompareOp, ExprId)> = Vec::new();
+        self.bang_infix();
         while let Some((infix, level, width)) = self.infix() {
             if level <= min || !self.higher() {
                 break;
@@ -86,6 +87,16 @@ impl<S: Sink> Parser<'_, S> {
             self.close(mark, NodeKind::Compare);
         }
         self.close_chain(left, &mut chain, start)
+    }
+
+    /// `a ! b`: the `!` is no operator between operands.
+    fn bang_infix(&mut self) {
+        if self.at(T::Bang) {
+            self.expected(&[
+                "+", "-", "*", "/", "%", "**", "//", "<<", ">>", "^", "&", "|", "and", "or", "as", "==",
+                "!=", "<", "<=", ">", ">=", "is", "in", "not in", "not", "is not",
+            ]);
+        }
     }
 
     fn close_chain(&mut self, left: ExprId, chain: &mut Vec<(CompareOp, ExprId)>, start: u32) -> ExprId {
@@ -137,7 +148,7 @@ impl<S: Sink> Parser<'_, S> {
             T::Plus => UnaryOp::Plus,
             T::Minus => UnaryOp::Minus,
             T::Tilde => UnaryOp::BitNot,
-            T::KwNot => UnaryOp::Not,
+            T::KwNot | T::Bang => UnaryOp::Not,
             _ => return self.primary(),
         };
         let (start, mark) = (self.start(), self.mark());

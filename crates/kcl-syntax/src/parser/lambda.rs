@@ -109,9 +109,9 @@ impl<S: Sink> Parser<'_, S> {
     fn quant_target(&mut self) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         let mut value = match self.kind {
-            T::Str => self.string(),
-            T::LBracket => self.deeper(Self::list).unwrap_or_else(|| self.missing_operand()),
-            T::LBrace => self.config(),
+            T::Str => return self.string(),
+            T::LBracket => return self.deeper(Self::list).unwrap_or_else(|| self.missing_operand()),
+            T::LBrace => return self.config(),
             kind if kind.is_name() => {
                 let parts = self.dotted();
                 self.close(mark, NodeKind::Name);

@@ -1,6 +1,7 @@
 //! Lists, list comprehensions and comprehension clauses.
 
 use super::Parser;
+use super::call::joined_name;
 use crate::ast::{CompClause, Expr, ExprId, Ident};
 use crate::sink::{NodeKind, Sink};
 use crate::token::TokenKind as T;
@@ -12,19 +13,24 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let mut items: Vec<ExprId> = Vec::new();
         let mut clauses = Vec::new();
+        self.skip_layout();
+        let first = self.here();
         loop {
             self.skip_layout();
             if matches!(self.kind, T::RBracket | T::Eof) {
                 break;
             }
-            if self.at(T::KwFor) && !items.is_empty() {
+            if self.at(T::KwFor) {
                 clauses = self.comp_clauses();
                 break;
             }
             let before = self.pos;
             items.push(self.item());
-            if !self.eat(T::Comma) && self.pos == before {
+            if self.pos == before && items.len() > 1 {
                 self.expected(&[","]);
+                self.bump();
+            }
+            if !self.eat(T::Comma) && self.pos == before {
                 self.bump();
             }
         }
@@ -34,13 +40,19 @@ impl<S: Sink> Parser<'_, S> {
         if clauses.is_empty() {
             return self.add(Expr::List(items.into_boxed_slice()), start);
         }
-        if items.len() > 1 {
-            let span = self.span_from(start);
-            let count = items.len();
-            let message = format!("multiple list comp clause expression found: expected 1, got {count}");
-            self.error_span(span, message);
-        }
-        let elt = items[0];
+        let elt = match items.as_slice() {
+            [one] => *one,
+            [] => {
+                self.error_span(first, "missing list comp clause expression");
+                self.tree.add_expr(Expr::Missing, first)
+            }
+            [one, ..] => {
+                let (one, count) = (*one, items.len());
+                let message = format!("multiple list comp clause expression found: expected 1, got {count}");
+                self.error_span(first, message);
+                one
+            }
+        };
         self.add(Expr::ListComp { elt, clauses: clauses.into_boxed_slice() }, start)
     }
 
@@ -140,12 +152,16 @@ impl<S: Sink> Parser<'_, S> {
         CompClause { targets, iter, cond, span: self.span_from(start) }
     }
 
-    /// `a, b` before `in`.
+    /// `a, b` before `in`; a dotted one keeps its dots, for the checker to judge.
     pub(super) fn loop_targets(&mut self) -> Box<[Ident]> {
-        let mut targets = vec![self.name()];
-        while self.eat(T::Comma) {
-            targets.push(self.name());
+        let mut targets = Vec::new();
+        loop {
+            let start = self.start();
+            let parts = self.dotted();
+            targets.push(joined_name(&parts, self.span_from(start)));
+            if !self.eat(T::Comma) {
+                return targets.into_boxed_slice();
+            }
         }
-        targets.into_boxed_slice()
     }
 }

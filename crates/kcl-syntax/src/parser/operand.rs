@@ -52,29 +52,44 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let mut bounds = [None, None, None];
         let mut colons = 0;
-        while !matches!(self.kind, T::RBracket | T::Newline | T::Eof) {
-            if self.at(T::Colon) {
+        let mut count = 0;
+        while colons < 2 && !self.at(T::RBracket) {
+            if self.eat(T::Colon) {
                 colons += 1;
-                if colons > 2 {
+                continue;
+            }
+            if colons == 0 && count == 1 {
+                self.error("a list should have only one expr");
+            }
+            let before = self.pos;
+            let again = bounds[colons].replace(self.expr()).is_some();
+            count += 1;
+            if again {
+                self.error("consecutive exprs found");
+                if self.pos == before {
                     break;
                 }
-                self.bump();
-            } else if bounds[colons].is_some() {
-                break;
-            } else {
-                bounds[colons] = Some(self.expr());
             }
         }
-        let empty = colons == 0 && bounds[0].is_none();
-        if empty {
-            bounds[0] = Some(self.missing_operand());
+        if colons == 2 && !self.at(T::RBracket) {
+            if self.eat(T::Colon) {
+                self.expected(&["expression", "]"]);
+            } else {
+                bounds[2] = Some(self.expr());
+            }
         }
         self.expect_or_stay(T::RBracket);
         let [lower, upper, step] = bounds;
-        match lower {
-            Some(index) if colons == 0 => self.add(Expr::Index { value, index, optional }, start),
-            _ => self.add(Expr::Slice { value, lower, upper, step, optional }, start),
+        if colons > 0 {
+            return self.add(Expr::Slice { value, lower, upper, step, optional }, start);
         }
+        let index = lower.unwrap_or_else(|| {
+            let got = self.token_name();
+            self.error(format!("expected expression got {got}"));
+            let here = self.start();
+            self.tree.add_expr(Expr::Missing, Span::new(here, here))
+        });
+        self.add(Expr::Index { value, index, optional }, start)
     }
 
     fn operand(&mut self) -> ExprId {
@@ -92,7 +107,6 @@ impl<S: Sink> Parser<'_, S> {
             T::LBracket => self.list(),
             T::LBrace => self.config(),
             kind if kind.is_name() => self.name_operand(),
-            T::Bang => self.bang(),
             _ => self.missing_operand(),
         }
     }
@@ -102,20 +116,6 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         self.close(mark, NodeKind::Literal);
         self.add(kind, start)
-    }
-
-    fn bang(&mut self) -> ExprId {
-        self.error("invalid token '!', consider using 'not '");
-        self.bump();
-        self.operand_after_error()
-    }
-
-    fn operand_after_error(&mut self) -> ExprId {
-        let start = self.start();
-        match self.deeper(Self::primary) {
-            Some(id) => id,
-            None => self.add(Expr::Missing, start),
-        }
     }
 
     pub(super) fn int(&mut self) -> ExprId {

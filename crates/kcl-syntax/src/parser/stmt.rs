@@ -58,7 +58,9 @@ impl<S: Sink> Parser<'_, S> {
             T::KwImport => self.import(),
             T::KwType => self.type_alias(),
             T::KwAssert => self.assert(),
-            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Tilde => self.simple_stmt(),
+            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Tilde | T::Bang => {
+                self.simple_stmt()
+            }
             kind if kind.is_name() => self.simple_stmt(),
             _ => {
                 self.unexpected();
@@ -70,8 +72,6 @@ impl<S: Sink> Parser<'_, S> {
     /// Reports the current token and skips it.
     pub(super) fn unexpected(&mut self) {
         match self.kind {
-            T::Semicolon => self.error("the semicolon ';' here is unnecessary, please remove it"),
-            T::Bang => self.error("invalid token '!', consider using 'not '"),
             T::Unknown => {}
             _ => {
                 let name = self.token_name();
@@ -202,7 +202,9 @@ impl<S: Sink> Parser<'_, S> {
             self.bump();
             return;
         }
-        self.expect_or_take(T::Dedent);
+        if !self.at(T::Eof) {
+            self.expect_or_take(T::Dedent);
+        }
     }
 
     /// Assignment, augmented assignment, unification or expression.
@@ -242,6 +244,7 @@ impl<S: Sink> Parser<'_, S> {
         if self.at(T::Assign) {
             return self.assign(first, first_expr, Some(ty), start, mark);
         }
+        self.skip_newlines();
         self.expected(&["="]);
         let target = self.target(first, first_expr);
         let here = self.start();
