@@ -1,1 +1,128 @@
-//! The KCL evaluator: lazy schemas, merges, checks, budgets.
+//! The evaluator: a checked program in, one value and its text out.
+//!
+//! # How a program runs
+//!
+//! Evaluation walks the arena tree directly; there is no second representation. Four ideas carry everything:
+//!
+//! 1. **Lazy records** (`record.rs`, `lazy.rs`). The globals of a package and the attributes of an instance under
+//!    construction are the same thing: named slots, each with the statements that set it. There are no thunks: a slot
+//!    that is read too early makes its last setter *run*, and what was read is cached in the record. Statements are
+//!    then still executed in order for their effects. Cycles meet a slot that is being computed and read Undefined.
+//! 2. **Dynamic scopes** (`scope.rs`, `names.rs`). Every package has a stack of frames. Braces, loops and calls push
+//!    one; a lambda brings the frames it captured. Inside a body, the instance under construction is asked first,
+//!    unless the name is *marked* as a loop variable or an argument.
+//! 3. **Merging by operator** (`union.rs`). Every entry remembers whether it was written with `:`, `=` or `+=`, and
+//!    whoever merges obeys. Merges are exact because values are immutable: `Rc` and copy-on-write, so nobody sees a
+//!    half-done merge, and "a deep copy on every assignment" costs nothing.
+//! 4. **Instances** (`build.rs`). One record per instance, shared by all bodies of the chain; configuration is merged
+//!    again after every store and so has the last word; changing a finished instance runs its schema again.
+//!
+//! Who caches what: records cache what was read; schemas cache their links (bases, parts, types, shape); packages cache
+//! converted types. Nothing is global, so thousands of programs can run side by side.
+//!
+//! The line of a run-time error is the node that was *started* last (`Machine::at`), as in the reference.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod access;
+mod braces;
+mod build;
+mod call;
+mod comp;
+mod expr;
+mod fault;
+mod host;
+mod lazy;
+mod machine;
+mod names;
+mod ops;
+mod options;
+mod origin;
+mod output;
+mod pack;
+mod package;
+mod record;
+mod rtype;
+mod schema;
+mod scope;
+mod stmt;
+mod union;
+mod walk;
+
+pub use fault::Fault;
+pub use options::{NoWorld, Options, World};
+pub use origin::{Origin, OriginKind, Origins};
+
+use kcl_syntax::ast::Expr;
+use kcl_syntax::program::Program;
+use kcl_value::Value;
+
+use crate::machine::Machine;
+
+/// What a program computed.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// What `print` wrote.
+    pub log: String,
+    /// The planned and selected value, or the run-time error.
+    pub result: Result<Output, Fault>,
+    /// Steps of work that were counted.
+    pub steps: u64,
+}
+
+/// The output of a successful run.
+#[derive(Debug)]
+pub struct Output {
+    /// The value.
+    pub value: Value,
+    /// Text that replaces it (`manifests.yaml_stream`).
+    pub replaced: Option<String>,
+    /// Where values came from, if tracked.
+    pub origins: Option<Origins>,
+}
+
+impl Output {
+    /// Returns the YAML text, without a final newline.
+    pub fn yaml(&self, options: &Options) -> String {
+        match &self.replaced {
+            Some(text) => text.clone(),
+            None => output::yaml_text(&self.value, &options.output),
+        }
+    }
+
+    /// Returns the JSON text; `indent` 0 is one line.
+    pub fn json(&self, options: &Options, indent: usize) -> String {
+        output::json_text(&self.value, &options.output, indent)
+    }
+}
+
+/// Runs a checked program. Needs a deep stack: see [`STACK_BYTES`].
+pub fn evaluate(program: &Program, options: &Options, world: &dyn World) -> Evaluation {
+    let mut machine = Machine::new(program, options, world);
+    machine.load_packages();
+    if asks_for_instances(program) {
+        machine.instances = Some(vec![Vec::new(); machine.schemas.len()]);
+    }
+    let result = run(&mut machine).map_err(|fault| *fault);
+    Evaluation { log: machine.log, steps: machine.steps, result }
+}
+
+/// Stack that [`evaluate`] needs for the default depth limit.
+pub const STACK_BYTES: usize = 256 << 20;
+
+fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
+    for package in 0..machine.program.packages.len() {
+        machine.run_package(package)?;
+    }
+    let value = machine.planned_value()?;
+    let value = machine.selected_value(value)?;
+    Ok(Output { value, replaced: machine.output.take(), origins: machine.origins.take() })
+}
+
+// Keeping every instance costs memory, so it is done only for programs that can ask for them.
+fn asks_for_instances(program: &Program) -> bool {
+    program.packages.iter().flat_map(|p| &p.tree.exprs).any(|node| match &node.kind {
+        Expr::Name(parts) => parts.iter().any(|p| p.name == "instances"),
+        Expr::Selector { name, .. } => name.name == "instances",
+        _ => false,
+    })
+}

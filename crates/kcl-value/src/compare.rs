@@ -13,7 +13,6 @@ pub fn equal(a: &Value, b: &Value) -> bool {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::Float(a), Value::Float(b)) => a == b,
         (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
-        (Value::Unit(a), Value::Unit(b)) => a == b,
         (Value::Str(a), Value::Str(b)) => a == b,
         (Value::List(a), Value::List(b)) => {
             Rc::ptr_eq(a, b)

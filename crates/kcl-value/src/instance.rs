@@ -4,15 +4,27 @@ use std::rc::Rc;
 
 use crate::{Dict, SchemaRef, Str, Value};
 
-/// A place that messages about an instance point at: file number, line, column; column 1 and no caret for conversions.
+/// A place that messages about an instance point at. Kept as an offset: lines are counted only when a message is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Position {
-    /// File, in the evaluator's numbering.
-    pub file: u32,
-    /// Line, from 1; 0 means that no position was recorded.
-    pub line: u32,
-    /// Column, from 1.
-    pub column: u32,
+    /// Package, in the evaluator's numbering.
+    pub package: u32,
+    /// Offset in the package's tree.
+    pub offset: u32,
+    /// How much of the place is meant.
+    pub precision: Precision,
+}
+
+/// How much of a [`Position`] is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Precision {
+    /// No position was recorded: `S(..)` without braces.
+    #[default]
+    Unknown,
+    /// Only the line: conversions and re-runs.
+    Line,
+    /// Line and column: `S {..}`.
+    Exact,
 }
 
 /// A finished schema instance: its attributes, and what is needed to run its schema again.

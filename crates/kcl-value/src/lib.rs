@@ -19,7 +19,7 @@ mod value;
 pub use compare::{equal, order};
 pub use dict::{Dict, Entry, NO_INDEX, Op, OriginId};
 pub use function::{Function, SchemaRef};
-pub use instance::{Instance, Position};
+pub use instance::{Instance, Position, Precision};
 pub use number::{Unit, float_text};
 pub use output::{OutputOptions, is_emitted, write_value};
 pub use text::{quoted_text, to_text, write_text};

@@ -1,0 +1,559 @@
+//! Instances: what happens when `S(args) {config}` is computed.
+//!
+//! All bodies of the chain (base first, own, mixins) run on one record. An attribute takes its default unless the
+//! configuration replaces it; then the configuration is merged over it; whatever a body stores later, the configuration
+//! is merged over it again and so has the last word. When the outermost body is done the record becomes an instance:
+//! extra keys are judged, required attributes tested (for a top-level instance, recursively), checks run.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use kcl_syntax::ast::{Attr, AttrOp, Check, Expr, ExprId, IndexSignature, SchemaExpr, StmtId};
+use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precision, Str, Value};
+
+use crate::fault::{Eval, Fault};
+use crate::machine::{Machine, StorePlace};
+use crate::origin::OriginKind;
+use crate::record::{Building, Record, Slot};
+use crate::schema::{Rule, Schema};
+use crate::scope::{Frame, FrameKind};
+use crate::union::{Mode, Path};
+
+/// Longest chain of bases that `instances()` follows; a cycle ends here.
+const MAX_CHAIN: u32 = 256;
+
+/// What an instance is made from.
+pub(crate) struct Run {
+    pub(crate) config: Rc<Dict>,
+    pub(crate) args: Rc<Vec<Value>>,
+    pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
+    pub(crate) position: Position,
+    /// A re-run: the configuration holds finished values, which replace defaults whatever operator they remember.
+    pub(crate) again: bool,
+}
+
+impl Machine<'_> {
+    /// `S {..}`, `S(..) {..}`, `v {..}`
+    pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
+        self.nesting += 1;
+        let config = self.expr(expr.config)?;
+        let callee = self.expr(expr.name)?;
+        let (args, kwargs) = self.arguments(&expr.args, &expr.kwargs)?;
+        self.nesting -= 1;
+        let Value::Func(func) = &callee else { return self.binary(kcl_syntax::ast::BinaryOp::BitOr, callee, config) };
+        let config = match config {
+            Value::Dict(dict) => dict,
+            _ => Rc::default(),
+        };
+        let offset = self.tree(self.pkg).expr_span(expr.name).start;
+        let position = Position { package: self.pkg as u32, offset, precision: Precision::Exact };
+        match &**func {
+            Function::SchemaType(schema) => {
+                let schema = self.schemas[schema.id as usize].clone();
+                let run = Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
+                self.run_schema(&schema, run)
+            }
+            Function::RuleType(id) => {
+                let rule = self.rules[*id as usize].clone();
+                self.run_rule_at(&rule, config, args, kwargs, position)
+            }
+            _ => Err(self.fault("not-a-schema", format!("Invalid schema type '{}'", callee.type_name()))),
+        }
+    }
+
+    /// `S(..)` without braces.
+    pub(crate) fn call_schema(
+        &mut self,
+        schema: &Rc<Schema>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<Value> {
+        let run = Run {
+            config: Rc::default(),
+            args: Rc::new(args),
+            kwargs: Rc::new(kwargs),
+            position: Position::default(),
+            again: false,
+        };
+        self.run_schema(schema, run)
+    }
+
+    /// Makes an instance.
+    pub(crate) fn run_schema(&mut self, schema: &Rc<Schema>, run: Run) -> Eval<Value> {
+        self.enter()?;
+        let links = self.links(schema)?;
+        let shape = links.shape.clone();
+        self.charge(4 + shape.names.len() as u64)?;
+        let building = Building {
+            schema: schema.clone(),
+            config: run.config,
+            args: run.args,
+            kwargs: run.kwargs,
+            position: run.position,
+            again: run.again,
+            frames: RefCell::new(vec![None; links.parts.len()]),
+            active: Cell::new(0),
+            index_key: RefCell::new(None),
+        };
+        let record = Rc::new(Record::new(shape, schema.package, Some(building)));
+        let creator = self.pkg;
+        self.records.push(record.clone());
+        self.nesting += 1;
+        self.run_body(&record, schema, 0)?;
+        self.nesting -= 1;
+        let value = self.finish(&record, schema, creator)?;
+        self.records.pop();
+        self.leave();
+        Ok(value)
+    }
+
+    /// Runs the bodies of a schema: base, own, mixins. `start` is the number of its first part in the record's chain.
+    fn run_body(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
+        let Some(building) = &record.instance else { return Ok(()) };
+        let links = self.links(schema)?;
+        if let Some(base) = &links.base {
+            self.run_apart(record, base, start)?;
+        }
+        let own = start + links.base_count;
+        let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
+        let saved_part = building.active.replace(own);
+        let def = schema.def();
+        if !def.params.is_empty() {
+            self.bind_schema_params(building, schema, own)?;
+        }
+        for stmt in &def.body {
+            self.exec(StorePlace::Instance, *stmt)?;
+        }
+        for decorator in &def.decorators {
+            self.decorator(*decorator, &def.name.name, building.position)?;
+        }
+        let mut next = own + 1;
+        for mixin in &links.mixins {
+            self.run_apart(record, mixin, next)?;
+            next += self.links(mixin)?.parts.len() as u32;
+        }
+        if !def.params.is_empty() {
+            self.packages[schema.package].frames.pop();
+        }
+        building.active.set(saved_part);
+        self.pkg = saved_pkg;
+        Ok(())
+    }
+
+    // A base or mixin works on the shared values, but on its own copy of who was read and run.
+    fn run_apart(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
+        let books = record.lazy.borrow().clone();
+        self.run_body(record, schema, start)?;
+        *record.lazy.borrow_mut() = books;
+        Ok(())
+    }
+
+    fn bind_schema_params(&mut self, building: &Building, schema: &Schema, part: u32) -> Eval<()> {
+        let marks = self.marks.clone();
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.bind_params(&schema.def().params, building.args.to_vec(), building.kwargs.to_vec())?;
+        self.marks = marks;
+        let frame = self.packages[self.pkg].frames.capture().pop();
+        if let Some(slot) = building.frames.borrow_mut().get_mut(part as usize) {
+            *slot = frame;
+        }
+        Ok(())
+    }
+
+    /// An attribute statement.
+    pub(crate) fn exec_attr(&mut self, attr: &Attr, stmt: StmtId) -> Eval<Value> {
+        self.marks.clear();
+        let name = &attr.name.name;
+        let Some(record) = self.record().cloned() else { return Ok(Value::Undefined) };
+        let (Some(building), Some(i)) = (&record.instance, record.position(name)) else {
+            return Ok(Value::Undefined);
+        };
+        self.targets.push(name.clone());
+        let entry = building.config.entry(name);
+        if entry.is_some() {
+            for decorator in &attr.decorators {
+                self.decorator(*decorator, name, building.position)?;
+            }
+        }
+        let replaced = entry.is_some_and(|e| building.again || e.op == Op::Override && e.index == NO_INDEX);
+        let ty = self.rtype(self.pkg, attr.ty);
+        let mut slot = record.slots.borrow()[i].clone();
+        if !replaced && let Some(default) = attr.default {
+            slot = self.default_slot(attr, default, slot, stmt, &ty)?;
+        }
+        if let Some(entry) = entry {
+            slot = self.merge_config(slot, entry, building.again)?;
+            slot.value = self.pack(slot.value, &ty)?;
+        }
+        self.store_slot(&record, i, slot);
+        self.targets.pop();
+        Ok(Value::Undefined)
+    }
+
+    fn default_slot(
+        &mut self,
+        attr: &Attr,
+        default: ExprId,
+        earlier: Slot,
+        stmt: StmtId,
+        ty: &crate::rtype::RType,
+    ) -> Eval<Slot> {
+        let mut value = self.expr(default)?;
+        if attr.op == Some(AttrOp::Union) {
+            value = self.binary(kcl_syntax::ast::BinaryOp::BitOr, earlier.value, value)?;
+        }
+        let value = self.pack(value, ty)?;
+        if self.origins.is_some() {
+            self.trace(self.tree(self.pkg).stmt_span(stmt), OriginKind::Default);
+        }
+        Ok(Slot { value, op: Op::Override, origin: self.origin })
+    }
+
+    /// Turns the record into an instance and judges it.
+    fn finish(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, creator: usize) -> Eval<Value> {
+        let Some(building) = &record.instance else { return Ok(Value::Undefined) };
+        let mut attrs = Dict::with_capacity(record.shape.names.len());
+        for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
+            let entry = Entry { value: slot.value.clone(), index: NO_INDEX, origin: slot.origin, op: slot.op };
+            attrs.insert(name.clone(), entry);
+        }
+        let mut extra: Vec<Str> = Vec::new();
+        let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
+        self.extra_keys(record, schema, &mut attrs, &mut extra)?;
+        self.pkg = saved_pkg;
+        let instance = Instance {
+            schema: schema.reference.clone(),
+            attrs,
+            config_keys: Rc::new(building.config.keys().cloned().collect()),
+            args: building.args.clone(),
+            kwargs: building.kwargs.clone(),
+            position: building.position,
+        };
+        let value = Value::Schema(Rc::new(instance));
+        self.remember_instance(schema, creator, &value)?;
+        if self.nesting == 0 {
+            self.require(&value)?;
+        }
+        self.run_checks_of(record, schema, &extra)?;
+        Ok(value)
+    }
+
+    fn extra_keys(
+        &mut self,
+        record: &Rc<Record>,
+        schema: &Rc<Schema>,
+        attrs: &mut Dict,
+        extra: &mut Vec<Str>,
+    ) -> Eval<()> {
+        let Some(building) = &record.instance else { return Ok(()) };
+        for (key, entry) in building.config.iter().filter(|(k, _)| record.position(k).is_none()) {
+            let Some(signature) = &schema.def().index_signature else {
+                let message = format!("No attribute named '{key}' in the schema '{}'", schema.reference.name);
+                return Err(self.fault("unknown-attribute", message));
+            };
+            let merged = self.indexed_value(building, signature, key, entry)?;
+            attrs.insert(key.clone(), merged);
+            extra.push(key.clone());
+        }
+        // The helper binding of a named key stood before the extra keys and is removed by moving the last one there.
+        let named = schema.def().index_signature.as_ref().is_some_and(|s| s.name.is_some());
+        if named && extra.len() > 1 {
+            let first = attrs.len() - extra.len();
+            let mut entries: Vec<(Str, Entry)> = attrs.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
+            let last = entries.pop();
+            entries.splice(first..first, last);
+            *attrs = entries.into_iter().collect();
+        }
+        Ok(())
+    }
+
+    fn indexed_value(
+        &mut self,
+        building: &Building,
+        signature: &IndexSignature,
+        key: &Str,
+        entry: &Entry,
+    ) -> Eval<Entry> {
+        if let Some(name) = &signature.name {
+            *building.index_key.borrow_mut() = Some((name.name.clone(), Value::Str(key.clone())));
+        }
+        let mut merged = Dict::default();
+        if let Some(default) = signature.default
+            && entry.op == Op::Union
+            && !building.again
+        {
+            let value = self.expr(default)?;
+            merged.set(key.clone(), value, Op::Override);
+        }
+        self.merge_entry(&mut merged, key, entry.clone(), Mode::INDEX_DEFAULT, &mut Path::new())?;
+        *building.index_key.borrow_mut() = None;
+        let mut merged = merged.remove(key).unwrap_or_default();
+        let ty = self.rtype(self.pkg, signature.value);
+        merged.value = self.pack(merged.value, &ty)?;
+        Ok(merged)
+    }
+
+    /// Tests required attributes of an instance and of all instances inside it.
+    fn require(&mut self, value: &Value) -> Eval<()> {
+        match value {
+            Value::Schema(inst) => {
+                let schema = self.schemas[inst.schema.id as usize].clone();
+                for name in &self.links(&schema)?.required {
+                    if inst.attrs.get(name).is_none_or(Value::is_nullish) {
+                        return Err(self.missing_attribute(inst, name));
+                    }
+                }
+                for (_, entry) in inst.attrs.iter() {
+                    self.require(&entry.value)?;
+                }
+            }
+            Value::Dict(dict) => {
+                for (_, entry) in dict.iter() {
+                    self.require(&entry.value)?;
+                }
+            }
+            Value::List(list) => {
+                for item in &list.items {
+                    self.require(item)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn missing_attribute(&self, inst: &Instance, name: &str) -> Box<Fault> {
+        let message =
+            format!("attribute '{name}' of {} is required and can't be None or Undefined", inst.schema.name);
+        let place = match self.position_place(inst.position) {
+            base_diag::Place::Span(file, span) => {
+                base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
+            }
+            other => other,
+        };
+        Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false })
+    }
+
+    // With a named index signature the checks run once per extra key, with the name bound to it.
+    fn run_checks_of(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, extra: &[Str]) -> Eval<()> {
+        let named = schema.def().index_signature.as_ref().and_then(|s| s.name.as_ref());
+        let Some(name) = named else { return self.run_checks(record, schema, 0) };
+        let Some(building) = &record.instance else { return Ok(()) };
+        for key in extra {
+            *building.index_key.borrow_mut() = Some((name.name.clone(), Value::Str(key.clone())));
+            self.run_checks(record, schema, 0)?;
+        }
+        *building.index_key.borrow_mut() = None;
+        Ok(())
+    }
+
+    fn run_checks(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
+        let links = self.links(schema)?;
+        if let Some(base) = &links.base {
+            self.run_checks(record, base, start)?;
+        }
+        let Some(building) = &record.instance else { return Ok(()) };
+        let own = start + links.base_count;
+        let saved = std::mem::replace(&mut self.pkg, schema.package);
+        let frame = building.frames.borrow().get(own as usize).cloned().flatten();
+        let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
+        self.nesting += 1;
+        for check in &schema.def().checks {
+            self.check_line(check, building.position)?;
+        }
+        self.nesting -= 1;
+        if pushed {
+            self.packages[schema.package].frames.pop();
+        }
+        self.pkg = saved;
+        let mut next = own + 1;
+        for mixin in &links.mixins {
+            self.run_checks(record, mixin, next)?;
+            next += self.links(mixin)?.parts.len() as u32;
+        }
+        Ok(())
+    }
+
+    fn check_line(&mut self, check: &Check, position: Position) -> Eval<()> {
+        self.start_at(check.span);
+        if let Some(guard) = check.guard
+            && !self.expr(guard)?.truthy()
+        {
+            return Ok(());
+        }
+        let holds = self.expr(check.cond)?.truthy();
+        let message = match check.msg {
+            Some(msg) => kcl_value::to_text(&self.expr(msg)?),
+            None => String::new(),
+        };
+        if holds {
+            return Ok(());
+        }
+        let mut labels = Vec::new();
+        if position.precision != Precision::Unknown {
+            labels.push((self.position_place(position), "Instance check failed".to_owned()));
+        }
+        let separator = if message.is_empty() { "" } else { ": " };
+        labels.push((self.current_place(), format!("Check failed on the condition{separator}{message}")));
+        Err(Box::new(Fault { labels, id: "check-failed", fatal: false }))
+    }
+
+    /// Runs `@deprecated`; `@info` and anything else does nothing.
+    fn decorator(&mut self, decorator: ExprId, name: &str, position: Position) -> Eval<()> {
+        let tree = self.tree(self.pkg);
+        let (func, args, kwargs) = match tree.expr(decorator) {
+            Expr::Call(call) => {
+                let (args, kwargs) = self.arguments(&call.args, &call.kwargs)?;
+                (tree.expr(call.func), args, kwargs)
+            }
+            other => (other, Vec::new(), Vec::new()),
+        };
+        if !matches!(func, Expr::Name(parts) if parts.len() == 1 && parts[0].name == "deprecated") {
+            return Ok(());
+        }
+        let args = kcl_std::Args { positional: &args, keyword: &kwargs };
+        let text = |i, name| args.get(i, name).and_then(Value::as_str).unwrap_or_default();
+        let (version, reason) = (text(0, "version"), text(1, "reason"));
+        if !args.get(2, "strict").is_none_or(Value::truthy) {
+            return Ok(());
+        }
+        let mut message = format!("{name} was deprecated ");
+        if !version.is_empty() {
+            message.push_str(&format!("since version {version}"));
+        }
+        if !reason.is_empty() {
+            message.push_str(&format!(", {reason}"));
+        }
+        let place = match self.position_place(position) {
+            base_diag::Place::Span(file, span) => {
+                base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
+            }
+            other => other,
+        };
+        Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false }))
+    }
+
+    /// `R(..)` without braces.
+    pub(crate) fn run_rule(
+        &mut self,
+        rule: &Rc<Rule>,
+        config: Rc<Dict>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<Value> {
+        self.run_rule_at(rule, config, args, kwargs, Position::default())
+    }
+
+    /// `R {cfg}`: builds the host protocol's value, runs the checks of the parents, then its own.
+    fn run_rule_at(
+        &mut self,
+        rule: &Rc<Rule>,
+        config: Rc<Dict>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+        position: Position,
+    ) -> Eval<Value> {
+        self.enter()?;
+        let def = rule.def();
+        let host = def.host.as_ref().and_then(|h| self.find_schema(rule.package, &h.parts));
+        let marks = self.marks.clone();
+        let saved = std::mem::replace(&mut self.pkg, rule.package);
+        let Some(host) = host else {
+            self.rule_checks(rule, args, kwargs, position)?;
+            self.pkg = saved;
+            self.marks = marks;
+            self.leave();
+            return Ok(Dict::default().into());
+        };
+        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position, again: false };
+        let value = self.run_schema(&host, run)?;
+        let record = self.finished_record(&host, &value)?;
+        self.records.push(record);
+        self.rule_checks(rule, args, kwargs, position)?;
+        self.records.pop();
+        self.pkg = saved;
+        self.marks = marks;
+        self.leave();
+        Ok(value)
+    }
+
+    fn rule_checks(
+        &mut self,
+        rule: &Rc<Rule>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+        position: Position,
+    ) -> Eval<()> {
+        self.enter()?;
+        let def = rule.def();
+        for parent in &def.parents {
+            if let Some(crate::package::Symbol::Rule(id)) = self.find_symbol(rule.package, &parent.parts) {
+                let parent = self.rules[id as usize].clone();
+                self.rule_checks(&parent, args.clone(), kwargs.clone(), position)?;
+            }
+        }
+        let saved = std::mem::replace(&mut self.pkg, rule.package);
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.bind_params(&def.params, args, kwargs)?;
+        for check in &def.checks {
+            self.check_line(check, position)?;
+        }
+        self.packages[self.pkg].frames.pop();
+        self.pkg = saved;
+        self.leave();
+        Ok(())
+    }
+
+    // A record that only answers reads: the finished attributes of an instance.
+    fn finished_record(&mut self, schema: &Rc<Schema>, value: &Value) -> Eval<Rc<Record>> {
+        let mut shape = crate::record::Shape::default();
+        let attrs = value.as_dict().cloned().unwrap_or_default();
+        attrs.keys().for_each(|k| {
+            shape.enter(k);
+        });
+        let record = Record::new(Rc::new(shape), schema.package, None);
+        for (slot, (_, entry)) in record.slots.borrow_mut().iter_mut().zip(attrs.iter()) {
+            slot.value = entry.value.clone();
+        }
+        Ok(Rc::new(record))
+    }
+
+    fn remember_instance(&mut self, schema: &Rc<Schema>, creator: usize, value: &Value) -> Eval<()> {
+        if self.instances.is_none() {
+            return Ok(());
+        }
+        self.record_instance(schema.reference.id, creator, value);
+        let mut above = self.links(schema)?.base.clone();
+        for _ in 0..MAX_CHAIN {
+            let Some(base) = above else { break };
+            self.record_instance(base.reference.id, schema.package, value);
+            above = self.links(&base)?.base.clone();
+        }
+        Ok(())
+    }
+
+    fn record_instance(&mut self, id: u32, package: usize, value: &Value) {
+        if let Some(list) = self.instances.as_mut().and_then(|all| all.get_mut(id as usize)) {
+            list.push((package, value.clone()));
+        }
+    }
+
+    /// `S.instances()`
+    pub(crate) fn instances_of(&self, schema: u32, full: bool) -> Value {
+        let Some(list) = self.instances.as_ref().and_then(|all| all.get(schema as usize)) else {
+            return Vec::new().into();
+        };
+        let main = self.program.main.0 as usize;
+        if !full {
+            return list.iter().filter(|(p, _)| *p == main).map(|(_, v)| v.clone()).collect::<Vec<_>>().into();
+        }
+        let mut packages: Vec<usize> = Vec::new();
+        for (package, _) in list {
+            if !packages.contains(package) {
+                packages.push(*package);
+            }
+        }
+        let of = |p: &usize| list.iter().filter(|(q, _)| q == p).map(|(_, v)| v.clone()).collect::<Vec<_>>();
+        packages.iter().flat_map(of).collect::<Vec<_>>().into()
+    }
+}

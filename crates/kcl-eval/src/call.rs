@@ -1,0 +1,170 @@
+//! Calls.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::{Expr, ExprId, Param};
+use kcl_value::{Function, Str, Value};
+
+use crate::fault::Eval;
+use crate::host::MachineHost;
+use crate::machine::{Machine, StorePlace};
+use crate::record::Record;
+use crate::scope::{Frame, FrameKind};
+
+/// A lambda with what it captured: the frames of its package, and the instance it was made in.
+pub(crate) struct Closure {
+    pub(crate) package: usize,
+    pub(crate) expr: ExprId,
+    pub(crate) frames: Vec<Rc<Frame>>,
+    pub(crate) record: Option<Rc<Record>>,
+}
+
+impl Machine<'_> {
+    /// Calls a value. Calling something that is not a function gives Undefined: the checker knew it only as any.
+    pub(crate) fn call_value(
+        &mut self,
+        func: &Value,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<Value> {
+        let Value::Func(func) = func else { return Ok(Value::Undefined) };
+        self.enter()?;
+        let value = match &**func {
+            Function::Lambda(lambda) => match lambda.downcast_ref::<Closure>() {
+                Some(closure) => self.call_lambda(closure, args, kwargs)?,
+                None => Value::Undefined,
+            },
+            Function::Builtin(id) => self.call_library(*id, &Value::Undefined, &args, &kwargs)?,
+            Function::Method(id, receiver) => self.call_library(*id, receiver, &args, &kwargs)?,
+            Function::SchemaType(schema) => {
+                let schema = self.schemas[schema.id as usize].clone();
+                self.call_schema(&schema, args, kwargs)?
+            }
+            Function::RuleType(id) => {
+                let rule = self.rules[*id as usize].clone();
+                self.run_rule(&rule, Rc::default(), args, kwargs)?
+            }
+            Function::Instances(schema) => {
+                let full = kwargs.iter().map(|(_, v)| v).chain(&args).next().is_some_and(Value::truthy);
+                self.instances_of(schema.id, full)
+            }
+            Function::Plugin(module, name) => self.call_plugin(module, name, &args, &kwargs)?,
+        };
+        self.leave();
+        Ok(value)
+    }
+
+    fn call_library(
+        &mut self,
+        id: u16,
+        receiver: &Value,
+        args: &[Value],
+        kwargs: &[(Str, Value)],
+    ) -> Eval<Value> {
+        let args = kcl_std::Args { positional: args, keyword: kwargs };
+        let mut host = MachineHost { machine: self };
+        match kcl_std::call(id, &mut host, receiver, args) {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.library_fault(error)),
+        }
+    }
+
+    fn call_lambda(
+        &mut self,
+        closure: &Closure,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<Value> {
+        let Expr::Lambda(lambda) = self.tree(closure.package).expr(closure.expr) else {
+            return Ok(Value::Undefined);
+        };
+        let saved_pkg = std::mem::replace(&mut self.pkg, closure.package);
+        let saved_marks = self.marks.clone();
+        let depth = self.packages[self.pkg].frames.len();
+        for frame in &closure.frames {
+            self.packages[self.pkg].frames.push(frame.clone());
+        }
+        let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.bind_params(&lambda.params, args, kwargs)?;
+        let mut result = Value::Undefined;
+        for stmt in &lambda.body {
+            result = self.exec(StorePlace::Locals, *stmt)?;
+        }
+        if let Some(ret) = lambda.ret {
+            let ty = self.rtype(self.pkg, ret);
+            result = self.pack(result, &ty)?;
+        }
+        if entered {
+            self.records.pop();
+        }
+        self.packages[self.pkg].frames.truncate(depth);
+        self.marks = saved_marks;
+        self.pkg = saved_pkg;
+        Ok(result)
+    }
+
+    /// Binds parameters in the innermost frame: defaults, then positional, then keyword arguments.
+    pub(crate) fn bind_params(
+        &mut self,
+        params: &[Param],
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<()> {
+        let given = |name: &Str, i: usize| i < args.len() || kwargs.iter().any(|(k, _)| k == name);
+        for (i, param) in params.iter().enumerate() {
+            let name = &param.name.name;
+            let value = match param.default {
+                Some(default) if !given(name, i) => {
+                    let value = self.expr(default)?;
+                    self.pack_param(param, value)?
+                }
+                _ => Value::None,
+            };
+            self.bind_local(name, value);
+        }
+        for (param, value) in params.iter().zip(args.iter()) {
+            let value = self.pack_param(param, value.clone())?;
+            self.bind_local(&param.name.name, value);
+            self.mark(&param.name.name);
+        }
+        for (name, value) in kwargs {
+            let Some(param) = params.iter().find(|p| p.name.name == name) else { continue };
+            let value = self.pack_param(param, value)?;
+            self.bind_local(&name, value);
+            self.mark(&name);
+        }
+        Ok(())
+    }
+
+    fn pack_param(&mut self, param: &Param, value: Value) -> Eval<Value> {
+        match param.ty {
+            Some(ty) => {
+                let ty = self.rtype(self.pkg, ty);
+                self.pack(value, &ty)
+            }
+            None => Ok(value),
+        }
+    }
+
+    /// Binds a name in the innermost frame of the running package.
+    pub(crate) fn bind_local(&mut self, name: &Str, value: Value) {
+        let origin = self.origin;
+        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+            frame.bind(name.clone(), value, origin);
+        }
+    }
+
+    fn call_plugin(
+        &mut self,
+        module: &str,
+        name: &str,
+        args: &[Value],
+        kwargs: &[(Str, Value)],
+    ) -> Eval<Value> {
+        let arguments = crate::output::plugin_arguments(args, kwargs);
+        let answer = self.world.call_plugin(module, name, &arguments);
+        let parsed = answer.map(Value::from);
+        parsed.map_err(|message| self.fault("plugin-failed", message))
+    }
+}

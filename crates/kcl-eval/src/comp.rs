@@ -1,0 +1,181 @@
+//! Comprehensions and quantifiers.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::{CompClause, Entry as AstEntry, ExprId, Ident, Quant, QuantOp};
+use kcl_value::{Dict, List, OriginId, Value, equal};
+
+use crate::fault::Eval;
+use crate::machine::Machine;
+use crate::scope::{Frame, FrameKind};
+
+/// One turn of a loop: first and second variable, origin of the element.
+type Turn = (Value, Value, OriginId);
+
+impl Machine<'_> {
+    /// `[elt for ..]`
+    pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> Eval<Value> {
+        let mut list = List::default();
+        self.clauses(clauses, &mut |machine| {
+            let item = machine.expr(elt)?;
+            machine.charge(1)?;
+            list.push(item, machine.origin);
+            Ok(())
+        })?;
+        Ok(list.into())
+    }
+
+    /// `{k: v for ..}`
+    pub(crate) fn dict_comp(&mut self, entry: &AstEntry, clauses: &[CompClause]) -> Eval<Value> {
+        let mut dict = Dict::default();
+        self.clauses(clauses, &mut |machine| {
+            let key = machine.comp_key(&entry.key)?;
+            let value = machine.expr(entry.value)?;
+            machine.charge(1)?;
+            machine.add_entry(&mut dict, key, entry, value)
+        })?;
+        Ok(dict.into())
+    }
+
+    fn clauses(&mut self, clauses: &[CompClause], body: &mut dyn FnMut(&mut Self) -> Eval<()>) -> Eval<()> {
+        let Some((clause, rest)) = clauses.split_first() else { return body(self) };
+        let iterable = self.expr(clause.iter)?;
+        let turns = self.turns(&iterable, clause.targets.len())?;
+        self.push_loop();
+        for turn in turns {
+            self.bind_turn(&clause.targets, turn);
+            if let Some(cond) = clause.cond
+                && !self.expr(cond)?.truthy()
+            {
+                continue;
+            }
+            self.clauses(rest, body)?;
+        }
+        self.pop_frame();
+        self.marks.retain(|m| !clause.targets.iter().any(|t| t.name == *m));
+        Ok(())
+    }
+
+    fn push_loop(&mut self) {
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Loop)));
+    }
+
+    fn pop_frame(&mut self) {
+        self.packages[self.pkg].frames.pop();
+    }
+
+    fn bind_turn(&mut self, targets: &[Ident], (first, second, origin): Turn) {
+        self.origin = origin;
+        if let Some(target) = targets.first() {
+            self.bind_local(&target.name, first);
+            self.mark(&target.name);
+        }
+        if let Some(target) = targets.get(1) {
+            self.bind_local(&target.name, second);
+            self.mark(&target.name);
+        }
+    }
+
+    /// Returns what a loop walks over: element or key; with two variables index and element, or key and value.
+    fn turns(&mut self, iterable: &Value, variables: usize) -> Eval<Vec<Turn>> {
+        let two = variables > 1;
+        let origin = self.origin;
+        let turns: Vec<Turn> = match iterable {
+            Value::List(list) => list
+                .items
+                .iter()
+                .enumerate()
+                .map(|(i, item)| match two {
+                    true => (Value::Int(i as i64), item.clone(), list.origin(i)),
+                    false => (item.clone(), Value::Undefined, list.origin(i)),
+                })
+                .collect(),
+            Value::Str(text) => text
+                .chars()
+                .enumerate()
+                .map(|(i, c)| {
+                    let c = Value::Str(c.into());
+                    if two { (Value::Int(i as i64), c, origin) } else { (c, Value::Undefined, origin) }
+                })
+                .collect(),
+            Value::Dict(_) | Value::Schema(_) => iterable
+                .as_dict()
+                .into_iter()
+                .flat_map(|d| d.iter())
+                .map(|(k, e)| (Value::Str(k.clone()), e.value.clone(), e.origin))
+                .collect(),
+            other => {
+                let message = format!("'{}' object is not iterable", other.type_name());
+                return Err(self.fault("not-iterable", message));
+            }
+        };
+        self.charge(turns.len() as u64)?;
+        Ok(turns)
+    }
+
+    /// `all`, `any`, `map`, `filter`
+    pub(crate) fn quantifier(&mut self, quant: &Quant) -> Eval<Value> {
+        let target = self.expr(quant.iter)?;
+        let turns = self.turns(&target, quant.targets.len())?;
+        self.push_loop();
+        let mut mapped = List::default();
+        let mut kept = target.clone();
+        let mut verdict = quant.op == QuantOp::All;
+        for turn in turns {
+            let (first, second) = (turn.0.clone(), turn.1.clone());
+            self.bind_turn(&quant.targets, turn);
+            if let Some(cond) = quant.cond
+                && !self.expr(cond)?.truthy()
+            {
+                continue;
+            }
+            let value = self.expr(quant.body)?;
+            match quant.op {
+                QuantOp::All if !value.truthy() => {
+                    verdict = false;
+                    break;
+                }
+                QuantOp::Any if value.truthy() => {
+                    verdict = true;
+                    break;
+                }
+                QuantOp::Map => mapped.push(value, self.origin),
+                QuantOp::Filter if !value.truthy() => {
+                    let item = if quant.targets.len() > 1 && matches!(target, Value::List(_)) { second } else { first };
+                    kept = self.without(kept, &item)?;
+                }
+                _ => {}
+            }
+        }
+        self.pop_frame();
+        self.marks.clear();
+        Ok(match quant.op {
+            QuantOp::All | QuantOp::Any => Value::Bool(verdict),
+            QuantOp::Map => mapped.into(),
+            QuantOp::Filter => kept,
+        })
+    }
+
+    // Removal is what the reference does: the last equal element of a list; of a dict by swapping the last key in.
+    fn without(&mut self, container: Value, item: &Value) -> Eval<Value> {
+        match container {
+            Value::List(mut list) => {
+                if let Some(i) = list.items.iter().rposition(|v| equal(v, item)) {
+                    let list = Rc::make_mut(&mut list);
+                    list.items.remove(i);
+                    if i < list.origins.len() {
+                        list.origins.remove(i);
+                    }
+                }
+                Ok(Value::List(list))
+            }
+            Value::Dict(mut dict) => {
+                if let Value::Str(key) = item {
+                    Rc::make_mut(&mut dict).swap_remove(key);
+                }
+                Ok(Value::Dict(dict))
+            }
+            _ => Err(self.fault("cannot-filter", "only list, dict and schema can be removed item")),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The machine as library functions see it.
+
+use std::path::{Path, PathBuf};
+
+use kcl_std::{Error, FileAnswer, FileOp, Host};
+use kcl_syntax::ast::Expr;
+use kcl_value::{Function, Str, Value};
+
+use crate::call::Closure;
+use crate::fault::Fault;
+use crate::machine::Machine;
+use crate::union::Mode;
+
+/// Lends a machine to a library function.
+pub(crate) struct MachineHost<'m, 'p> {
+    pub(crate) machine: &'m mut Machine<'p>,
+}
+
+impl Machine<'_> {
+    /// Turns a library error into a fault at the current line; a fault that only passed through stays as it is.
+    pub(crate) fn library_fault(&self, error: Error) -> Box<Fault> {
+        match error {
+            Error::Message(message) => self.fault("library-call-failed", message),
+            Error::Raised(raised) => match raised.downcast::<Fault>() {
+                Ok(fault) => fault,
+                Err(_) => self.fault("library-call-failed", "a library function failed"),
+            },
+        }
+    }
+}
+
+fn raised(fault: Box<Fault>) -> Error {
+    Error::Raised(fault)
+}
+
+impl Host for MachineHost<'_, '_> {
+    fn call(&mut self, func: &Value, args: &[Value]) -> Result<Value, Error> {
+        self.machine.call_value(func, args.to_vec(), Vec::new()).map_err(raised)
+    }
+
+    fn lambda_shape(&self, func: &Value) -> Option<(usize, Option<Str>)> {
+        let Value::Func(func) = func else { return None };
+        let Function::Lambda(lambda) = &**func else { return None };
+        let closure = lambda.downcast_ref::<Closure>()?;
+        let tree = self.machine.tree(closure.package);
+        let Expr::Lambda(lambda) = tree.expr(closure.expr) else { return None };
+        let first = lambda.params.first().and_then(|p| p.ty).and_then(|ty| {
+            let known = self.machine.packages[closure.package].rtypes.get(ty.0 as usize)?.clone();
+            known.map(|ty| ecow::eco_format!("{ty}")).or_else(|| basic_type_text(tree, ty))
+        });
+        Some((lambda.params.len(), first))
+    }
+
+    fn union(&mut self, left: Value, right: Value) -> Result<Value, Error> {
+        self.machine.union(left, right, Mode::UNION).map_err(raised)
+    }
+
+    fn error_text(&self, error: &Error) -> String {
+        match error {
+            Error::Message(message) => message.clone(),
+            Error::Raised(raised) => {
+                raised.downcast_ref::<Fault>().map_or_else(String::new, |f| f.message().to_owned())
+            }
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        self.machine.log.push_str(text);
+    }
+
+    fn option(&self, key: &str) -> Option<Value> {
+        self.machine.options.arguments.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.clone())
+    }
+
+    fn set_output(&mut self, text: String) {
+        self.machine.output = Some(text);
+    }
+
+    fn charge(&mut self, cells: u64) -> Result<(), Error> {
+        self.machine.charge(cells).map_err(raised)
+    }
+
+    fn debug_mode(&self) -> bool {
+        self.machine.options.debug
+    }
+
+    fn module_root(&self) -> PathBuf {
+        self.machine.options.module_root.clone()
+    }
+
+    fn work_dir(&self) -> PathBuf {
+        self.machine.options.work_dir.clone()
+    }
+
+    fn current_file(&self) -> PathBuf {
+        let (package, offset) = self.machine.at;
+        let program = self.machine.program;
+        let file = program.packages.get(package as usize).map(|p| p.locate(offset).0);
+        file.and_then(|f| program.sources.get(f)).map(|f| PathBuf::from(&f.path)).unwrap_or_default()
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, String> {
+        self.machine.world.read_file(path)
+    }
+
+    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+        self.machine.world.write_file(path, data, append)
+    }
+
+    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+        self.machine.world.file_op(op)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.machine.world.env(name)
+    }
+
+    fn now(&self) -> (i64, u32, i32) {
+        self.machine.world.now()
+    }
+
+    fn random(&mut self) -> [u8; 16] {
+        self.machine.world.random()
+    }
+}
+
+fn basic_type_text(tree: &kcl_syntax::ast::Tree, ty: kcl_syntax::ast::TypeId) -> Option<Str> {
+    use kcl_syntax::ast::{BasicType, Type};
+    Some(match tree.ty(ty) {
+        Type::Basic(BasicType::Int) => "int".into(),
+        Type::Basic(BasicType::Str) => "str".into(),
+        Type::Basic(BasicType::Float) => "float".into(),
+        Type::Basic(BasicType::Bool) => "bool".into(),
+        Type::Any | Type::Missing => "any".into(),
+        Type::Named(parts) => parts.last()?.name.clone(),
+        _ => "any".into(),
+    })
+}

@@ -1,0 +1,209 @@
+//! Who runs when: reading and storing names of a lazy record.
+//!
+//! A name that is read before its statement ran makes the statement run. With several setters the *last* one runs first;
+//! if that one reads the name again, it lands here one level deeper and runs the one before it. What was read is cached,
+//! so a foreign read sees the final value. In-order execution then runs every statement once more for its effects.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::{Stmt, StmtId};
+use kcl_value::{Op, Str, Value};
+
+use crate::fault::Eval;
+use crate::machine::{Machine, StorePlace};
+use crate::record::{Record, Setter, Side, Slot, mentions};
+
+impl Machine<'_> {
+    /// Reads a slot, running its setter if nobody has yet.
+    pub(crate) fn lazy_read(&mut self, record: &Rc<Record>, i: usize) -> Eval<Value> {
+        let setters = record.shape.setters[i].len() as u32;
+        let level = {
+            let mut lazy = record.lazy.borrow_mut();
+            let state = &mut lazy[i];
+            let own_target = self.targets.last() == Some(&record.shape.names[i]);
+            if own_target && (state.level == 0 || setters <= 1) {
+                return Ok(self.load_slot(record, i));
+            }
+            if let Some((value, origin)) = &state.cache {
+                self.origin = *origin;
+                return Ok(value.clone());
+            }
+            if state.level >= setters {
+                return Ok(self.load_slot(record, i));
+            }
+            state.level += 1;
+            state.level
+        };
+        let setter = record.shape.setters[i][(setters - level) as usize];
+        self.run_setter(record, &setter)?;
+        let value = self.load_slot(record, i);
+        let mut lazy = record.lazy.borrow_mut();
+        let state = &mut lazy[i];
+        state.level = level - 1;
+        state.cache = Some((value.clone(), self.origin));
+        state.resolved = true;
+        Ok(value)
+    }
+
+    fn load_slot(&mut self, record: &Record, i: usize) -> Value {
+        let slots = record.slots.borrow();
+        self.origin = slots[i].origin;
+        slots[i].value.clone()
+    }
+
+    fn run_setter(&mut self, record: &Rc<Record>, setter: &Setter) -> Eval<()> {
+        self.enter()?;
+        let saved_pkg = self.pkg;
+        let place = match &record.instance {
+            None => {
+                self.pkg = record.package;
+                self.exec_setter(StorePlace::Globals, setter)?;
+                self.pkg = saved_pkg;
+                self.leave();
+                return Ok(());
+            }
+            Some(_) => StorePlace::Instance,
+        };
+        let Some(building) = &record.instance else { return Ok(()) };
+        let part = self.links(&building.schema)?.parts[setter.part as usize].clone();
+        let saved_part = building.active.replace(setter.part);
+        self.pkg = part.package;
+        // Parameters of another body of the chain are not on the stack: lend them for the time of this statement.
+        let frame = (saved_part != setter.part)
+            .then(|| building.frames.borrow().get(setter.part as usize).cloned().flatten())
+            .flatten();
+        let lent = frame.is_some();
+        if let Some(frame) = frame {
+            self.packages[part.package].frames.push(frame);
+        }
+        self.records.push(record.clone());
+        let result = self.exec_setter(place, setter);
+        self.records.pop();
+        if lent {
+            self.packages[part.package].frames.pop();
+        }
+        building.active.set(saved_part);
+        self.pkg = saved_pkg;
+        self.leave();
+        result
+    }
+
+    fn exec_setter(&mut self, place: StorePlace, setter: &Setter) -> Eval<()> {
+        match setter.branch {
+            None => self.exec(place, setter.stmt).map(drop),
+            Some((inner, side)) => self.exec_branch(place, setter.stmt, inner, side),
+        }
+    }
+
+    /// Runs the side of an `if` that holds a setter, and stops after that setter.
+    fn exec_branch(&mut self, place: StorePlace, stmt: StmtId, inner: StmtId, side: Side) -> Eval<()> {
+        let tree = self.tree(self.pkg);
+        let Stmt::If { cond, body, orelse } = tree.stmt(stmt) else { return Ok(()) };
+        self.started = (self.pkg, stmt);
+        self.start_at(tree.stmt_span(stmt));
+        let taken = if self.expr(*cond)?.truthy() { Side::Then } else { Side::Else };
+        // If the condition itself made another statement run, the restriction to one side is forgotten.
+        let restricted = self.started == (self.pkg, stmt);
+        if restricted && taken != side {
+            return Ok(());
+        }
+        let saved = self.stop_after.replace((self.pkg, inner));
+        let branch = if taken == Side::Then { body } else { orelse };
+        let result = self.exec_until_stop(place, branch);
+        self.stop_after = saved;
+        result
+    }
+
+    /// Runs statements until the one to stop after has run.
+    pub(crate) fn exec_until_stop(&mut self, place: StorePlace, body: &[StmtId]) -> Eval<()> {
+        for stmt in body {
+            let stop = self.stop_after;
+            self.exec(place, *stmt)?;
+            if stop.is_some() && (stop == Some((self.pkg, *stmt)) || self.stop_after.is_none()) {
+                self.stop_after = None;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a value into a slot and keeps the books of in-order execution.
+    pub(crate) fn store_slot(&mut self, record: &Rc<Record>, i: usize, slot: Slot) {
+        record.slots.borrow_mut()[i] = slot;
+        self.count_execution(record, i);
+    }
+
+    /// Counts an in-order execution of a setter, and fills the cache after the last one.
+    pub(crate) fn count_execution(&mut self, record: &Record, i: usize) {
+        let mut lazy = record.lazy.borrow_mut();
+        let state = &mut lazy[i];
+        if state.level != 0 {
+            return;
+        }
+        state.done += 1;
+        let setters = &record.shape.setters[i];
+        if state.cache.is_none() && (state.done as usize >= setters.len() || self.is_last_setter(record, i)) {
+            let slots = record.slots.borrow();
+            state.cache = Some((slots[i].value.clone(), slots[i].origin));
+        }
+    }
+
+    fn is_last_setter(&self, record: &Record, i: usize) -> bool {
+        record.shape.setters[i].last().is_some_and(|s| {
+            let stmt = s.branch.map_or(s.stmt, |(inner, _)| inner);
+            self.started == (self.pkg, stmt)
+        })
+    }
+
+    /// Stores a global.
+    pub(crate) fn store_global(&mut self, name: &Str, value: Value, sequential: Sequential) {
+        let record = self.packages[self.pkg].globals.clone();
+        let Some(i) = record.position(name) else { return };
+        let existed = !record.slots.borrow()[i].value.is_undefined();
+        let origin = self.origin;
+        self.store_slot(&record, i, Slot { value: value.clone(), op: Op::Union, origin });
+        let sequential = existed
+            && match sequential {
+                Sequential::Augmented => true,
+                Sequential::IfMentions(rhs) => mentions(self.tree(self.pkg), rhs, name),
+                Sequential::Never => false,
+            };
+        if sequential {
+            let last = self.is_last_setter(&record, i);
+            let state = &mut record.lazy.borrow_mut()[i];
+            if state.level == 0 && (!state.resolved || last) {
+                state.cache = Some((value, origin));
+            }
+        }
+    }
+
+    /// Replaces the value that a path assignment changed in place: the slot, and a cache that held the same object.
+    pub(crate) fn replace_in_place(&mut self, record: &Record, i: usize, old: &Value, new: &Value) {
+        record.slots.borrow_mut()[i].value = new.clone();
+        if let Some((cached, _)) = &mut record.lazy.borrow_mut()[i].cache
+            && same_object(cached, old)
+        {
+            *cached = new.clone();
+        }
+    }
+}
+
+/// Whether an assignment belongs to a chain of changes, which later foreign reads see up to that point.
+#[derive(Clone, Copy)]
+pub(crate) enum Sequential {
+    /// `_a += ..`
+    Augmented,
+    /// `_a = .. _a ..`
+    IfMentions(kcl_syntax::ast::ExprId),
+    /// Anything else.
+    Never,
+}
+
+fn same_object(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
+        (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),
+        (Value::Schema(a), Value::Schema(b)) => Rc::ptr_eq(a, b),
+        _ => false,
+    }
+}

@@ -1,0 +1,195 @@
+//! The machine: everything that changes while a program runs.
+
+use std::rc::Rc;
+
+use base_diag::{Place, Span};
+use kcl_syntax::ast::{StmtId, Tree};
+use kcl_syntax::program::Program;
+use kcl_value::{OriginId, Position, Precision, Str, Value};
+
+use crate::fault::{Eval, Fault};
+use crate::options::{Options, World};
+use crate::origin::Origins;
+use crate::package::PackageState;
+use crate::record::Record;
+use crate::schema::{Rule, Schema};
+
+/// A running program.
+pub(crate) struct Machine<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) options: &'p Options,
+    pub(crate) world: &'p dyn World,
+    pub(crate) packages: Vec<PackageState>,
+    pub(crate) schemas: Vec<Rc<Schema>>,
+    pub(crate) rules: Vec<Rc<Rule>>,
+    /// The package whose code is running.
+    pub(crate) pkg: usize,
+    /// Instances under construction, innermost last.
+    pub(crate) records: Vec<Rc<Record>>,
+    /// Names that are local right now and therefore skip the instance under construction.
+    pub(crate) marks: Vec<Str>,
+    /// Names that the running statements set, innermost statement last.
+    pub(crate) targets: Vec<Str>,
+    /// The statement that was started last.
+    pub(crate) started: (usize, StmtId),
+    /// Where the last node started: the line of a run-time error.
+    pub(crate) at: (u32, u32),
+    /// Schema expressions and bodies we are inside of; 0 means that an instance is a top-level one.
+    pub(crate) nesting: u32,
+    /// The inner assignment after which a lazily run `if` stops, and whether it was reached.
+    pub(crate) stop_after: Option<(usize, StmtId)>,
+    pub(crate) alias_depth: u32,
+    pub(crate) depth: u32,
+    pub(crate) steps: u64,
+    pub(crate) cells: u64,
+    pub(crate) log: String,
+    /// Output that replaces the planned one (`manifests.yaml_stream`).
+    pub(crate) output: Option<String>,
+    /// Instances per schema id, if the program asks for them: (package of creation, value).
+    pub(crate) instances: Option<Vec<Vec<(usize, Value)>>>,
+    pub(crate) origins: Option<Origins>,
+    /// The origin of the value that was computed last; only meaningful when tracking is on.
+    pub(crate) origin: OriginId,
+}
+
+/// Where a statement stores what it computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StorePlace {
+    /// The globals of the running package.
+    Globals,
+    /// The instance under construction.
+    Instance,
+    /// The innermost frame: the body of a lambda.
+    Locals,
+}
+
+impl<'p> Machine<'p> {
+    pub(crate) fn new(program: &'p Program, options: &'p Options, world: &'p dyn World) -> Self {
+        Machine {
+            program,
+            options,
+            world,
+            packages: Vec::with_capacity(program.packages.len()),
+            schemas: Vec::new(),
+            rules: Vec::new(),
+            pkg: program.main.0 as usize,
+            records: Vec::new(),
+            marks: Vec::new(),
+            targets: Vec::new(),
+            started: (usize::MAX, StmtId(u32::MAX)),
+            at: (program.main.0, 0),
+            nesting: 0,
+            stop_after: None,
+            alias_depth: 0,
+            depth: 0,
+            steps: 0,
+            cells: 0,
+            log: String::new(),
+            output: None,
+            instances: None,
+            origins: options.track_origins.then(Origins::default),
+            origin: OriginId::default(),
+        }
+    }
+
+    /// Returns the tree of a package; it outlives the machine, so nothing stays borrowed.
+    pub(crate) fn tree(&self, package: usize) -> &'p Tree {
+        &self.program.packages[package].tree
+    }
+
+    /// Returns the innermost instance under construction.
+    pub(crate) fn record(&self) -> Option<&Rc<Record>> {
+        self.records.last()
+    }
+
+    /// Notes that a node starts: errors from now on are reported at its line.
+    pub(crate) fn start_at(&mut self, span: Span) {
+        self.at = (self.pkg as u32, span.start);
+    }
+
+    /// Makes an error at the current line.
+    pub(crate) fn fault(&self, id: &'static str, message: impl Into<String>) -> Box<Fault> {
+        Box::new(Fault { labels: vec![(self.current_place(), message.into())], id, fatal: false })
+    }
+
+    /// Returns the current line as a place.
+    pub(crate) fn current_place(&self) -> Place {
+        self.line_place(self.at.0, self.at.1)
+    }
+
+    fn line_place(&self, package: u32, offset: u32) -> Place {
+        let Some(package) = self.program.packages.get(package as usize) else { return Place::None };
+        let (file, local) = package.locate(offset);
+        Place::Line(file, self.program.sources.position(file, local).line)
+    }
+
+    /// Returns the current line as the position of an instance that is made here without braces of its own.
+    pub(crate) fn current_position(&self) -> Position {
+        Position { package: self.at.0, offset: self.at.1, precision: Precision::Line }
+    }
+
+    /// Turns the position of an instance into a place; without one it is the current line.
+    pub(crate) fn position_place(&self, position: Position) -> Place {
+        match position.precision {
+            Precision::Unknown => self.current_place(),
+            Precision::Line => self.line_place(position.package, position.offset),
+            Precision::Exact => match self.program.packages.get(position.package as usize) {
+                Some(package) => package.place(Span::new(position.offset, position.offset + 1)),
+                None => Place::None,
+            },
+        }
+    }
+
+    /// Enters one level of nesting; fails when the program nests too deep.
+    pub(crate) fn enter(&mut self) -> Eval<()> {
+        self.depth += 1;
+        if self.depth > self.options.max_depth {
+            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+        }
+        Ok(())
+    }
+
+    /// Leaves one level of nesting.
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Counts one step of work.
+    pub(crate) fn step(&mut self) -> Eval<()> {
+        self.steps += 1;
+        if self.steps > self.options.max_steps {
+            return Err(self.exhausted("steps", "--max-steps", self.options.max_steps));
+        }
+        Ok(())
+    }
+
+    /// Counts value cells that are about to be made.
+    pub(crate) fn charge(&mut self, cells: u64) -> Eval<()> {
+        self.cells = self.cells.saturating_add(cells);
+        if self.cells > self.options.max_cells {
+            return Err(self.exhausted("memory", "--max-memory", self.options.max_cells));
+        }
+        Ok(())
+    }
+
+    fn exhausted(&self, what: &str, flag: &str, limit: u64) -> Box<Fault> {
+        let message = format!(
+            "the program used up its budget of {what} ({limit}); if it is meant to be this large, raise it with {flag}"
+        );
+        let mut fault = self.fault("budget-exhausted", message);
+        fault.fatal = true;
+        fault
+    }
+
+    /// Returns true if a name is local right now.
+    pub(crate) fn is_marked(&self, name: &str) -> bool {
+        self.marks.iter().any(|m| m == name)
+    }
+
+    /// Marks a name as local.
+    pub(crate) fn mark(&mut self, name: &Str) {
+        if !self.is_marked(name) {
+            self.marks.push(name.clone());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a name means here and now.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::Dotted;
+use kcl_value::{Function, Str, Value};
+
+use crate::fault::Eval;
+use crate::machine::Machine;
+use crate::package::Symbol;
+use crate::record::Record;
+
+impl Machine<'_> {
+    /// Reads a plain name: local marks first, then the instance under construction, frames, globals, built-ins.
+    pub(crate) fn load(&mut self, name: &Str) -> Eval<Value> {
+        let marked = self.is_marked(name);
+        if !marked && let Some(record) = self.record().cloned() {
+            let value = self.read_attribute(&record, name)?;
+            if !value.is_undefined() {
+                return Ok(value);
+            }
+        }
+        let package = &self.packages[self.pkg];
+        if package.framed.contains(name)
+            && let Some(entry) = package.frames.lookup(name)
+        {
+            self.origin = entry.origin;
+            return Ok(entry.value.clone());
+        }
+        self.read_global(self.pkg, name, marked)
+    }
+
+    fn read_attribute(&mut self, record: &Rc<Record>, name: &str) -> Eval<Value> {
+        if let Some(building) = &record.instance
+            && let Some((key, value)) = &*building.index_key.borrow()
+            && key == name
+        {
+            return Ok(value.clone());
+        }
+        match record.position(name) {
+            Some(i) if record.shape.setters[i].is_empty() => Ok(record.stored(i)),
+            Some(i) => self.lazy_read(record, i),
+            None => Ok(Value::Undefined),
+        }
+    }
+
+    /// Reads a name at package level.
+    pub(crate) fn read_global(&mut self, package: usize, name: &str, marked: bool) -> Eval<Value> {
+        let record = self.packages[package].globals.clone();
+        let Some(i) = record.position(name) else { return Ok(self.read_symbol(package, name)) };
+        if marked || !self.records.is_empty() {
+            let value = record.stored(i);
+            if marked || !value.is_undefined() {
+                self.origin = record.slots.borrow()[i].origin;
+                return Ok(value);
+            }
+        }
+        self.lazy_read(&record, i)
+    }
+
+    fn read_symbol(&self, package: usize, name: &str) -> Value {
+        match self.packages[package].symbols.get(name) {
+            Some(Symbol::Schema(id)) => {
+                let reference = self.schemas[*id as usize].reference.clone();
+                Value::Func(Rc::new(Function::SchemaType(reference)))
+            }
+            Some(Symbol::Rule(id)) => Value::Func(Rc::new(Function::RuleType(*id))),
+            Some(Symbol::Alias(..)) => self.read_alias(package, name),
+            _ => match kcl_std::builtin(name) {
+                Some(id) => Value::Func(Rc::new(Function::Builtin(id))),
+                None => Value::Undefined,
+            },
+        }
+    }
+
+    // An alias of a schema can be instantiated; other aliases are not values.
+    fn read_alias(&self, package: usize, name: &str) -> Value {
+        let Some(Symbol::Alias(pkg, ty)) = self.packages[package].symbols.get(name) else {
+            return Value::Undefined;
+        };
+        let kcl_syntax::ast::Type::Named(parts) = self.tree(*pkg).ty(*ty) else { return Value::Undefined };
+        match self.find_symbol(*pkg, parts) {
+            Some(Symbol::Schema(id)) => {
+                Value::Func(Rc::new(Function::SchemaType(self.schemas[id as usize].reference.clone())))
+            }
+            Some(Symbol::Alias(pkg, _)) if parts.len() == 1 && parts[0].name != name => {
+                self.read_alias(pkg, &parts[0].name)
+            }
+            _ => Value::Undefined,
+        }
+    }
+
+    /// Reads `a`, `a.b.c`, `pkg.x.y`.
+    pub(crate) fn load_dotted(&mut self, parts: &Dotted) -> Eval<Value> {
+        let Some(first) = parts.first() else { return Ok(Value::Undefined) };
+        if parts.len() == 1 {
+            return self.load(&first.name);
+        }
+        let (mut value, rest) = match self.package_of(&first.name) {
+            Some(symbol) => (self.load_member(&symbol, &parts[1].name)?, &parts[2..]),
+            None => (self.load(&first.name)?, &parts[1..]),
+        };
+        for part in rest {
+            value = self.select(&value, &part.name)?;
+        }
+        Ok(value)
+    }
+
+    /// Returns the import that a name means, unless a global, a loop variable or a parameter has that name.
+    fn package_of(&self, name: &Str) -> Option<Symbol> {
+        let package = &self.packages[self.pkg];
+        let symbol = package.symbols.get(name)?;
+        if !matches!(symbol, Symbol::Package(_) | Symbol::System(_) | Symbol::Plugin(_)) {
+            return None;
+        }
+        let shadowed = package.globals.position(name).is_some()
+            || package.framed.contains(name)
+                && package.frames.lookup(name).is_some()
+                && self.is_call_or_loop_variable(name);
+        (!shadowed).then(|| symbol.clone())
+    }
+
+    fn is_call_or_loop_variable(&self, name: &str) -> bool {
+        self.packages[self.pkg].frames.bound_as_variable(name)
+    }
+
+    fn load_member(&mut self, symbol: &Symbol, name: &Str) -> Eval<Value> {
+        match symbol {
+            Symbol::Package(package) => self.read_foreign(*package, name),
+            Symbol::System(module) => Ok(match kcl_std::module_member(module, name) {
+                Some(kcl_std::Member::Function(id)) => Value::Func(Rc::new(Function::Builtin(id))),
+                Some(kcl_std::Member::Constant(value)) => value,
+                None => Value::Undefined,
+            }),
+            Symbol::Plugin(module) => {
+                Ok(Value::Func(Rc::new(Function::Plugin(module.clone(), name.clone()))))
+            }
+            _ => Ok(Value::Undefined),
+        }
+    }
+
+    fn read_foreign(&mut self, package: usize, name: &str) -> Eval<Value> {
+        let saved = std::mem::replace(&mut self.pkg, package);
+        let value = self.read_global(package, name, false);
+        self.pkg = saved;
+        value
+    }
+}

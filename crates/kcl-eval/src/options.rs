@@ -1,0 +1,98 @@
+//! What a run is given from outside.
+
+use std::path::{Path, PathBuf};
+
+use kcl_std::{FileAnswer, FileOp};
+use kcl_value::{OutputOptions, Str, Value};
+
+/// Settings of a run.
+#[derive(Debug)]
+pub struct Options {
+    /// Values for `option()`.
+    pub arguments: Vec<(Str, Value)>,
+    /// `-r`: 32-bit checks.
+    pub strict_range: bool,
+    /// `-d`.
+    pub debug: bool,
+    /// `-S`.
+    pub selectors: Vec<String>,
+    /// What is left out of the output.
+    pub output: OutputOptions,
+    /// Record where values come from.
+    pub track_origins: bool,
+    /// Follow 0.13 where meaning changed.
+    pub edition_013: bool,
+    /// Steps of work.
+    pub max_steps: u64,
+    /// Value cells.
+    pub max_cells: u64,
+    /// Nesting of expressions and calls.
+    pub max_depth: u32,
+    /// Root of the main module.
+    pub module_root: PathBuf,
+    /// Working directory.
+    pub work_dir: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            arguments: Vec::new(),
+            strict_range: false,
+            debug: false,
+            selectors: Vec::new(),
+            output: OutputOptions::default(),
+            track_origins: false,
+            edition_013: false,
+            max_steps: 1_000_000_000,
+            max_cells: 100_000_000,
+            max_depth: 8_000,
+            module_root: PathBuf::from("."),
+            work_dir: PathBuf::from("."),
+        }
+    }
+}
+
+/// The outside world as a running program may see it. Everything is refused by default.
+pub trait World {
+    /// Reads a file.
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+        Err(format!("reading `{}` is not allowed here", path.display()))
+    }
+
+    /// Writes (or appends to) a file.
+    fn write_file(&self, path: &Path, _data: &[u8], _append: bool) -> Result<(), String> {
+        Err(format!("writing `{}` is not allowed here", path.display()))
+    }
+
+    /// Other file operations.
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+        Err(format!("{op:?} is not allowed here"))
+    }
+
+    /// Reads an environment variable.
+    fn env(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns seconds and nanoseconds since 1970, and the local offset in seconds.
+    fn now(&self) -> (i64, u32, i32) {
+        (0, 0, 0)
+    }
+
+    /// Returns random bytes.
+    fn random(&self) -> [u8; 16] {
+        [0; 16]
+    }
+
+    /// Calls a plugin function: module, function, JSON of `{"args": [..], "kwargs": {..}}`; returns JSON.
+    fn call_plugin(&self, module: &str, function: &str, _arguments: &str) -> Result<String, String> {
+        Err(format!("the plugin `kcl_plugin.{module}` with the function `{function}` is not available"))
+    }
+}
+
+/// A world in which nothing is allowed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoWorld;
+
+impl World for NoWorld {}

@@ -1,0 +1,159 @@
+//! Packing: a value meets a declared type. Dicts become instances where a schema is expected; then the type is tested.
+
+use std::rc::Rc;
+
+use kcl_value::{Dict, List, Str, Value};
+
+use crate::build::Run;
+use crate::fault::Eval;
+use crate::machine::Machine;
+use crate::rtype::{RType, literal_float};
+use crate::schema::Schema;
+
+impl Machine<'_> {
+    /// Converts and tests a value against a type.
+    pub(crate) fn pack(&mut self, value: Value, ty: &RType) -> Eval<Value> {
+        self.pack_as(value, ty, false)
+    }
+
+    /// As [`Machine::pack`], but an instance must be exactly of the named schema (`as`).
+    pub(crate) fn pack_strict(&mut self, value: Value, ty: &RType) -> Eval<Value> {
+        self.pack_as(value, ty, true)
+    }
+
+    fn pack_as(&mut self, value: Value, ty: &RType, strict: bool) -> Eval<Value> {
+        if ty.is_any() || value.is_nullish() {
+            return Ok(value);
+        }
+        let value = match &value {
+            Value::List(_) | Value::Dict(_) if ty.converts() => self.convert(value, ty)?,
+            _ => value,
+        };
+        if fits(&value, ty, strict) {
+            return Ok(value);
+        }
+        let mut message = format!("expect {ty}, got {}", value.type_name());
+        if let RType::Schema(schema) = ty
+            && let Some(dict) = value.as_dict()
+        {
+            message.push_str(&self.mismatch_details(schema, dict)?);
+        }
+        Err(self.fault("type-mismatch", message))
+    }
+
+    fn convert(&mut self, value: Value, ty: &RType) -> Eval<Value> {
+        match (&value, ty) {
+            (_, RType::Union(members)) => {
+                for member in members.iter() {
+                    let converted = if member.converts() { self.convert(value.clone(), member)? } else { value.clone() };
+                    if fits(&converted, member, false) {
+                        return Ok(converted);
+                    }
+                }
+                Ok(value)
+            }
+            (Value::List(list), RType::List(item)) if item.converts() => {
+                let mut out = List { items: Vec::with_capacity(list.items.len()), origins: list.origins.clone() };
+                for v in &list.items {
+                    out.items.push(self.convert(v.clone(), item)?);
+                }
+                Ok(out.into())
+            }
+            (Value::Dict(dict), RType::Dict(_, item)) if item.converts() => {
+                let mut out = Dict::clone(dict);
+                for (_, entry) in out.iter_mut() {
+                    entry.value = self.convert(std::mem::take(&mut entry.value), item)?;
+                }
+                Ok(out.into())
+            }
+            (Value::Dict(dict), RType::Schema(schema)) if self.dict_fits(schema, dict)? => {
+                let run = Run {
+                    config: dict.clone(),
+                    args: Rc::default(),
+                    kwargs: Rc::default(),
+                    position: self.current_position(),
+                    again: false,
+                };
+                self.run_schema(schema, run)
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// Returns whether a dict may be tried as the configuration of a schema.
+    fn dict_fits(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<bool> {
+        let nested = self.nesting > 0;
+        let links = self.links(schema)?;
+        if dict.is_empty() && nested && self.needs_values(schema)? {
+            return Ok(false);
+        }
+        Ok(links.open || dict.keys().all(|k| k.starts_with('_') || links.declared.contains(k)))
+    }
+
+    // True if some required attribute has no default anywhere in the chain.
+    fn needs_values(&mut self, schema: &Rc<Schema>) -> Eval<bool> {
+        let links = self.links(schema)?;
+        Ok(links.required.iter().any(|name| !links.parts.iter().any(|part| has_default(part, name))))
+    }
+
+    fn mismatch_details(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<String> {
+        let links = self.links(schema)?;
+        let unknown = dict
+            .keys()
+            .filter(|k| !links.declared.contains(k))
+            .map(|k| format!("Schema {} does not contain attribute {k}", schema.reference.name));
+        let missing = links
+            .declared
+            .iter()
+            .filter(|k| links.required.contains(k) && !dict.contains(k))
+            .map(|k| format!("Schema {}'s attribute {k} is missing", schema.reference.name));
+        let lines: Vec<String> = unknown.chain(missing).collect();
+        Ok(if lines.is_empty() { String::new() } else { format!(". For details:\n{}", lines.join("\n")) })
+    }
+}
+
+fn has_default(schema: &Schema, name: &str) -> bool {
+    use kcl_syntax::ast::Stmt;
+    let mut found = false;
+    for stmt in &schema.def().body {
+        match schema.tree.stmt(*stmt) {
+            Stmt::Attr(attr) => found |= attr.default.is_some() && attr.name.name == name,
+            other => crate::record::for_each_target(other, |target: &Str| found |= target == name),
+        }
+    }
+    found
+}
+
+/// Tests a value against a type; None and Undefined fit everything.
+pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
+    match (value, ty) {
+        (Value::None | Value::Undefined, _) | (_, RType::Any) => true,
+        (Value::Bool(_), RType::Bool)
+        | (Value::Int(_), RType::Int | RType::Float)
+        | (Value::Float(_), RType::Float)
+        | (Value::Str(_), RType::Str)
+        | (Value::Func(_), RType::Function)
+        | (Value::Unit(_), RType::NumberMultiplier) => true,
+        (Value::Unit(unit), RType::Unit(text)) => unit.to_string() == text.as_str(),
+        (_, RType::Literal(text)) => literal_text(value).as_deref() == Some(text.as_str()),
+        (Value::List(list), RType::List(item)) => item.is_any() || list.items.iter().all(|v| fits(v, item, strict)),
+        (Value::Dict(dict), RType::Dict(_, item)) => {
+            item.is_any() || dict.iter().all(|(_, e)| fits(&e.value, item, strict))
+        }
+        (Value::Schema(inst), RType::Dict(_, item)) => inst.attrs.iter().all(|(_, e)| fits(&e.value, item, strict)),
+        (Value::Schema(inst), RType::Schema(schema)) => !strict || inst.schema == schema.reference,
+        (_, RType::Union(members)) => members.iter().any(|m| fits(value, m, strict)),
+        _ => false,
+    }
+}
+
+fn literal_text(value: &Value) -> Option<Str> {
+    match value {
+        Value::Bool(true) => Some("True".into()),
+        Value::Bool(false) => Some("False".into()),
+        Value::Int(i) => Some(ecow::eco_format!("{i}")),
+        Value::Float(f) => Some(literal_float(*f)),
+        Value::Str(text) => Some(ecow::eco_format!("\"{text}\"")),
+        _ => None,
+    }
+}

@@ -1,0 +1,180 @@
+//! Packages at run time: symbols, globals, frames.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use kcl_syntax::ast::{Dotted, Expr, Key, Stmt, StmtId, Tree, TypeId};
+use kcl_syntax::program::{ImportTarget, Package};
+use kcl_value::{SchemaRef, Str, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::fault::Eval;
+use crate::machine::{Machine, StorePlace};
+use crate::record::{Record, Shape};
+use crate::rtype::RType;
+use crate::schema::{Rule, Schema};
+use crate::scope::Frames;
+
+/// What a name of a package is, when it is not a variable.
+#[derive(Clone, Debug)]
+pub(crate) enum Symbol {
+    Schema(u32),
+    Rule(u32),
+    /// A type alias: package and type.
+    Alias(usize, TypeId),
+    Package(usize),
+    System(Str),
+    Plugin(Str),
+}
+
+/// One package while it runs.
+pub(crate) struct PackageState {
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) symbols: FxHashMap<Str, Symbol>,
+    pub(crate) globals: Rc<Record>,
+    pub(crate) frames: Frames,
+    /// Names that some frame of this package may bind. All others are looked up in the globals at once.
+    pub(crate) framed: FxHashSet<Str>,
+    /// Converted types by [`TypeId`].
+    pub(crate) rtypes: Vec<Option<Rc<RType>>>,
+    /// Values of top-level expressions: (is it an instance, value).
+    pub(crate) outputs: Vec<Value>,
+}
+
+impl Machine<'_> {
+    /// Makes the states of all packages: symbols first, so that every name is known before anything runs.
+    pub(crate) fn load_packages(&mut self) {
+        let program = self.program;
+        for (idx, package) in program.packages.iter().enumerate() {
+            let symbols = self.symbols_of(idx, package);
+            let mut shape = Shape::default();
+            for file in &package.tree.files {
+                shape.collect(&package.tree, &file.body, 0);
+            }
+            self.packages.push(PackageState {
+                tree: package.tree.clone(),
+                symbols,
+                globals: Rc::new(Record::new(Rc::new(shape), idx, None)),
+                frames: Frames::default(),
+                framed: framed_names(&package.tree),
+                rtypes: vec![None; package.tree.types.len()],
+                outputs: Vec::new(),
+            });
+        }
+    }
+
+    fn symbols_of(&mut self, idx: usize, package: &Package) -> FxHashMap<Str, Symbol> {
+        let mut symbols = FxHashMap::default();
+        for link in &package.imports {
+            let symbol = match &link.target {
+                ImportTarget::Package(id) => Symbol::Package(id.0 as usize),
+                ImportTarget::System(name) => Symbol::System(name.clone()),
+                ImportTarget::Plugin(name) => Symbol::Plugin(name.clone()),
+                ImportTarget::Missing => continue,
+            };
+            symbols.insert(link.name.clone(), symbol);
+        }
+        for stmt in package.tree.files.iter().flat_map(|f| &f.body) {
+            match package.tree.stmt(*stmt) {
+                Stmt::Schema(def) => {
+                    let id = self.schemas.len() as u32;
+                    let name = def.name.name.clone();
+                    let reference = SchemaRef { name: name.clone(), package: package.path.clone(), id };
+                    self.schemas.push(Rc::new(Schema::new(
+                        Rc::new(reference),
+                        idx,
+                        package.tree.clone(),
+                        *stmt,
+                    )));
+                    symbols.insert(name, Symbol::Schema(id));
+                }
+                Stmt::Rule(def) => {
+                    let id = self.rules.len() as u32;
+                    let name = def.name.name.clone();
+                    let tree = package.tree.clone();
+                    self.rules.push(Rc::new(Rule { name: name.clone(), package: idx, tree, stmt: *stmt }));
+                    symbols.insert(name, Symbol::Rule(id));
+                }
+                Stmt::TypeAlias { name, ty } => {
+                    symbols.insert(name.name.clone(), Symbol::Alias(idx, *ty));
+                }
+                _ => {}
+            }
+        }
+        symbols
+    }
+
+    /// Runs all statements of a package in order.
+    pub(crate) fn run_package(&mut self, idx: usize) -> Eval<()> {
+        self.pkg = idx;
+        let tree = self.tree(idx);
+        for file in &tree.files {
+            for stmt in &file.body {
+                self.top_statement(tree, *stmt)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn top_statement(&mut self, tree: &Tree, stmt: StmtId) -> Eval<()> {
+        let value = self.exec(StorePlace::Globals, stmt)?;
+        if let Stmt::Expr(expr) = tree.stmt(stmt)
+            && !matches!(tree.expr(*expr), Expr::Call(_))
+        {
+            self.packages[self.pkg].outputs.push(value);
+        }
+        Ok(())
+    }
+
+    /// Returns what a dotted name means as a symbol: `Name`, or `pkg.Name`.
+    pub(crate) fn find_symbol(&self, package: usize, parts: &Dotted) -> Option<Symbol> {
+        let symbols = &self.packages.get(package)?.symbols;
+        let first = symbols.get(&parts.first()?.name)?;
+        match (first, parts.get(1)) {
+            (symbol, None) => Some(symbol.clone()),
+            (Symbol::Package(other), Some(second)) => {
+                self.packages.get(*other)?.symbols.get(&second.name).cloned()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Collects every name that a frame may bind: parameters, loop variables, locals of lambdas, keys of braces.
+fn framed_names(tree: &Tree) -> FxHashSet<Str> {
+    let mut names = FxHashSet::default();
+    for node in &tree.exprs {
+        match &node.kind {
+            Expr::Config(entries) => {
+                for entry in entries {
+                    match &entry.key {
+                        Key::Name(name) | Key::Str(name) => {
+                            if !names.contains(name) {
+                                names.insert(name.clone());
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Expr::ListComp { clauses, .. } | Expr::DictComp { clauses, .. } => {
+                names.extend(clauses.iter().flat_map(|c| c.targets.iter().map(|t| t.name.clone())));
+            }
+            Expr::Quant(quant) => names.extend(quant.targets.iter().map(|t| t.name.clone())),
+            Expr::Lambda(lambda) => names.extend(lambda.params.iter().map(|p| p.name.name.clone())),
+            _ => {}
+        }
+    }
+    for node in &tree.stmts {
+        match &node.kind {
+            Stmt::Schema(def) => names.extend(def.params.iter().map(|p| p.name.name.clone())),
+            Stmt::Rule(def) => names.extend(def.params.iter().map(|p| p.name.name.clone())),
+            other => crate::record::for_each_target(other, |name| {
+                if !names.contains(name) {
+                    names.insert(name.clone());
+                }
+            }),
+        }
+    }
+    names
+}

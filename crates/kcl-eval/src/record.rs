@@ -1,0 +1,178 @@
+//! Lazy records: the globals of a package, and the attributes of an instance under construction.
+//!
+//! Both are the same thing: named slots, each with the statements that set it (its *setters*). Reading a slot whose
+//! statements have not run yet runs the last of them on demand; what was read is cached. The rules that decide who
+//! runs when are in `lazy.rs`; this file holds the data.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree};
+use kcl_value::{Dict, Op, OriginId, Position, Str, Value};
+use rustc_hash::FxHashMap;
+
+use crate::schema::Schema;
+use crate::scope::Frame;
+
+/// Names of a record and who sets them. Computed once per package or schema and shared by all its records.
+#[derive(Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) names: Vec<Str>,
+    pub(crate) index: FxHashMap<Str, u32>,
+    pub(crate) setters: Vec<Vec<Setter>>,
+}
+
+/// A statement that sets a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setter {
+    /// Which body of an inheritance chain it belongs to; 0 for packages.
+    pub(crate) part: u32,
+    /// The statement to run: for a branch the outermost `if`.
+    pub(crate) stmt: StmtId,
+    /// For a branch: the assignment to stop after, and the side it stands on.
+    pub(crate) branch: Option<(StmtId, Side)>,
+}
+
+/// Side of an `if`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Then,
+    Else,
+}
+
+impl Shape {
+    /// Enters a name, keeping the place of one that is there.
+    pub(crate) fn enter(&mut self, name: &Str) -> usize {
+        if let Some(i) = self.index.get(name) {
+            return *i as usize;
+        }
+        let i = self.names.len();
+        self.names.push(name.clone());
+        self.setters.push(Vec::new());
+        self.index.insert(name.clone(), i as u32);
+        i
+    }
+
+    /// Enters everything that a list of statements sets, in order.
+    pub(crate) fn collect(&mut self, tree: &Tree, body: &[StmtId], part: u32) {
+        for stmt in body {
+            match tree.stmt(*stmt) {
+                Stmt::If { body, orelse, .. } => {
+                    self.collect_branch(tree, body, part, *stmt, Side::Then);
+                    self.collect_branch(tree, orelse, part, *stmt, Side::Else);
+                }
+                other => {
+                    for_each_target(other, |name| {
+                        let i = self.enter(name);
+                        self.setters[i].push(Setter { part, stmt: *stmt, branch: None });
+                    });
+                }
+            }
+        }
+    }
+
+    fn collect_branch(&mut self, tree: &Tree, body: &[StmtId], part: u32, outer: StmtId, side: Side) {
+        for stmt in body {
+            match tree.stmt(*stmt) {
+                Stmt::If { body, orelse, .. } => {
+                    self.collect_branch(tree, body, part, outer, side);
+                    self.collect_branch(tree, orelse, part, outer, side);
+                }
+                other => for_each_target(other, |name| {
+                    let i = self.enter(name);
+                    self.setters[i].push(Setter { part, stmt: outer, branch: Some((*stmt, side)) });
+                }),
+            }
+        }
+    }
+}
+
+/// Calls `f` with the first name of every target of a statement.
+pub(crate) fn for_each_target(stmt: &Stmt, mut f: impl FnMut(&Str)) {
+    match stmt {
+        Stmt::Assign { targets, .. } => targets.iter().for_each(|t| f(&t.name.name)),
+        Stmt::AugAssign { target, .. } => f(&target.name.name),
+        Stmt::Unification { target, .. } => f(&target.name),
+        Stmt::Attr(attr) => f(&attr.name.name),
+        _ => {}
+    }
+}
+
+/// Returns true if an expression mentions a name outside lambdas.
+pub(crate) fn mentions(tree: &Tree, id: kcl_syntax::ast::ExprId, name: &str) -> bool {
+    let mut found = false;
+    crate::walk::walk_expr(tree, id, &mut |expr| {
+        if let Expr::Name(parts) = expr
+            && parts.first().is_some_and(|p| p.name == name)
+        {
+            found = true;
+        }
+        !matches!(expr, Expr::Lambda(_)) && !found
+    });
+    found
+}
+
+/// What a slot holds now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) value: Value,
+    /// The operator the attribute remembers.
+    pub(crate) op: Op,
+    pub(crate) origin: OriginId,
+}
+
+/// Bookkeeping of laziness for one name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LazyState {
+    pub(crate) cache: Option<(Value, OriginId)>,
+    pub(crate) level: u32,
+    pub(crate) done: u32,
+    pub(crate) resolved: bool,
+}
+
+/// A package's globals, or an instance under construction.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) shape: Rc<Shape>,
+    pub(crate) slots: RefCell<Vec<Slot>>,
+    pub(crate) lazy: RefCell<Vec<LazyState>>,
+    /// The package whose statements these are; of an instance: that of its outermost schema.
+    pub(crate) package: usize,
+    /// Present for instances.
+    pub(crate) instance: Option<Building>,
+}
+
+/// What an instance under construction needs besides its slots.
+#[derive(Debug)]
+pub(crate) struct Building {
+    pub(crate) schema: Rc<Schema>,
+    pub(crate) config: Rc<Dict>,
+    pub(crate) args: Rc<Vec<Value>>,
+    pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
+    pub(crate) position: Position,
+    /// A re-run: configured values replace defaults.
+    pub(crate) again: bool,
+    /// Parameters of each body of the chain, once bound.
+    pub(crate) frames: RefCell<Vec<Option<Rc<Frame>>>>,
+    /// The body that is running.
+    pub(crate) active: Cell<u32>,
+    /// The helper binding of a named index signature.
+    pub(crate) index_key: RefCell<Option<(Str, Value)>>,
+}
+
+impl Record {
+    pub(crate) fn new(shape: Rc<Shape>, package: usize, instance: Option<Building>) -> Self {
+        let n = shape.names.len();
+        let slots = RefCell::new(vec![Slot::default(); n]);
+        let lazy = RefCell::new(vec![LazyState::default(); n]);
+        Record { shape, slots, lazy, package, instance }
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.shape.index.get(name).map(|i| *i as usize)
+    }
+
+    pub(crate) fn stored(&self, i: usize) -> Value {
+        self.slots.borrow()[i].value.clone()
+    }
+}

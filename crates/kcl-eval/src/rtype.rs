@@ -1,0 +1,148 @@
+//! Written types as the evaluator needs them: aliases expanded, schemas resolved.
+
+use std::fmt;
+use std::rc::Rc;
+
+use kcl_syntax::ast::{BasicType, Dotted, LiteralType, Type, TypeId};
+use kcl_value::Str;
+
+use crate::machine::Machine;
+use crate::package::Symbol;
+use crate::schema::Schema;
+
+/// A type at run time.
+#[derive(Clone, Debug)]
+pub(crate) enum RType {
+    Any,
+    Bool,
+    Int,
+    Float,
+    Str,
+    /// A literal, in its printed form (`1`, `1.0`, `"x"`, `True`).
+    Literal(Str),
+    /// `1Ki`.
+    Unit(Str),
+    /// `units.NumberMultiplier`.
+    NumberMultiplier,
+    List(Rc<RType>),
+    Dict(Rc<RType>, Rc<RType>),
+    Union(Rc<[Rc<RType>]>),
+    Schema(Rc<Schema>),
+    Function,
+}
+
+impl RType {
+    /// Returns true if a value of this type may have to be converted from a dict to an instance.
+    pub(crate) fn converts(&self) -> bool {
+        match self {
+            RType::Schema(_) => true,
+            RType::List(item) => item.converts(),
+            RType::Dict(_, value) => value.converts(),
+            RType::Union(members) => members.iter().any(|m| m.converts()),
+            _ => false,
+        }
+    }
+
+    /// Returns true if nothing needs to be checked.
+    pub(crate) fn is_any(&self) -> bool {
+        matches!(self, RType::Any)
+    }
+}
+
+impl fmt::Display for RType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RType::Any => f.write_str("any"),
+            RType::Bool => f.write_str("bool"),
+            RType::Int => f.write_str("int"),
+            RType::Float => f.write_str("float"),
+            RType::Str => f.write_str("str"),
+            RType::Literal(text) => f.write_str(text),
+            RType::Unit(text) => write!(f, "number_multiplier({text})"),
+            RType::NumberMultiplier => f.write_str("number_multiplier"),
+            RType::List(item) => write!(f, "[{item}]"),
+            RType::Dict(key, value) => write!(f, "{{{key}:{value}}}"),
+            RType::Union(members) => {
+                for (i, member) in members.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(" | ")?;
+                    }
+                    write!(f, "{member}")?;
+                }
+                Ok(())
+            }
+            RType::Schema(schema) => f.write_str(&schema.reference.name),
+            RType::Function => f.write_str("function"),
+        }
+    }
+}
+
+/// Aliases may be nested this deep; a cycle ends here.
+const MAX_ALIAS_DEPTH: u32 = 64;
+
+impl Machine<'_> {
+    /// Returns the run-time form of a written type.
+    pub(crate) fn rtype(&mut self, package: usize, ty: TypeId) -> Rc<RType> {
+        if let Some(Some(known)) = self.packages.get(package).and_then(|p| p.rtypes.get(ty.0 as usize)) {
+            return known.clone();
+        }
+        if self.alias_depth > MAX_ALIAS_DEPTH {
+            return Rc::new(RType::Any);
+        }
+        self.alias_depth += 1;
+        let made = Rc::new(self.make_rtype(package, ty));
+        self.alias_depth -= 1;
+        if let Some(slot) = self.packages.get_mut(package).and_then(|p| p.rtypes.get_mut(ty.0 as usize)) {
+            *slot = Some(made.clone());
+        }
+        made
+    }
+
+    fn make_rtype(&mut self, package: usize, ty: TypeId) -> RType {
+        let tree = self.tree(package);
+        match tree.ty(ty) {
+            Type::Missing | Type::Any => RType::Any,
+            Type::Basic(BasicType::Bool) => RType::Bool,
+            Type::Basic(BasicType::Int) => RType::Int,
+            Type::Basic(BasicType::Float) => RType::Float,
+            Type::Basic(BasicType::Str) => RType::Str,
+            Type::Literal(literal) => literal_type(literal),
+            Type::Named(parts) => self.named_type(package, parts),
+            Type::List(item) => RType::List(self.optional_type(package, *item)),
+            Type::Dict(key, value) => {
+                RType::Dict(self.optional_type(package, *key), self.optional_type(package, *value))
+            }
+            Type::Union(members) => RType::Union(members.iter().map(|m| self.rtype(package, *m)).collect()),
+            Type::Function(..) => RType::Function,
+        }
+    }
+
+    fn optional_type(&mut self, package: usize, ty: Option<TypeId>) -> Rc<RType> {
+        ty.map_or_else(|| Rc::new(RType::Any), |ty| self.rtype(package, ty))
+    }
+
+    fn named_type(&mut self, package: usize, parts: &Dotted) -> RType {
+        match self.find_symbol(package, parts) {
+            Some(Symbol::Schema(id)) => RType::Schema(self.schemas[id as usize].clone()),
+            Some(Symbol::Alias(pkg, ty)) => (*self.rtype(pkg, ty)).clone(),
+            _ if parts.last().is_some_and(|p| p.name == "NumberMultiplier") => RType::NumberMultiplier,
+            _ => RType::Any,
+        }
+    }
+}
+
+fn literal_type(literal: &LiteralType) -> RType {
+    match literal {
+        LiteralType::Bool(true) => RType::Literal("True".into()),
+        LiteralType::Bool(false) => RType::Literal("False".into()),
+        LiteralType::Int(i) => RType::Literal(ecow::eco_format!("{i}")),
+        LiteralType::Float(f) => RType::Literal(literal_float(*f)),
+        LiteralType::Str(text) => RType::Literal(ecow::eco_format!("\"{text}\"")),
+        LiteralType::Unit(raw, suffix) => RType::Unit(ecow::eco_format!("{raw}{}", suffix.text())),
+    }
+}
+
+/// Returns the printed form of a float literal type.
+pub(crate) fn literal_float(f: f64) -> Str {
+    kcl_value::float_text(f).into()
+}

@@ -1,0 +1,200 @@
+//! Schemas and rules as the evaluator sees them: identity, chain of bodies, attribute types.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use kcl_syntax::ast::{Dotted, RuleDef, SchemaDef, Stmt, StmtId, Tree};
+use kcl_value::{SchemaRef, Str};
+use rustc_hash::FxHashMap;
+
+use crate::fault::Eval;
+use crate::machine::Machine;
+use crate::package::Symbol;
+use crate::record::Shape;
+use crate::rtype::RType;
+
+/// A schema of a package. Bases and mixins are looked up when it is first used, so they may be defined further down.
+pub(crate) struct Schema {
+    pub(crate) reference: Rc<SchemaRef>,
+    pub(crate) package: usize,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) stmt: StmtId,
+    links: OnceCell<Links>,
+}
+
+impl std::fmt::Debug for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reference.name)
+    }
+}
+
+/// What a schema is tied to, computed at first use.
+pub(crate) struct Links {
+    pub(crate) base: Option<Rc<Schema>>,
+    pub(crate) mixins: Vec<Rc<Schema>>,
+    /// All bodies in the order of their names: base's parts, own, mixins' parts.
+    pub(crate) parts: Vec<Rc<Schema>>,
+    pub(crate) shape: Rc<Shape>,
+    /// Declared types by name over the whole chain, mixins and the mixin's host included.
+    pub(crate) types: FxHashMap<Str, Rc<RType>>,
+    /// Attributes that must be set, in the order in which they are tested.
+    pub(crate) required: Vec<Str>,
+    /// Names declared by own body and bases: what the conversion of a dict accepts.
+    pub(crate) declared: Vec<Str>,
+    /// True if the schema or a base has an index signature.
+    pub(crate) open: bool,
+    /// True if instances of this schema never take a required test, a check or a decorator (nothing to run at the end).
+    pub(crate) base_count: u32,
+}
+
+impl Schema {
+    pub(crate) fn new(reference: Rc<SchemaRef>, package: usize, tree: Arc<Tree>, stmt: StmtId) -> Self {
+        Schema { reference, package, tree, stmt, links: OnceCell::new() }
+    }
+
+    /// Returns the written statement.
+    pub(crate) fn def(&self) -> &SchemaDef {
+        match self.tree.stmt(self.stmt) {
+            Stmt::Schema(def) => def,
+            _ => unreachable!("a Schema is made from a schema statement"),
+        }
+    }
+}
+
+/// A rule of a package.
+pub(crate) struct Rule {
+    pub(crate) name: Str,
+    pub(crate) package: usize,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) stmt: StmtId,
+}
+
+impl Rule {
+    /// Returns the written statement.
+    pub(crate) fn def(&self) -> &RuleDef {
+        match self.tree.stmt(self.stmt) {
+            Stmt::Rule(def) => def,
+            _ => unreachable!("a Rule is made from a rule statement"),
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Returns the schema that a dotted name means in a package.
+    pub(crate) fn find_schema(&mut self, package: usize, parts: &Dotted) -> Option<Rc<Schema>> {
+        match self.find_symbol(package, parts)? {
+            Symbol::Schema(id) => Some(self.schemas[id as usize].clone()),
+            Symbol::Alias(pkg, ty) => match &*self.rtype(pkg, ty) {
+                RType::Schema(schema) => Some(schema.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the links of a schema, computing them at first use.
+    pub(crate) fn links<'s>(&mut self, schema: &'s Rc<Schema>) -> Eval<&'s Links> {
+        if schema.links.get().is_none() {
+            self.enter()?;
+            let links = self.link(schema)?;
+            self.leave();
+            // A schema that is its own base links itself while it is being linked: the inner result is as good.
+            let _ = schema.links.set(links);
+        }
+        match schema.links.get() {
+            Some(links) => Ok(links),
+            None => Err(self.fault("internal", "a schema has no links")),
+        }
+    }
+
+    fn link(&mut self, schema: &Rc<Schema>) -> Eval<Links> {
+        let def = schema.def();
+        let base = match &def.base {
+            Some(name) => self.find_schema(schema.package, &name.parts),
+            None => None,
+        };
+        let mut mixins = Vec::new();
+        for name in &def.mixins {
+            mixins.extend(self.find_schema(schema.package, &name.parts));
+        }
+        let mut links = Links {
+            base: base.clone(),
+            mixins: mixins.clone(),
+            parts: Vec::new(),
+            shape: Rc::default(),
+            types: FxHashMap::default(),
+            required: Vec::new(),
+            declared: Vec::new(),
+            open: def.index_signature.is_some(),
+            base_count: 0,
+        };
+        if let Some(base) = &base {
+            let above = self.links(base)?;
+            links.parts.extend(above.parts.iter().cloned());
+            links.base_count = above.parts.len() as u32;
+            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+            links.required.extend(above.required.iter().cloned());
+            links.declared.extend(above.declared.iter().cloned());
+            links.open |= above.open;
+        }
+        links.parts.push(schema.clone());
+        for mixin in &mixins {
+            let above = self.links(mixin)?;
+            links.parts.extend(above.parts.iter().cloned());
+            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+            require_all(&mut links.required, &above.required);
+        }
+        if let Some(host) = &def.host
+            && let Some(host) = self.find_schema(schema.package, &host.parts)
+        {
+            let above = self.links(&host)?;
+            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+        }
+        self.link_own_attributes(schema, &mut links);
+        links.shape = Rc::new(shape_of(&links.parts));
+        Ok(links)
+    }
+
+    fn link_own_attributes(&mut self, schema: &Rc<Schema>, links: &mut Links) {
+        for stmt in &schema.def().body {
+            match schema.tree.stmt(*stmt) {
+                Stmt::Attr(attr) => {
+                    let ty = self.rtype(schema.package, attr.ty);
+                    links.types.insert(attr.name.name.clone(), ty);
+                    links.declared.push(attr.name.name.clone());
+                    if attr.optional {
+                        links.required.retain(|n| *n != attr.name.name);
+                    } else {
+                        require_all(&mut links.required, std::slice::from_ref(&attr.name.name));
+                    }
+                }
+                Stmt::Unification { target, value } => {
+                    if let kcl_syntax::ast::Expr::Schema(expr) = schema.tree.expr(*value)
+                        && let kcl_syntax::ast::Expr::Name(parts) = schema.tree.expr(expr.name)
+                        && let Some(ty) = self.find_schema(schema.package, parts)
+                    {
+                        links.types.insert(target.name.clone(), Rc::new(RType::Schema(ty)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn require_all(required: &mut Vec<Str>, names: &[Str]) {
+    for name in names {
+        if !required.contains(name) {
+            required.push(name.clone());
+        }
+    }
+}
+
+fn shape_of(parts: &[Rc<Schema>]) -> Shape {
+    let mut shape = Shape::default();
+    for (i, part) in parts.iter().enumerate() {
+        shape.collect(&part.tree, &part.def().body, i as u32);
+    }
+    shape
+}

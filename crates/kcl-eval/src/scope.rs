@@ -1,0 +1,86 @@
+//! Local scopes.
+//!
+//! Scoping is dynamic, as in the reference: every package has one stack of frames, a call pushes what its lambda captured
+//! and its parameters on top of whatever is there, and a name means the innermost binding on the stack. (So a lambda that
+//! reads a global `a` sees the key `a` of the braces it is called from.)
+
+use std::rc::Rc;
+
+use kcl_value::{Dict, Entry, OriginId, Str, Value};
+
+/// What made a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FrameKind {
+    /// Variables of a comprehension or quantifier: a bare config key of that name is computed.
+    Loop,
+    /// Parameters and locals of a lambda, parameters of a schema.
+    Call,
+    /// Braces: the dict that is being built *is* the scope.
+    Braces,
+}
+
+/// One scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) kind: FrameKind,
+    pub(crate) vars: Dict,
+}
+
+impl Frame {
+    pub(crate) fn new(kind: FrameKind) -> Self {
+        Frame { kind, vars: Dict::default() }
+    }
+
+    pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {
+        self.vars.insert(name, Entry { value, origin, ..Entry::new(Value::Undefined, kcl_value::Op::Union) });
+    }
+}
+
+/// The frames of one package; a captured frame is shared and copied when somebody writes to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frames(Vec<Rc<Frame>>);
+
+impl Frames {
+    pub(crate) fn push(&mut self, frame: Rc<Frame>) {
+        self.0.push(frame);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Rc<Frame>> {
+        self.0.pop()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn truncate(&mut self, n: usize) {
+        self.0.truncate(n);
+    }
+
+    /// Returns the frames for a lambda to capture.
+    pub(crate) fn capture(&self) -> Vec<Rc<Frame>> {
+        self.0.clone()
+    }
+
+    /// Returns the innermost frame for change.
+    pub(crate) fn top_mut(&mut self) -> Option<&mut Frame> {
+        self.0.last_mut().map(Rc::make_mut)
+    }
+
+    /// Returns the innermost binding of a name.
+    pub(crate) fn lookup(&self, name: &str) -> Option<&Entry> {
+        self.0.iter().rev().find_map(|f| f.vars.entry(name))
+    }
+
+    /// Returns the innermost loop variable of a name.
+    pub(crate) fn loop_variable(&self, name: &str) -> Option<&Value> {
+        self.0.iter().rev().filter(|f| f.kind == FrameKind::Loop).find_map(|f| f.vars.get(name))
+    }
+}
+
+impl Frames {
+    /// Returns true if a loop or a call binds the name (as opposed to braces).
+    pub(crate) fn bound_as_variable(&self, name: &str) -> bool {
+        self.0.iter().any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
+    }
+}

@@ -1,0 +1,228 @@
+//! Statements.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::{BinaryOp, ExprId, Stmt, StmtId, Target, TargetStep, TypeId};
+use kcl_value::{Op, Str, Value};
+
+use crate::access::Step;
+use crate::fault::Eval;
+use crate::lazy::Sequential;
+use crate::machine::{Machine, StorePlace};
+use crate::origin::OriginKind;
+use crate::record::{Record, Slot};
+use crate::union::Mode;
+
+impl Machine<'_> {
+    /// Runs a statement; its value matters where it ends a lambda or stands at top level.
+    pub(crate) fn exec(&mut self, place: StorePlace, stmt: StmtId) -> Eval<Value> {
+        self.step()?;
+        let tree = self.tree(self.pkg);
+        self.started = (self.pkg, stmt);
+        self.start_at(tree.stmt_span(stmt));
+        match tree.stmt(stmt) {
+            Stmt::Expr(expr) => self.expr(*expr),
+            Stmt::Assign { targets, ty, value } => self.exec_assign(place, targets, *ty, *value),
+            Stmt::AugAssign { target, op, value } => self.exec_aug_assign(place, target, *op, *value),
+            Stmt::Unification { target, value } => {
+                self.exec_unification(place, &target.name, tree.stmt_span(stmt), *value)
+            }
+            Stmt::Attr(attr) => self.exec_attr(attr, stmt),
+            Stmt::If { cond, body, orelse } => {
+                let branch = if self.expr(*cond)?.truthy() { body } else { orelse };
+                self.exec_until_stop(place, branch)?;
+                Ok(Value::Undefined)
+            }
+            Stmt::Assert { cond, guard, msg } => self.exec_assert(*cond, *guard, *msg),
+            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => Ok(Value::Undefined),
+        }
+    }
+
+    fn exec_assign(
+        &mut self,
+        place: StorePlace,
+        targets: &[Target],
+        ty: Option<TypeId>,
+        value: ExprId,
+    ) -> Eval<Value> {
+        self.marks.clear();
+        let pushed = self.targets.len();
+        self.targets.extend(targets.iter().map(|t| t.name.name.clone()));
+        let mut result = self.expr(value)?;
+        if let Some(ty) = ty {
+            let ty = self.rtype(self.pkg, ty);
+            result = self.pack(result, &ty)?;
+        }
+        if let Some(target) = targets.first() {
+            self.trace(target.span.to(self.tree(self.pkg).expr_span(value)), OriginKind::Assigned);
+        }
+        for target in targets {
+            self.store(place, target, result.clone(), Sequential::IfMentions(value))?;
+        }
+        self.targets.truncate(pushed);
+        Ok(result)
+    }
+
+    fn exec_aug_assign(
+        &mut self,
+        place: StorePlace,
+        target: &Target,
+        op: BinaryOp,
+        value: ExprId,
+    ) -> Eval<Value> {
+        self.targets.push(target.name.name.clone());
+        let right = self.expr(value)?;
+        self.trace(target.span.to(self.tree(self.pkg).expr_span(value)), OriginKind::Appended);
+        let newer = self.origin;
+        let left = self.read_target(place, target)?;
+        let older = self.origin;
+        let result = self.binary(op, left, right)?;
+        self.origin = self.trace_over(OriginKind::Appended, newer, older);
+        self.store(place, target, result.clone(), Sequential::Augmented)?;
+        self.targets.pop();
+        Ok(result)
+    }
+
+    fn exec_unification(
+        &mut self,
+        place: StorePlace,
+        name: &Str,
+        span: base_diag::Span,
+        value: ExprId,
+    ) -> Eval<Value> {
+        self.marks.clear();
+        self.targets.push(name.clone());
+        let new = self.expr(value)?;
+        self.trace(span, OriginKind::Assigned);
+        let old = match place {
+            StorePlace::Globals => stored(&self.packages[self.pkg].globals, name),
+            StorePlace::Instance => self.record().map_or(Value::Undefined, |r| stored(r, name)),
+            StorePlace::Locals => {
+                self.packages[self.pkg].frames.lookup(name).map_or(Value::Undefined, |e| e.value.clone())
+            }
+        };
+        let result = match old {
+            Value::Undefined => new,
+            old => self.union(old, new, Mode::UNION)?,
+        };
+        self.store_name(place, name, result.clone(), Sequential::Never)?;
+        self.targets.pop();
+        Ok(result)
+    }
+
+    fn exec_assert(&mut self, cond: ExprId, guard: Option<ExprId>, msg: Option<ExprId>) -> Eval<Value> {
+        if let Some(guard) = guard
+            && !self.expr(guard)?.truthy()
+        {
+            return Ok(Value::Undefined);
+        }
+        let holds = self.expr(cond)?.truthy();
+        let message = match msg {
+            Some(msg) => self.expr(msg)?,
+            None => Value::Undefined,
+        };
+        if holds {
+            return Ok(Value::Undefined);
+        }
+        Err(self.fault("assertion-failed", message.as_str().unwrap_or_default()))
+    }
+
+    fn store(&mut self, place: StorePlace, target: &Target, value: Value, seq: Sequential) -> Eval<()> {
+        if target.path.is_empty() {
+            return self.store_name(place, &target.name.name, value, seq);
+        }
+        let name = &target.name.name;
+        let steps = self.target_steps(&target.path)?;
+        let root = self.load(name)?;
+        let changed = self.set_path(root.clone(), &steps, value)?;
+        match place {
+            StorePlace::Locals => {
+                let origin = self.origin;
+                if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+                    frame.bind(name.clone(), changed, origin);
+                }
+            }
+            StorePlace::Globals => {
+                let record = self.packages[self.pkg].globals.clone();
+                if let Some(i) = record.position(name) {
+                    self.replace_in_place(&record, i, &root, &changed);
+                }
+            }
+            StorePlace::Instance => {
+                if let Some(record) = self.record().cloned()
+                    && let Some(i) = record.position(name)
+                {
+                    self.replace_in_place(&record, i, &root, &changed);
+                    self.store_attribute(&record, i, changed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store_name(&mut self, place: StorePlace, name: &Str, value: Value, seq: Sequential) -> Eval<()> {
+        match place {
+            StorePlace::Globals => self.store_global(name, value, seq),
+            StorePlace::Locals => {
+                let origin = self.origin;
+                if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+                    frame.bind(name.clone(), value, origin);
+                }
+                self.mark(name);
+            }
+            StorePlace::Instance => {
+                if let Some(record) = self.record().cloned()
+                    && let Some(i) = record.position(name)
+                {
+                    self.store_attribute(&record, i, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a body value: packed to its declared type, with the configuration merged over it once more.
+    pub(crate) fn store_attribute(&mut self, record: &Rc<Record>, i: usize, value: Value) -> Eval<()> {
+        let Some(building) = &record.instance else { return Ok(()) };
+        let name = &record.shape.names[i];
+        let ty = self.links(&building.schema)?.types.get(name).cloned();
+        let origin = self.origin;
+        let value = match &ty {
+            Some(ty) => self.pack(value, ty)?,
+            None => value,
+        };
+        let mut slot = Slot { value, op: Op::Override, origin };
+        if let Some(entry) = building.config.entry(name) {
+            slot = self.merge_config(slot, entry, building.again)?;
+            if let Some(ty) = &ty {
+                slot.value = self.pack(slot.value, ty)?;
+            }
+        }
+        self.store_slot(record, i, slot);
+        Ok(())
+    }
+
+    fn read_target(&mut self, place: StorePlace, target: &Target) -> Eval<Value> {
+        let _ = place;
+        let mut value = self.load(&target.name.name)?;
+        for step in self.target_steps(&target.path)? {
+            value = self.take_step(&value, &step)?;
+        }
+        Ok(value)
+    }
+
+    fn target_steps(&mut self, path: &[TargetStep]) -> Eval<Vec<Step>> {
+        let mut steps = Vec::with_capacity(path.len());
+        for step in path {
+            steps.push(match step {
+                TargetStep::Member(name) => Step::Member(name.name.clone()),
+                TargetStep::Index(expr) => Step::Index(self.expr(*expr)?),
+            });
+        }
+        Ok(steps)
+    }
+}
+
+fn stored(record: &Record, name: &str) -> Value {
+    record.position(name).map_or(Value::Undefined, |i| record.stored(i))
+}
