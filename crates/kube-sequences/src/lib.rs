@@ -13,8 +13,10 @@ pub mod normal;
 pub mod record;
 mod request;
 mod rng;
+mod samples;
 mod sequence;
 
 pub use kinds::{Kind, definition, kinds};
 pub use request::{Operation, Request};
+pub use samples::{Places, samples};
 pub use sequence::{MANAGERS, Sequence};

@@ -18,6 +18,12 @@ pub fn object(object: &Value) -> Value {
         }
     }
     addresses(&mut object);
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        // A signing request tells whose certificate sent it.
+        spec.retain(|key, value| {
+            key != "extra" || value.get("authentication.kubernetes.io/credential-id").is_none()
+        });
+    }
     object
 }
 
@@ -46,6 +52,36 @@ pub(crate) fn addresses(object: &mut Value) {
     }
 }
 
+/// Times, ids and name suffixes that the server drew, in text form: they become these models. What the sender wrote stays.
+const DRAWN: [&str; 3] =
+    ["2026-01-01T00:00:00Z", "00000000-0000-4000-8000-000000000000", "kube-api-access-00000"];
+
+/// Replaces what the server drew or read from its clock anywhere in an object, except what was sent.
+pub fn drawn(object: &Value, sent: &Value) -> Value {
+    let (text, sent) = (object.to_string(), sent.to_string());
+    let mut fixed = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let model = DRAWN.iter().find(|model| {
+            rest.get(..model.len()).is_some_and(|found| alike(found, model) && !sent.contains(found))
+        });
+        let (taken, put) = match model {
+            Some(model) => (model.len(), *model),
+            None => (first.len_utf8(), &rest[..first.len_utf8()]),
+        };
+        fixed.push_str(put);
+        rest = &rest[taken..];
+    }
+    serde_json::from_str(&fixed).expect("only letters and digits within strings were replaced")
+}
+
+/// Digits of the model stand for any lower-case letter or digit.
+fn alike(text: &str, model: &str) -> bool {
+    text.bytes().zip(model.bytes()).all(|(byte, model)| {
+        byte == model || model.is_ascii_digit() && (byte.is_ascii_digit() || byte.is_ascii_lowercase())
+    })
+}
+
 /// A Status answer as `{code, reason, message, causes}`.
 pub fn error(status: &Value) -> Value {
     let mut kept = Map::new();
@@ -69,6 +105,15 @@ pub fn error(status: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drawn_times_and_ids_are_fixed_but_sent_ones_stay() {
+        let sent = json!({"at": "2025-05-05T05:05:05Z"});
+        let object = json!({"at": "2025-05-05T05:05:05Z", "now": "2027-12-31T01:02:03Z",
+            "uid": "1f2e3d4c-aaaa-4bbb-8ccc-0123456789ab", "k:kube-api-access-x7k2p": "é"});
+        let expected = json!({"at": "2025-05-05T05:05:05Z", "now": DRAWN[0], "uid": DRAWN[1], "k:kube-api-access-00000": "é"});
+        assert_eq!(drawn(&object, &sent), expected);
+    }
 
     #[test]
     fn managed_fields_lose_their_time_and_keep_the_servers_order() {

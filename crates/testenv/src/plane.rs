@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +25,7 @@ pub struct Options {
     pub controllers: bool,
     /// Build the executable when it is not cached.
     pub build: bool,
-    /// How long a start may take.
+    /// How long one try to start may take; there are two.
     pub deadline: Duration,
 }
 
@@ -59,12 +59,8 @@ impl ControlPlane {
             }
         };
         remove_abandoned();
-        let mut starting = Starting::new(bin, Instant::now() + options.deadline)?;
-        starting.api_server()?;
-        if options.controllers {
-            starting.controllers()?;
-        }
-        starting.finish()
+        // Ports are found free and then taken: another process may be quicker, and then a second try helps.
+        start_once(&bin, &options).or_else(|_| start_once(&bin, &options))
     }
 
     /// A plane that another process owns, from its folder.
@@ -164,6 +160,15 @@ impl Drop for ControlPlane {
     }
 }
 
+fn start_once(bin: &Path, options: &Options) -> Result<ControlPlane, Error> {
+    let mut starting = Starting::new(bin.to_owned(), Instant::now() + options.deadline)?;
+    starting.api_server()?;
+    if options.controllers {
+        starting.controllers()?;
+    }
+    starting.finish()
+}
+
 /// A plane on its way up.
 struct Starting {
     plane: ControlPlane,
@@ -198,7 +203,8 @@ impl Starting {
         run(Command::new(self.plane.bin.join("kubebox")).arg("pki").arg(&pki), "")?;
         files::write(&folder, &self.plane.url)?;
         let (folder, pki) = (folder.display(), pki.display());
-        let etcd = format!("http://127.0.0.1:{}", free_port()?);
+        let etcd_port = free_port()?;
+        let etcd = format!("http://127.0.0.1:{etcd_port}");
         self.launch(
             "etcd",
             &format!(
@@ -208,6 +214,7 @@ impl Starting {
              --initial-cluster=default=http://127.0.0.1:2380"
             ),
         )?;
+        self.wait_for("etcd", |_| TcpStream::connect(("127.0.0.1", etcd_port)).is_ok())?;
         let port = self.plane.url.rsplit(':').next().unwrap_or_default().to_owned();
         self.launch(
             "kube-apiserver",
