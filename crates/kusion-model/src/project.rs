@@ -176,6 +176,16 @@ impl StackOutput {
     }
 }
 
+impl std::fmt::Display for StackOutput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.path.to_string() {
+            path if path.is_empty() => write!(f, "{}", self.id),
+            path if path.starts_with('[') => write!(f, "{}{path}", self.id),
+            path => write!(f, "{}.{path}", self.id),
+        }
+    }
+}
+
 impl Project {
     /// Reads the value of a `project.yaml`.
     pub fn from_value(value: Value) -> Result<Self, MetaError> {

@@ -1,0 +1,15 @@
+//! Time, injected.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kusion_model::Timestamp;
+
+/// A clock that can also wait.
+pub trait Clock: Send + Sync {
+    /// Returns the time.
+    fn now(&self) -> Timestamp;
+
+    /// Waits.
+    fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()>;
+}

@@ -1,0 +1,85 @@
+//! What came of a plan.
+
+use std::collections::BTreeMap;
+
+use kusion_model::{Phase, ReleaseNo, ResourceKey, Tally};
+use serde::Serialize;
+use serde_json::Value;
+
+/// How one step ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "end", rename_all = "kebab-case")]
+pub enum StepEnd {
+    /// Applied; its health was not waited for.
+    Applied,
+    Healthy,
+    /// The call failed.
+    Failed {
+        message: String,
+    },
+    /// Applied, and then failed or not healthy in time.
+    Unhealthy {
+        message: String,
+        cause: Option<String>,
+        next: Option<String>,
+        timed_out: bool,
+    },
+    /// Something before it failed.
+    Skipped {
+        because: ResourceKey,
+    },
+    /// A cancel or the failure policy stopped the run before it.
+    NotStarted,
+}
+
+impl StepEnd {
+    /// Returns whether the resource is as the plan wants it.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self, StepEnd::Applied | StepEnd::Healthy)
+    }
+
+    /// Returns whether the world was written to.
+    #[must_use]
+    pub fn is_applied(&self) -> bool {
+        self.is_success() || matches!(self, StepEnd::Unhealthy { .. })
+    }
+}
+
+/// The end of an apply.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    pub release: ReleaseNo,
+    pub phase: Phase,
+    /// What was really done.
+    pub tally: Tally,
+    /// The steps that change something, by the text of their key.
+    pub steps: BTreeMap<String, StepEnd>,
+    pub cancelled: bool,
+    /// The failure policy asks for the state before; the caller plans it.
+    pub rollback_wanted: bool,
+    #[serde(skip)]
+    pub outputs: BTreeMap<String, Value>,
+}
+
+
+impl Report {
+    /// Returns whether everything is as planned.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.phase == Phase::Succeeded
+    }
+
+    /// Returns whether some steps were applied and others were not.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        let applied = self.steps.values().filter(|end| end.is_applied()).count();
+        applied > 0 && applied < self.steps.len()
+    }
+
+    /// Returns how a resource's step ended.
+    #[must_use]
+    pub fn end_of(&self, key: &ResourceKey) -> Option<&StepEnd> {
+        self.steps.get(&key.to_string())
+    }
+}

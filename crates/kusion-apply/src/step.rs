@@ -1,0 +1,137 @@
+//! Carrying out one step, with retries.
+
+use std::future::Future;
+use std::time::Duration;
+
+use kusion_model::{Action, Observed, Reason, SecretBag, Step};
+use kusion_runtime::{Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, Runtime, RuntimeError};
+use serde_json::Value;
+
+use crate::executor::ApplyInput;
+use crate::{Event, EventKind};
+
+/// What came of the calls for one step.
+pub(crate) enum Done {
+    Applied { observed: Box<Observed>, attributes: Value, warnings: Vec<String> },
+    Gone,
+    Failed { message: String, uncertain: bool },
+}
+
+/// Carries one step out. `attributes` are sealed and free of references.
+pub(crate) async fn run_step(
+    input: &ApplyInput<'_>,
+    step: &Step,
+    attributes: Value,
+    secrets: SecretBag,
+) -> Done {
+    let runtime = match input.runtimes.get(&step.kind, &step.key) {
+        Ok(runtime) => runtime.as_ref(),
+        Err(error) => return Done::Failed { message: error.to_string(), uncertain: false },
+    };
+    let result = match step.action {
+        Action::Delete => delete(input, runtime, step).await.map(|()| Done::Gone),
+        Action::Replace => match delete(input, runtime, step).await {
+            Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
+            Err(error) => Err(error),
+        },
+        // An object that is on its way out has to be gone before another can take its name.
+        Action::Create if step.live_uid.is_some() => match wait_gone(input, runtime, step).await {
+            Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
+            Err(error) => Err(error),
+        },
+        Action::Create | Action::Update | Action::Import => {
+            write(input, runtime, step, &attributes, &secrets).await
+        }
+        Action::NoOp => Ok(Done::Gone),
+    };
+    match result {
+        Ok(Done::Applied { observed, warnings, .. }) => Done::Applied { observed, attributes, warnings },
+        Ok(done) => done,
+        Err(error) => Done::Failed { uncertain: error.is_uncertain(), message: error.message },
+    }
+}
+
+async fn write(
+    input: &ApplyInput<'_>,
+    runtime: &dyn Runtime,
+    step: &Step,
+    attributes: &Value,
+    secrets: &SecretBag,
+) -> Result<Done, RuntimeError> {
+    let ask = ApplyAsk {
+        key: &step.key,
+        action: step.action,
+        attributes,
+        secrets,
+        prior: input.prior.get(&step.key).map(|record| &record.attributes),
+        rules: &input.plan.rules,
+        extensions: &step.extensions,
+    };
+    let Applied { observed, warnings } = retrying(input, step, || runtime.apply(ask.clone())).await?;
+    Ok(Done::Applied { observed: Box::new(observed), attributes: Value::Null, warnings })
+}
+
+async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
+    if step.reason == Reason::AlreadyGone {
+        return Ok(());
+    }
+    let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
+    let deleted = retrying(input, step, || runtime.delete(ask.clone())).await;
+    match deleted {
+        Ok(Deleted::Gone) => Ok(()),
+        Ok(Deleted::Leaving { .. }) => wait_gone(input, runtime, step).await,
+        Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+async fn wait_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
+    let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
+    let limit = input.options.gone_limit;
+    match retrying(input, step, || runtime.wait_gone(ask.clone(), limit)).await? {
+        Deleted::Gone => Ok(()),
+        Deleted::Leaving { finalizers, message } => {
+            let held = if finalizers.is_empty() {
+                String::new()
+            } else {
+                format!(", held by {}", finalizers.join(", "))
+            };
+            let message = message.map_or(String::new(), |message| format!(": {message}"));
+            let text = format!("still being deleted after {} s{held}{message}", limit.as_secs());
+            Err(RuntimeError::new(ErrorKind::Timeout, text))
+        }
+    }
+}
+
+async fn retrying<T, F>(
+    input: &ApplyInput<'_>,
+    step: &Step,
+    mut call: impl FnMut() -> F,
+) -> Result<T, RuntimeError>
+where
+    F: Future<Output = Result<T, RuntimeError>>,
+{
+    let mut attempt = 1;
+    loop {
+        let error = match call().await {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        // A drain ends the waiting: what failed so far has failed.
+        let delay = input.options.retry.delay(&error, attempt, &step.key);
+        let Some(delay) = delay.filter(|_| !input.cancel.is_cancelled()) else { return Err(error) };
+        emit_retry(input, step, attempt, &error, delay);
+        input.clock.sleep(delay).await;
+        attempt += 1;
+    }
+}
+
+fn emit_retry(input: &ApplyInput<'_>, step: &Step, attempt: u32, error: &RuntimeError, delay: Duration) {
+    let kind = EventKind::Retrying {
+        key: step.key.clone(),
+        attempt,
+        message: error.message.clone(),
+        after_millis: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+    };
+    (input.events)(Event { at: input.clock.now(), kind });
+}
