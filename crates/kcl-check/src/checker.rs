@@ -38,9 +38,11 @@ pub(crate) struct Checker<'p> {
     pub(crate) types: Types,
     pub(crate) schemas: Vec<SchemaSlot>,
     pub(crate) globals: IndexMap<Str, Global, FxBuildHasher>,
+    /// Assignments to names that are schemas or imports.
+    pub(crate) assigned_first: FxHashMap<Str, Span>,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) expects: Vec<Expect>,
-    /// The expression that was entered last: upstream places the guard of a check there.
+    /// The name or statement that was met last: upstream places the guard of a check there.
     pub(crate) last_span: Span,
     /// Start of the global statement that is walked.
     pub(crate) stmt_span: Span,
@@ -71,6 +73,7 @@ impl<'p> Checker<'p> {
             types: Types::new(),
             schemas: Vec::new(),
             globals: IndexMap::default(),
+            assigned_first: FxHashMap::default(),
             scopes: Vec::new(),
             expects: Vec::new(),
             last_span: Span::default(),

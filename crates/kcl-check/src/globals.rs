@@ -31,8 +31,6 @@ pub(crate) struct Global {
 pub(crate) enum GlobalKind {
     Var {
         annotated: bool,
-        /// Set by unification statements only.
-        unified: bool,
         /// The value of its first assignment, if that is a lambda.
         lambda: Option<ExprId>,
         /// The first value is a schema expression, which a unification may complete.
@@ -92,7 +90,7 @@ impl Checker<'_> {
                 self.error(Code::COMPILE, "reserved-schema-name", name.span, message);
             }
             let id = self.types.add_schema(name.name.clone());
-            let info = SchemaInfo { name: name.name.clone(), kind, span: name.span, ..Default::default() };
+            let info = SchemaInfo { kind, span: name.span, ..Default::default() };
             self.schemas.push(SchemaSlot { info: info.into(), home: None });
             if !self.globals.contains_key(&name.name) {
                 let global = Global { kind: GlobalKind::Schema(id), ty: TyId::ANY, decl: start };
@@ -186,7 +184,6 @@ impl Checker<'_> {
         let value = self.tree.expr(value);
         let kind = GlobalKind::Var {
             annotated: ty.is_some(),
-            unified: false,
             lambda: None,
             config: plain && matches!(value, Expr::Schema(_)),
         };
@@ -197,6 +194,7 @@ impl Checker<'_> {
         };
         if !is_private(&target.name.name) {
             let decl = old.decl;
+            self.assigned_first.entry(target.name.name.clone()).or_insert(target.name.span);
             self.immutable(&target.name, decl);
         }
         if let Some(ty) = ty.filter(|_| plain) {
@@ -226,7 +224,7 @@ impl Checker<'_> {
     fn scan_unification(&mut self, target: &Ident, value: ExprId) {
         let ty = self.unification_type(value);
         let Some(old) = self.globals.get(&target.name) else {
-            let kind = GlobalKind::Var { annotated: true, unified: true, lambda: None, config: true };
+            let kind = GlobalKind::Var { annotated: true, lambda: None, config: true };
             self.globals.insert(target.name.clone(), Global { kind, ty, decl: target.span });
             return;
         };

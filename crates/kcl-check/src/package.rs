@@ -66,7 +66,6 @@ pub(crate) type Attrs = IndexMap<Str, AttrInfo, FxBuildHasher>;
 /// The constructed schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SchemaInfo {
-    pub(crate) name: Str,
     pub(crate) kind: Kind,
     pub(crate) span: Span,
     pub(crate) host: Option<SchemaId>,

@@ -308,8 +308,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Resolves parameters and their order.
-    pub(crate) fn parameters(&mut self, params: &[Param]) -> Vec<ParamTy> {
+    /// Reports parameters with default that a parameter without default follows.
+    pub(crate) fn parameter_order(&mut self, params: &[Param]) {
         let last_plain = params.iter().rposition(|p| p.default.is_none()).unwrap_or(0);
         for param in params[..last_plain.min(params.len())].iter().rev() {
             let Some(default) = param.default else { continue };
@@ -318,6 +318,10 @@ impl Checker<'_> {
             let diag = RawDiag::new(Code::PARAMETER, "parameter-order", &self.path, span, message);
             self.report(diag.note("A default argument"));
         }
+    }
+
+    /// Resolves parameters.
+    pub(crate) fn parameters(&mut self, params: &[Param]) -> Vec<ParamTy> {
         params
             .iter()
             .map(|p| ParamTy {

@@ -35,7 +35,6 @@ pub(crate) struct Scope {
 pub(crate) struct Var {
     pub(crate) ty: TyId,
     pub(crate) annotated: bool,
-    pub(crate) span: Span,
 }
 
 impl Checker<'_> {
@@ -48,20 +47,20 @@ impl Checker<'_> {
     }
 
     /// Enters a name into the innermost scope.
-    pub(crate) fn declare(&mut self, name: &Str, ty: TyId, span: Span) {
+    pub(crate) fn declare(&mut self, name: &Str, ty: TyId) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.vars.insert(name.clone(), Var { ty, annotated: false, span });
+            scope.vars.insert(name.clone(), Var { ty, annotated: false });
         }
     }
 
     /// Enters a config key, unless the schema under construction knows the name (its attributes win).
-    pub(crate) fn declare_key(&mut self, name: &Str, ty: TyId, span: Span) {
+    pub(crate) fn declare_key(&mut self, name: &Str, ty: TyId) {
         if let Some(schema) = self.current_schema()
             && (self.schema_attr(schema, name).is_some() || self.schema_scope_has(name))
         {
             return;
         }
-        self.declare(name, ty, span);
+        self.declare(name, ty);
     }
 
     fn schema_scope_has(&self, name: &str) -> bool {

@@ -30,6 +30,7 @@ impl Checker<'_> {
                 Stmt::Rule(def) => {
                     if let Some(declared) = schemas.next() {
                         self.duplicate_name(declared.id, &def.name);
+                        self.parameter_order(&def.params);
                         self.enter(ScopeKind::Schema(declared.id));
                         self.declare_params(declared.id);
                         self.checks(&def.checks);
@@ -47,7 +48,10 @@ impl Checker<'_> {
         let Some(global) = self.globals.get(&name.name) else { return };
         let first = match &global.kind {
             GlobalKind::Schema(first) if *first != id => self.schema_info(*first).span,
-            _ => return,
+            _ => match self.assigned_first.get(&name.name) {
+                Some(span) if span.start < name.span.start => *span,
+                _ => return,
+            },
         };
         let message = format!("Unique key error name '{}'", name.name);
         let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, name.span, message)
@@ -58,6 +62,7 @@ impl Checker<'_> {
     /// Walks one statement; returns the type of its value.
     pub(crate) fn stmt(&mut self, id: StmtId) -> TyId {
         let tree = self.tree;
+        self.last_span = tree.stmt_span(id);
         match tree.stmt(id) {
             Stmt::Expr(expr) => self.expr(*expr),
             Stmt::Assign { targets, ty, value } => {
@@ -79,13 +84,16 @@ impl Checker<'_> {
                 self.message(*msg);
                 TyId::ANY
             }
-            Stmt::Attr(attr) => self.attribute(attr),
+            Stmt::Attr(attr) => {
+                self.last_span = attr.name.span;
+                self.attribute(attr)
+            }
             Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => TyId::ANY,
         }
     }
 
-    /// The guard of an assertion or check: the reference reports a bare unknown name where it looked last.
-    fn guard(&mut self, guard: Option<ExprId>) {
+    /// A guard or a default: the reference reports a bare unknown name where it met the last name.
+    pub(crate) fn guard(&mut self, guard: Option<ExprId>) {
         let Some(guard) = guard else { return };
         match self.tree.expr(guard) {
             Expr::Name(parts) => {
@@ -201,7 +209,7 @@ impl Checker<'_> {
                     return Some(attr.ty);
                 }
                 if let Some(ty) = annotation {
-                    let var = Var { ty, annotated: true, span: name.span };
+                    let var = Var { ty, annotated: true };
                     self.scopes[scope].vars.insert(name.name.clone(), var);
                     return Some(ty);
                 }
@@ -223,7 +231,7 @@ impl Checker<'_> {
                 }
             }
             Some(scope) => {
-                let var = Var { ty, annotated: false, span: name.span };
+                let var = Var { ty, annotated: false };
                 self.scopes[scope].vars.insert(name.name.clone(), var);
             }
         }
@@ -286,7 +294,7 @@ impl Checker<'_> {
         let got = self.expr(value);
         if let Some(scope) = self.assignment_scope() {
             if self.scopes[scope].kind == ScopeKind::Lambda {
-                let var = Var { ty: declared, annotated: true, span: target.span };
+                let var = Var { ty: declared, annotated: true };
                 self.scopes[scope].vars.insert(target.name.clone(), var);
             }
         }
@@ -305,12 +313,13 @@ impl Checker<'_> {
     // --- schema bodies -----------------------------------------------------------------------------------------
 
     fn schema_body(&mut self, id: SchemaId, def: &SchemaDef) {
+        self.parameter_order(&def.params);
         self.enter(ScopeKind::Schema(id));
         self.declare_params(id);
         self.index_default(id, def);
         for name in self.body_names(id) {
             // Names of the body are known everywhere in it, their types from the first assignment on.
-            self.declare(&name, TyId::ANY, def.name.span);
+            self.declare(&name, TyId::ANY);
         }
         for stmt in &def.body {
             self.stmt(*stmt);
@@ -327,14 +336,14 @@ impl Checker<'_> {
 
     fn declare_params(&mut self, id: SchemaId) {
         for param in self.schema_params(id) {
-            self.declare(&param.name, param.ty, param.loc.map(|l| l.span).unwrap_or_default());
+            self.declare(&param.name, param.ty);
         }
     }
 
     fn index_default(&mut self, id: SchemaId, def: &SchemaDef) {
         let (Some(signature), Some(index)) = (&def.index_signature, self.schema_index(id)) else { return };
         if let Some(name) = &signature.name {
-            self.declare(&name.name, TyId::STR, name.span);
+            self.declare(&name.name, TyId::STR);
         }
         let Some(default) = signature.default else { return };
         let got = self.expr(default);

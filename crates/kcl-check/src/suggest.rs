@@ -8,6 +8,7 @@ const THRESHOLD: f64 = 0.8;
 /// Returns the similar names, least similar first.
 pub(crate) fn similar<'a>(name: &str, candidates: impl Iterator<Item = &'a Str>) -> Vec<&'a str> {
     let mut found: Vec<(f64, &str)> = candidates
+        .filter(|c| *c != name)
         .map(|c| (strsim::jaro_winkler(name, c), c.as_str()))
         .filter(|(score, _)| *score > THRESHOLD)
         .collect();

@@ -41,16 +41,23 @@ impl Checker<'_> {
                 self.types.dict(key, val)
             }
             Type::Union(members) => {
-                let mut types = Vec::with_capacity(members.len());
+                // Shown as written: only repetitions go, nested unions are flattened.
+                let mut types: Vec<TyId> = Vec::with_capacity(members.len());
                 for member in members {
-                    match self.resolve_type_at(*member, at) {
-                        ty if types.contains(&ty) => {}
-                        ty => types.push(ty),
+                    let ty = self.resolve_type_at(*member, at);
+                    let single = [ty];
+                    let parts = if let Ty::Union(parts) = self.types.kind(ty) { parts } else { &single[..] };
+                    for part in parts {
+                        if !types.contains(part) {
+                            types.push(*part);
+                        }
                     }
                 }
                 match types.as_slice() {
+                    [] => TyId::ANY,
                     [one] => *one,
-                    _ => self.types.sup(&types),
+                    _ if types.contains(&TyId::ANY) => TyId::ANY,
+                    _ => self.types.intern(Ty::Union(types.into())),
                 }
             }
             Type::Function(params, ret) => {

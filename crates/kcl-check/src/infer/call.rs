@@ -19,7 +19,7 @@ impl Checker<'_> {
         }
         match self.types.kind(func).clone() {
             Ty::Any => {
-                self.loose_arguments(&call.args, &call.kwargs);
+                self.loose_arguments(&call.args);
                 TyId::ANY
             }
             Ty::Func(ty) => {
@@ -77,12 +77,10 @@ impl Checker<'_> {
     }
 
     /// Arguments of a callee of unknown type: what is expected around stays in force.
-    fn loose_arguments(&mut self, args: &[ExprId], kwargs: &[Keyword]) {
+    /// Keyword values are not looked at.
+    fn loose_arguments(&mut self, args: &[ExprId]) {
         for arg in args {
             self.expr(*arg);
-        }
-        for keyword in kwargs {
-            self.expr(keyword.value);
         }
     }
 
@@ -111,18 +109,22 @@ impl Checker<'_> {
         }
         let mut seen = FxHashSet::default();
         let mut named = 0;
-        for keyword in kwargs {
+        for (i, keyword) in kwargs.iter().enumerate() {
             let name = &keyword.name.name;
             if !seen.insert(name.clone()) {
                 let message = format!("{callee} has duplicated keyword argument {name}");
-                self.error(Code::COMPILE, "duplicate-argument", keyword.name.span, message);
+                // The reference points just behind the keyword before it.
+                let before = kwargs.get(i.wrapping_sub(1)).unwrap_or(keyword);
+                let end = self.tree.expr_span(before.value).end;
+                self.error(Code::COMPILE, "duplicate-argument", Span::new(end, end), message);
             }
             let param = params.iter().find(|p| p.name == *name);
             named += usize::from(param.is_some_and(|p| !p.optional));
-            if param.is_none() && !variadic {
-                self.unexpected_keyword(callee, params, keyword);
+            match param {
+                Some(param) => self.argument(Some(param), keyword.value),
+                None if variadic => {}
+                None => self.unexpected_keyword(callee, params, keyword),
             }
-            self.argument(param, keyword.value);
         }
         let required = params.iter().filter(|p| !p.optional).count();
         let given = args.len() + named;
@@ -167,14 +169,13 @@ impl Checker<'_> {
 
     pub(crate) fn schema_expr(&mut self, schema: &SchemaExpr) -> TyId {
         let at = self.tree.expr_span(schema.name);
-        let named = self.errors.len();
         let ty = self.expr(schema.name);
         match self.types.kind(ty).clone() {
             Ty::Schema(id, false) => {
                 let instance = self.types.schema(id, true);
                 let callee = self.callee(schema.name);
                 let params = self.schema_params(id);
-                self.braces(Some(instance), schema.config);
+                self.braces(instance, schema.config);
                 self.arguments(&callee, &params, false, &schema.args, &schema.kwargs, at);
                 if self.options.is_0_13() {
                     self.required_attributes(id, schema.config);
@@ -182,7 +183,7 @@ impl Checker<'_> {
                 instance
             }
             Ty::Schema(_, true) | Ty::Dict(_) if schema.args.is_empty() && schema.kwargs.is_empty() => {
-                self.braces(Some(ty), schema.config);
+                self.braces(ty, schema.config);
                 ty
             }
             Ty::Schema(_, true) | Ty::Dict(_) => {
@@ -190,12 +191,8 @@ impl Checker<'_> {
                 self.error(Code::COMPILE, "modification-arguments", at, message);
                 TyId::ANY
             }
-            Ty::Any if self.errors.len() > named => TyId::ANY,
-            Ty::Any => {
-                self.braces(None, schema.config);
-                self.loose_arguments(&schema.args, &schema.kwargs);
-                TyId::ANY
-            }
+            // Nothing is known, so nothing in the braces is looked at.
+            Ty::Any => TyId::ANY,
             _ => {
                 let message = format!("Invalid schema type '{}'", self.text(ty));
                 self.error(Code::COMPILE, "not-a-schema", at, message);
@@ -204,8 +201,8 @@ impl Checker<'_> {
         }
     }
 
-    fn braces(&mut self, ty: Option<TyId>, config: ExprId) {
-        self.expects.push(Expect { ty, loc: None });
+    fn braces(&mut self, ty: TyId, config: ExprId) {
+        self.expects.push(Expect { ty: Some(ty), loc: None });
         self.expr(config);
         self.expects.pop();
     }

@@ -126,19 +126,30 @@ impl Checker<'_> {
             }
         };
         self.must_be_key(key, entry.key_span);
+        self.push_comp_value(entry);
         let val = self.expr(entry.value);
+        self.expects.pop();
         self.leave();
         self.types.dict(key, val)
+    }
+
+    /// Pushes what the value of a dict comprehension is expected to be.
+    fn push_comp_value(&mut self, entry: &Entry) {
+        let top = self.expects.last().cloned().unwrap_or_default();
+        let expect = match (top.ty.map(|t| (t, self.types.kind(t).clone())), &entry.key) {
+            (Some((ty, _)), Key::Str(name)) => self.entry_expectation(ty, name, &top),
+            (Some((_, Ty::Dict(dict))), _) => Expect { ty: Some(dict.val), loc: top.loc },
+            _ => Expect::default(),
+        };
+        self.expects.push(expect);
     }
 
     pub(crate) fn quant(&mut self, quant: &Quant) -> TyId {
         self.enter(ScopeKind::Loop);
         let iter = self.expr(quant.iter);
         self.loop_variables(&quant.targets, iter, self.tree.expr_span(quant.iter));
+        self.guard(quant.cond);
         let body = self.expr(quant.body);
-        if let Some(cond) = quant.cond {
-            self.expr(cond);
-        }
         self.leave();
         match quant.op {
             QuantOp::All | QuantOp::Any => TyId::BOOL,
@@ -161,7 +172,7 @@ impl Checker<'_> {
         let (first, second) = self.iterated(iter, targets.len(), at);
         let (first, second) = (self.types.widen(first), self.types.widen(second));
         for (target, ty) in targets.iter().zip([first, second]) {
-            self.declare(&target.name, ty, target.span);
+            self.declare(&target.name, ty);
         }
         if let [_, second, _, ..] = targets {
             let at = Span::new(second.span.end, second.span.end);

@@ -60,7 +60,7 @@ impl Checker<'_> {
             Key::Unpack => {
                 let got = self.expr(entry.value);
                 let at = self.tree.expr_span(entry.value);
-                self.unpack_entry(got, at, at, parts);
+                self.unpack_entry(got, at, true, parts);
             }
             Key::If { cond, orelse } => {
                 self.expr(*cond);
@@ -74,7 +74,7 @@ impl Checker<'_> {
     /// A block of an if entry: checked like ordinary entries, then once more as if unpacked.
     fn if_block(&mut self, block: ExprId, at: Span, parts: &mut Parts) {
         let got = self.expr(block);
-        self.unpack_entry(got, at, at, parts);
+        self.unpack_entry(got, at, false, parts);
     }
 
     fn literal_entry(&mut self, name: &Str, entry: &Entry, parts: &mut Parts) {
@@ -93,7 +93,7 @@ impl Checker<'_> {
         if let Some(ty) = expect.ty {
             self.must_fit(got, ty, entry.key_span, expect.loc);
         }
-        self.declare_key(name, got, entry.key_span);
+        self.declare_key(name, got);
         parts.keys.push(self.types.str_lit(name));
         parts.vals.push(got);
         parts.attr(name, got, self.here(entry.key_span));
@@ -133,7 +133,7 @@ impl Checker<'_> {
     }
 
     /// `**x`: judged key by key against what is expected, then joined.
-    fn unpack_entry(&mut self, got: TyId, at: Span, error_at: Span, parts: &mut Parts) {
+    fn unpack_entry(&mut self, got: TyId, at: Span, visible: bool, parts: &mut Parts) {
         match self.types.kind(got).clone() {
             Ty::Any => parts.vals.push(TyId::ANY),
             Ty::None => {}
@@ -147,7 +147,9 @@ impl Checker<'_> {
                     parts.vals.push(TyId::ANY);
                 }
                 for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
-                    self.declare_key(&attr.name, attr.ty, attr.loc.span);
+                    if visible {
+                        self.declare_key(&attr.name, attr.ty);
+                    }
                     parts.attr(&attr.name, attr.ty, attr.loc.clone());
                 }
             }
@@ -158,12 +160,12 @@ impl Checker<'_> {
             }
             Ty::Union(members) => {
                 for member in members.iter() {
-                    self.unpack_entry(*member, at, error_at, parts);
+                    self.unpack_entry(*member, at, visible, parts);
                 }
             }
             _ => {
                 let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));
-                self.error(Code::COMPILE, "unpack", error_at, message);
+                self.error(Code::COMPILE, "unpack", at, message);
             }
         }
     }

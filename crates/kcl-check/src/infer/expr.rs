@@ -20,7 +20,6 @@ impl Checker<'_> {
             return TyId::ANY;
         }
         self.depth += 1;
-        self.last_span = self.tree.expr_span(id);
         let ty = self.expr_kind(id);
         self.depth -= 1;
         ty
@@ -31,7 +30,10 @@ impl Checker<'_> {
         let span = tree.expr_span(id);
         match tree.expr(id) {
             Expr::Missing => TyId::ANY,
-            Expr::Name(parts) => self.name(parts, span),
+            Expr::Name(parts) => {
+                self.last_span = span;
+                self.name(parts, span)
+            }
             Expr::Int(value) => self.types.intern(Ty::IntLit(*value)),
             Expr::Unit(raw, suffix) => self.types.intern(Ty::Unit(Some((*raw, *suffix)))),
             Expr::Float(value) => self.types.intern(Ty::FloatLit(value.to_bits())),
@@ -97,7 +99,9 @@ impl Checker<'_> {
                 "For the module type, the use of '?.{0}' is unnecessary and it can be modified as '.{0}'",
                 name.name
             );
-            self.error(Code::COMPILE, "optional-module-member", name.span, message);
+            // The reference points at the `?`.
+            let end = self.tree.expr_span(value).end;
+            self.error(Code::COMPILE, "optional-module-member", Span::new(end, end), message);
         }
         self.member(ty, &name.name, name.span)
     }

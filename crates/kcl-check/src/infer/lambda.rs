@@ -16,13 +16,14 @@ impl Checker<'_> {
     }
 
     pub(crate) fn lambda(&mut self, lambda: &Lambda) -> TyId {
+        self.parameter_order(&lambda.params);
         let params = self.parameters(&lambda.params);
+        for param in &lambda.params {
+            self.guard(param.default);
+        }
         self.enter(ScopeKind::Lambda);
-        for (param, written) in params.iter().zip(&lambda.params) {
-            if let Some(default) = written.default {
-                self.expr(default);
-            }
-            self.declare(&param.name, param.ty, written.name.span);
+        for param in &params {
+            self.declare(&param.name, param.ty);
         }
         let declared = lambda.ret.map(|t| (self.resolve_type(t), self.tree.type_span(t)));
         let body = self.lambda_body(lambda, declared);
