@@ -198,7 +198,10 @@ impl Lexer<'_> {
                 Order::Equal => return,
                 Order::Greater => {
                     self.levels.push(level);
-                    self.push(TokenKind::Indent, pos, pos);
+                    // Quirk: a line that begins with a continuation opens a level without telling.
+                    if self.at(0) != b'\\' {
+                        self.push(TokenKind::Indent, pos, pos);
+                    }
                     return;
                 }
                 Order::Less => {
@@ -360,7 +363,11 @@ impl Lexer<'_> {
                 return self.token(kind, start);
             }
             b';' => {
-                return self.error(start, self.pos, "the semicolon ';' here is unnecessary, please remove it");
+                return self.error(
+                    start,
+                    self.pos,
+                    "the semicolon ';' here is unnecessary, please remove it",
+                );
             }
             _ => {}
         }

@@ -17,10 +17,13 @@ mod stmt;
 mod target;
 mod types;
 
+use std::borrow::Cow;
+
 use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
 use crate::sink::{Mark, NodeKind, Sink};
+use crate::strings;
 use crate::token::{Lexed, Token, TokenKind};
 
 /// How deeply brackets and blocks may nest.
@@ -170,13 +173,13 @@ impl<'a, S: Sink> Parser<'a, S> {
         self.error_at(span.start - self.base, span.end - self.base, message);
     }
 
-    /// The current token as messages name it.
-    fn token_name(&self) -> &'a str {
-        if self.kind.is_literal() { self.literal_name() } else { self.kind.name() }
-    }
-
-    fn literal_name(&self) -> &'a str {
-        self.token_text()
+    /// The current token as messages name it: a literal by its value.
+    fn token_name(&self) -> Cow<'a, str> {
+        match self.kind {
+            TokenKind::Str => strings::value(&strings::literal(self.token_text())),
+            TokenKind::Int | TokenKind::Float => Cow::Borrowed(self.token_text()),
+            kind => Cow::Borrowed(kind.name()),
+        }
     }
 
     /// Reports `expected one of [..] got X`.

@@ -19,7 +19,7 @@ impl<S: Sink> Parser<'_, S> {
             if multiline {
                 self.skip_layout();
             }
-            if matches!(self.kind, T::RParen | T::Eof) || (!multiline && self.at(T::Newline)) {
+            if matches!(self.kind, T::RParen | T::KwFor | T::Eof) || (!multiline && self.at(T::Newline)) {
                 break;
             }
             let before = self.pos;
@@ -88,7 +88,9 @@ impl<S: Sink> Parser<'_, S> {
 
     fn param(&mut self) -> Param {
         let mark = self.mark();
-        let name = self.name();
+        let start = self.start();
+        let parts = self.dotted();
+        let name = joined_name(&parts, self.span_from(start));
         let ty = self.eat(T::Colon).then(|| self.ty());
         let default = self.eat(T::Assign).then(|| self.expr());
         self.close(mark, NodeKind::Param);

@@ -231,13 +231,8 @@ impl<S: Sink> Parser<'_, S> {
         let name = self.add(Expr::Name(parts), start);
         let has_args = self.at(T::LParen);
         let (args, kwargs) = if has_args { self.args() } else { Default::default() };
-        let config = if self.at(T::LBrace) {
-            self.config()
-        } else {
-            self.expected(&["{"]);
-            let here = self.start();
-            self.tree.add_expr(Expr::Config(Box::default()), Span::new(here, here))
-        };
+        // Whatever stands here is taken as the brace.
+        let config = self.config();
         self.close(mark, NodeKind::SchemaExpr);
         self.add(Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })), start)
     }

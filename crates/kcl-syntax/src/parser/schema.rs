@@ -1,6 +1,6 @@
 //! Schemas, mixins, protocols and rules.
 
-use base_diag::Span;
+use base_diag::{Code, Diagnostic, Place, Span};
 
 use super::Parser;
 use super::stmt::aug_op;
@@ -32,10 +32,11 @@ impl<S: Sink> Parser<'_, S> {
             T::KwMixin => Some(self.schema(SchemaKind::Mixin, decorators, start, mark)),
             T::KwProtocol => Some(self.schema(SchemaKind::Protocol, decorators, start, mark)),
             T::KwRule => Some(self.rule(decorators, start, mark)),
+            // Decorators before anything else are dropped.
             _ => {
-                self.expected(&["schema", "mixin", "protocol", "rule"]);
-                self.bump();
-                None
+                let mut body = Vec::new();
+                self.statement(&mut body);
+                body.pop()
             }
         }
     }
@@ -45,11 +46,23 @@ impl<S: Sink> Parser<'_, S> {
         while self.at(T::At) {
             let mark = self.mark();
             self.bump();
-            list.push(self.primary_checked());
+            let id = self.expr();
+            if !self.is_decorator(id) {
+                self.expected(&["identifier"]);
+            }
+            list.push(id);
             self.skip_newlines();
             self.close(mark, NodeKind::Decorator);
         }
         list.into_boxed_slice()
+    }
+
+    fn is_decorator(&self, id: ExprId) -> bool {
+        match self.tree.expr(id) {
+            Expr::Name(_) => true,
+            Expr::Call(call) => matches!(self.tree.expr(call.func), Expr::Name(_)),
+            _ => false,
+        }
     }
 
     fn primary_checked(&mut self) -> ExprId {
@@ -67,7 +80,7 @@ impl<S: Sink> Parser<'_, S> {
         if !self.eat(T::LBracket) {
             return Box::default();
         }
-        let params = self.params(&[T::RBracket], true);
+        let params = self.params(&[T::RBracket], false);
         self.expect_or_take(T::RBracket);
         params
     }
@@ -83,9 +96,7 @@ impl<S: Sink> Parser<'_, S> {
         let params = self.bracket_params();
         let mut base = None;
         if self.eat(T::LParen) {
-            if !self.at(T::RParen) {
-                base = Some(self.dotted_ref());
-            }
+            base = Some(self.dotted_ref());
             self.expect_or_take(T::RParen);
         }
         let host = self.eat(T::KwFor).then(|| self.dotted_ref());
@@ -119,7 +130,7 @@ impl<S: Sink> Parser<'_, S> {
         self.skip_newlines();
         body.doc = self.doc();
         self.skip_newlines();
-        if self.at(T::KwMixin) && self.peek(1) == T::LBracket {
+        if self.at(T::KwMixin) {
             body.mixins = self.mixin_line();
         }
         loop {
@@ -127,9 +138,9 @@ impl<S: Sink> Parser<'_, S> {
             if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof) {
                 return;
             }
-            if self.at(T::KwCheck) && self.peek(1) == T::Colon {
+            if self.at(T::KwCheck) {
                 body.checks = self.check_block();
-                continue;
+                return;
             }
             let before = self.pos;
             self.deeper(|p| p.member(body));
@@ -142,20 +153,25 @@ impl<S: Sink> Parser<'_, S> {
     fn mixin_line(&mut self) -> Vec<DottedRef> {
         let mark = self.mark();
         self.bump();
-        self.bump();
+        self.expect_or_take(T::LBracket);
+        let multiline = self.at(T::Newline);
+        if multiline {
+            self.bump();
+            self.expect_or_take(T::Indent);
+        }
         let mut names = Vec::new();
         loop {
-            self.skip_layout();
-            if matches!(self.kind, T::RBracket | T::Eof) {
+            self.skip_newlines();
+            if !self.kind.is_name() {
                 break;
             }
-            let before = self.pos;
             names.push(self.dotted_ref());
-            if !self.eat(T::Comma) && self.pos == before {
-                self.bump();
-            }
+            self.eat(T::Comma);
         }
-        self.expect_or_stay(T::RBracket);
+        if multiline && !self.at(T::Newline) {
+            self.expect_or_take(T::Dedent);
+        }
+        self.expect_or_take(T::RBracket);
         self.close(mark, NodeKind::MixinLine);
         names
     }
@@ -168,38 +184,89 @@ impl<S: Sink> Parser<'_, S> {
             body.members.push(attr);
             return;
         }
-        let question = usize::from(self.peek(1) == T::Question);
-        if (self.at(T::Str) || self.kind.is_name()) && self.peek(1 + question) == T::Colon {
-            let keyword = matches!(self.kind, T::KwIf | T::KwAssert);
-            let unification = question == 0 && self.schema_expr_after(2);
-            if !keyword && !unification {
-                let attr = self.attr(Box::default(), start, mark);
-                body.members.push(attr);
-                return;
-            }
+        if self.at_attr() {
+            let attr = self.attr(Box::default(), start, mark);
+            body.members.push(attr);
+            return;
         }
         match self.kind {
-            T::LBracket if self.at_index_signature() => self.index_signature(body),
+            T::LBracket => self.bracket_member(body),
             T::KwIf => body.members.push(self.if_stmt()),
             T::KwAssert => body.members.push(self.assert()),
-            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Tilde => {
-                body.members.push(self.simple_stmt());
-            }
-            kind if kind.is_name() => body.members.push(self.simple_stmt()),
-            _ => self.unexpected(),
+            _ => self.statement_member(body),
         }
     }
 
-    /// True if a dotted name followed by `{` or `(` stands some tokens ahead.
-    fn schema_expr_after(&self, mut ahead: usize) -> bool {
-        while self.peek(ahead).is_name() && self.peek(ahead + 1) == T::Dot {
+    /// True if `name:`, `name?:` or `a.b:` stands here and no unification.
+    fn at_attr(&self) -> bool {
+        let operand_word = matches!(
+            self.kind,
+            T::KwIf
+                | T::KwAssert
+                | T::KwNot
+                | T::KwLambda
+                | T::KwAll
+                | T::KwAny
+                | T::KwMap
+                | T::KwFilter
+                | T::KwTrue
+                | T::KwFalse
+                | T::KwNone
+                | T::KwUndefined
+        );
+        if !(self.at(T::Str) || self.kind.is_name()) {
+            return false;
+        }
+        let mut ahead = 1;
+        while self.peek(ahead) == T::Dot && self.peek(ahead + 1).is_name() {
             ahead += 2;
         }
-        self.peek(ahead).is_name() && matches!(self.peek(ahead + 1), T::LBrace | T::LParen)
+        match self.peek(ahead) {
+            T::Question => self.peek(ahead + 1) == T::Colon,
+            T::Colon if operand_word => false,
+            T::Colon => self.at(T::Str) || !self.at_schema_expr(ahead + 1),
+            _ => false,
+        }
+    }
+
+    /// `[`: an index signature, or a list.
+    fn bracket_member(&mut self, body: &mut Body) {
+        match self.peek(1) {
+            T::Ellipsis => self.index_signature(body),
+            kind if kind.is_name() || kind == T::Newline => {
+                if self.at_index_signature() {
+                    return self.index_signature(body);
+                }
+                let (start, mark) = (self.start(), self.mark());
+                let value = self.expr();
+                self.close(mark, NodeKind::ExprStmt);
+                let span = self.span_from(start);
+                body.members.push(self.tree.add_stmt(Stmt::Expr(value), span));
+            }
+            _ => {
+                self.bump();
+                let got = self.token_name();
+                self.error(format!("expected a index signature or list expression here, got {got}"));
+                self.bump();
+            }
+        }
+    }
+
+    /// An assignment or expression; what starts none is reported and skipped.
+    fn statement_member(&mut self, body: &mut Body) {
+        let before = self.pos;
+        let stmt = self.simple_stmt();
+        body.members.push(stmt);
+        if self.pos == before {
+            let got = self.token_name();
+            self.error(format!("expected expression, got {got}"));
+            self.bump();
+            self.expr();
+        }
     }
 
     fn attr(&mut self, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
-        let name = self.attr_name();
+        let (name, selected) = self.attr_name();
         let optional = self.eat(T::Question);
         self.expect_or_take(T::Colon);
         let ty = self.ty();
@@ -208,6 +275,13 @@ impl<S: Sink> Parser<'_, S> {
             T::PipeEq => Some(AttrOp::Union),
             kind => aug_op(kind).map(|_| AttrOp::OtherAug),
         };
+        // Quirk: `a.b: T = v` declares a; only without default it is an error.
+        if selected && op.is_none() {
+            let place =
+                Place::Span(self.file, Span::new(name.span.start - self.base, name.span.end - self.base));
+            let message = "schema attribute can not be selected";
+            self.diags.push(Diagnostic::error(Code::COMPILE, "selected-attribute", place, message));
+        }
         let (op, default) = match op {
             Some(op) => {
                 self.bump();
@@ -223,18 +297,16 @@ impl<S: Sink> Parser<'_, S> {
         self.tree.add_stmt(Stmt::Attr(Box::new(Attr { name, decorators, optional, ty, op, default })), span)
     }
 
-    fn attr_name(&mut self) -> Ident {
+    /// The name and, for the quirk of dotted names, whether there was a dot.
+    fn attr_name(&mut self) -> (Ident, bool) {
         if self.at(T::Str) {
             let span = self.here();
             let name = Str::from(strings::value(&strings::literal(self.token_text())).as_ref());
             self.bump();
-            return Ident { name, span };
+            return (Ident { name, span }, false);
         }
         let parts = self.dotted();
-        if parts.len() > 1 {
-            self.error_span(parts[0].span, "schema attribute can not be selected");
-        }
-        parts[0].clone()
+        (parts[0].clone(), parts.len() > 1)
     }
 
     /// An attribute whose type is one literal has that literal as default.
@@ -251,16 +323,12 @@ impl<S: Sink> Parser<'_, S> {
         Some(self.tree.add_expr(kind, span))
     }
 
-    /// `[name]:`, `[name: ..`, `[...`, or anything that cannot start a list here.
+    /// `[name]:` or `[name: ..`.
     fn at_index_signature(&self) -> bool {
-        match self.peek(1) {
-            T::Newline => false,
-            kind if kind.is_name() => match self.peek(2) {
-                T::Colon => true,
-                T::RBracket => self.peek(3) == T::Colon,
-                _ => false,
-            },
-            _ => true,
+        match self.peek(2) {
+            T::Colon => self.peek(1).is_name(),
+            T::RBracket => self.peek(1).is_name() && self.peek(3) == T::Colon,
+            _ => false,
         }
     }
 
@@ -331,12 +399,16 @@ impl<S: Sink> Parser<'_, S> {
         let params = self.bracket_params();
         let mut parents = Vec::new();
         if self.eat(T::LParen) {
-            while !matches!(self.kind, T::RParen | T::Newline | T::Eof) {
-                let before = self.pos;
+            loop {
                 parents.push(self.dotted_ref());
-                if !self.eat(T::Comma) && self.pos == before {
-                    self.bump();
+                if self.eat(T::Comma) {
+                    continue;
                 }
+                if matches!(self.kind, T::RParen | T::Newline | T::Eof) {
+                    break;
+                }
+                self.expected(&[",", ")"]);
+                self.bump();
             }
             self.expect_or_take(T::RParen);
         }

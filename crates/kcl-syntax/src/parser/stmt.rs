@@ -3,6 +3,7 @@
 use base_diag::Span;
 
 use super::Parser;
+use super::expr::named_type;
 use crate::ast::{BinaryOp, Expr, ExprId, Import, Stmt, StmtId, Str};
 use crate::sink::{NodeKind, Sink};
 use crate::strings;
@@ -186,7 +187,9 @@ impl<S: Sink> Parser<'_, S> {
             }
             self.statement(&mut body);
         }
-        self.dedent();
+        if !self.at(T::Eof) {
+            self.dedent();
+        }
         self.close(mark, NodeKind::Block);
         body.into_boxed_slice()
     }
@@ -202,9 +205,7 @@ impl<S: Sink> Parser<'_, S> {
             self.bump();
             return;
         }
-        if !self.at(T::Eof) {
-            self.expect_or_take(T::Dedent);
-        }
+        self.expect_or_take(T::Dedent);
     }
 
     /// Assignment, augmented assignment, unification or expression.
@@ -218,8 +219,9 @@ impl<S: Sink> Parser<'_, S> {
             kind => match aug_op(kind) {
                 Some(op) => {
                     self.bump();
-                    let target = self.target(first, first_expr);
+                    let (target, wrong) = self.target(first, first_expr);
                     let value = self.expr();
+                    self.diags.extend(wrong);
                     self.close(mark, NodeKind::AugAssign);
                     self.add_stmt(Stmt::AugAssign { target, op, value }, start)
                 }
@@ -234,9 +236,10 @@ impl<S: Sink> Parser<'_, S> {
     /// `a: T = v` or `a: S {..}`.
     fn annotated(&mut self, first: ExprId, first_expr: usize, start: u32, mark: crate::sink::Mark) -> StmtId {
         self.bump();
-        if self.at_schema_expr() {
-            let target = self.target(first, first_expr);
+        if self.at_schema_expr(0) {
+            let (target, wrong) = self.target(first, first_expr);
             let value = self.schema_expr();
+            self.diags.extend(wrong);
             self.close(mark, NodeKind::Unification);
             return self.add_stmt(Stmt::Unification { target: target.name, value }, start);
         }
@@ -246,20 +249,27 @@ impl<S: Sink> Parser<'_, S> {
         }
         self.skip_newlines();
         self.expected(&["="]);
-        let target = self.target(first, first_expr);
+        let (target, wrong) = self.target(first, first_expr);
+        self.diags.extend(wrong);
         let here = self.start();
         let value = self.tree.add_expr(Expr::Missing, Span::new(here, here));
         self.close(mark, NodeKind::Assign);
         self.add_stmt(Stmt::Assign { targets: Box::new([target]), ty: Some(ty), value }, start)
     }
 
-    /// True if a dotted name followed by `{` or `(` stands here.
-    pub(super) fn at_schema_expr(&self) -> bool {
-        let mut ahead = 0;
+    /// True if a dotted name followed by `{` or `(` stands some tokens ahead. Built-in types do not count.
+    pub(super) fn at_schema_expr(&self, mut ahead: usize) -> bool {
+        let first = ahead;
         while self.peek(ahead).is_name() && self.peek(ahead + 1) == T::Dot {
             ahead += 2;
         }
-        self.peek(ahead).is_name() && matches!(self.peek(ahead + 1), T::LBrace | T::LParen)
+        if !self.peek(ahead).is_name() || !matches!(self.peek(ahead + 1), T::LBrace | T::LParen) {
+            return false;
+        }
+        let Some(token) = self.lexed.tokens.get(self.pos + ahead) else { return false };
+        let text = &self.text[token.start as usize..token.end as usize];
+        let literal = matches!(token.kind, T::KwTrue | T::KwFalse);
+        first != ahead || !(literal || named_type(text).is_some())
     }
 
     fn assign(
@@ -270,7 +280,9 @@ impl<S: Sink> Parser<'_, S> {
         start: u32,
         mark: crate::sink::Mark,
     ) -> StmtId {
-        let mut targets = vec![self.target(first, first_expr)];
+        let (target, wrong) = self.target(first, first_expr);
+        let mut targets = vec![target];
+        let mut errors = Vec::from_iter(wrong);
         let mut value;
         loop {
             self.bump();
@@ -279,8 +291,11 @@ impl<S: Sink> Parser<'_, S> {
             if !self.at(T::Assign) {
                 break;
             }
-            targets.push(self.target(value, first_expr));
+            let (target, wrong) = self.target(value, first_expr);
+            targets.push(target);
+            errors.extend(wrong);
         }
+        self.diags.append(&mut errors);
         self.close(mark, NodeKind::Assign);
         self.add_stmt(Stmt::Assign { targets: targets.into_boxed_slice(), ty, value }, start)
     }

@@ -1,14 +1,14 @@
 //! Left sides of assignments.
 
-use base_diag::Span;
+use base_diag::{Code, Diagnostic, Place, Span};
 
 use super::Parser;
 use crate::ast::{Expr, ExprId, Ident, Str, Target, TargetStep};
 use crate::sink::Sink;
 
 impl<S: Sink> Parser<'_, S> {
-    /// Turns an expression into a target, or reports why it is none.
-    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Target {
+    /// Turns an expression into a target, or tells why it is none (reported after the statement, as the oracle does).
+    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> (Target, Option<Diagnostic>) {
         let span = self.tree.expr_span(id);
         // The common case: one plain name, whose expression node is not needed any more.
         if id.0 as usize == first_expr
@@ -17,7 +17,7 @@ impl<S: Sink> Parser<'_, S> {
         {
             let target = named_target(parts, span);
             self.tree.exprs.truncate(first_expr);
-            return target;
+            return (target, None);
         }
         let mut steps = Vec::new();
         let mut at = id;
@@ -36,8 +36,9 @@ impl<S: Sink> Parser<'_, S> {
             }
         };
         let Some(parts) = found else {
-            self.illegal_target(at, span);
-            return Target { name: Ident { name: Str::new(), span }, path: Box::default(), span };
+            let wrong = self.illegal_target(at, span);
+            let name = Ident { name: Str::new(), span };
+            return (Target { name, path: Box::default(), span }, Some(wrong));
         };
         let mut target = named_target(&parts, span);
         if !steps.is_empty() {
@@ -46,10 +47,10 @@ impl<S: Sink> Parser<'_, S> {
             path.append(&mut steps);
             target.path = path.into_boxed_slice();
         }
-        target
+        (target, None)
     }
 
-    fn illegal_target(&mut self, at: ExprId, span: Span) {
+    fn illegal_target(&self, at: ExprId, span: Span) -> Diagnostic {
         let kind = self.tree.expr(at);
         let because = ", because the left-hand side of an assignment expression may not be ";
         let tail = match kind {
@@ -59,7 +60,9 @@ impl<S: Sink> Parser<'_, S> {
             _ => String::new(),
         };
         let name = kind_name(kind);
-        self.error_span(span, format!("'{name}Expression' is an illegal expression for assignment{tail}"));
+        let place = Place::Span(self.file, Span::new(span.start - self.base, span.end - self.base));
+        let message = format!("'{name}Expression' is an illegal expression for assignment{tail}");
+        Diagnostic::error(Code::SYNTAX, "illegal-target", place, message)
     }
 }
 

@@ -8,6 +8,10 @@ use crate::sink::{NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
 
+/// What starts a type, as messages list it.
+const TYPE: &[&str] =
+    &["any", "bool", "int", "float", "str", "True", "False", "identifier", "literal", "[", "{", ")"];
+
 impl<S: Sink> Parser<'_, S> {
     /// `element {| element}`.
     pub(crate) fn ty(&mut self) -> TypeId {
@@ -49,7 +53,7 @@ impl<S: Sink> Parser<'_, S> {
             T::LParen => self.function_type(),
             kind if kind.is_name() => self.name_type(),
             _ => {
-                self.expected(&["identifier", "literal", "(", "[", "{"]);
+                self.expected(TYPE);
                 Type::Missing
             }
         };
