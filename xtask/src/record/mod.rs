@@ -10,6 +10,7 @@ use testenv::{ControlPlane, Options};
 
 use crate::Outcome;
 
+mod quantities;
 mod samples;
 mod ssa;
 
@@ -19,8 +20,9 @@ const FOLDER: &str = "../crates/kube-meaning/fixtures";
 pub(crate) fn main(words: &[String]) -> Outcome {
     let record = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ssa"] => ssa::record,
+        ["quantities"] => quantities::record,
         ["samples"] => samples::record,
-        _ => return Err("usage: cargo xtask record ssa|samples".into()),
+        _ => return Err("usage: cargo xtask record ssa|samples|quantities".into()),
     };
     let options = Options { controllers: false, build: true, ..Options::default() };
     let plane = ControlPlane::start(options).map_err(|error| error.to_string())?;
