@@ -20,10 +20,14 @@ impl<S: Sink> Parser<'_, S> {
         let multiline = self.at(T::Newline);
         let mut entries: Vec<Entry> = Vec::new();
         let mut clauses = Vec::new();
-        self.skip_newlines_of(multiline);
-        let first = self.here();
+        let mut first = self.here();
         loop {
-            self.skip_newlines_of(multiline || matches!(self.past_layout(), T::RBrace | T::KwFor));
+            if multiline || matches!(self.past_layout(), T::RBrace | T::KwFor) {
+                self.skip_layout();
+            }
+            if entries.is_empty() {
+                first = self.here();
+            }
             if matches!(self.kind, T::RBrace | T::Eof) || (!multiline && self.at(T::Newline)) {
                 break;
             }
@@ -53,12 +57,6 @@ impl<S: Sink> Parser<'_, S> {
         }
         let entry = Box::new(entries.swap_remove(0));
         self.add(Expr::DictComp { entry, clauses: clauses.into_boxed_slice() }, start)
-    }
-
-    fn skip_newlines_of(&mut self, multiline: bool) {
-        if multiline {
-            self.skip_layout();
-        }
     }
 
     fn entry(&mut self) -> Entry {
@@ -202,8 +200,8 @@ impl<S: Sink> Parser<'_, S> {
         let start = self.start();
         let mut entries = Vec::new();
         loop {
-            self.skip_newlines();
-            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof | T::RBrace) {
+            self.skip_line_ends();
+            if matches!(self.kind, T::Dedent | T::Eof | T::RBrace) {
                 break;
             }
             let before = self.pos;

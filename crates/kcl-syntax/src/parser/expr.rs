@@ -59,8 +59,9 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         let mut left = self.unary();
         let mut chain: Vec<(CompareOp, ExprId)> = Vec::new();
-        self.bang_infix();
-        while let Some((infix, level, width)) = self.infix() {
+        loop {
+            self.unary_between();
+            let Some((infix, level, width)) = self.infix() else { break };
             if level <= min || !self.higher() {
                 break;
             }
@@ -89,9 +90,9 @@ impl<S: Sink> Parser<'_, S> {
         self.close_chain(left, &mut chain, start)
     }
 
-    /// `a ! b`: the `!` is no operator between operands.
-    fn bang_infix(&mut self) {
-        if self.at(T::Bang) {
+    /// `a ! b`, `a ~ b`: no operators between operands.
+    fn unary_between(&mut self) {
+        if matches!(self.kind, T::Bang | T::Tilde) {
             self.expected(&[
                 "+", "-", "*", "/", "%", "**", "//", "<<", ">>", "^", "&", "|", "and", "or", "as", "==",
                 "!=", "<", "<=", ">", ">=", "is", "in", "not in", "not", "is not",

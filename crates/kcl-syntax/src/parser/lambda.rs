@@ -59,7 +59,9 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let mut body = Vec::new();
         loop {
-            self.skip_layout();
+            while self.kind.is_layout() {
+                self.bump();
+            }
             if matches!(self.kind, T::RBrace | T::Eof) {
                 break;
             }

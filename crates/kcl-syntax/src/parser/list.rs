@@ -13,10 +13,12 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let mut items: Vec<ExprId> = Vec::new();
         let mut clauses = Vec::new();
-        self.skip_layout();
-        let first = self.here();
+        let mut first = self.here();
         loop {
             self.skip_layout();
+            if items.is_empty() {
+                first = self.here();
+            }
             if matches!(self.kind, T::RBracket | T::Eof) {
                 break;
             }
@@ -76,13 +78,14 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let cond = self.expr();
         self.expect_or_take(T::Colon);
-        let then = self.items_block();
-        let orelse = self.else_items();
+        let block = self.at(T::Newline);
+        let then = self.items_block(false);
+        let orelse = self.else_items(block);
         self.close(mark, NodeKind::ListIf);
         self.add(Expr::ListIf { cond, then, orelse }, start)
     }
 
-    fn else_items(&mut self) -> Box<[ExprId]> {
+    fn else_items(&mut self, block: bool) -> Box<[ExprId]> {
         self.newline_before_else();
         match self.kind {
             T::KwElif => {
@@ -92,7 +95,7 @@ impl<S: Sink> Parser<'_, S> {
             T::KwElse => {
                 self.bump();
                 self.expect_or_take(T::Colon);
-                self.items_block()
+                self.items_block(block)
             }
             _ => Box::default(),
         }
@@ -105,17 +108,18 @@ impl<S: Sink> Parser<'_, S> {
         }
     }
 
-    fn items_block(&mut self) -> Box<[ExprId]> {
-        if !self.at(T::Newline) {
+    /// Items after the colon. Quirk: after a block, `else` must be followed by a block.
+    fn items_block(&mut self, block: bool) -> Box<[ExprId]> {
+        if !self.at(T::Newline) && !block {
             return Box::new([self.item()]);
         }
         let mark = self.mark();
-        self.bump();
+        self.eat(T::Newline);
         self.expect_or_take(T::Indent);
         let mut items = Vec::new();
         loop {
-            self.skip_newlines();
-            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof | T::RBracket) {
+            self.skip_line_ends();
+            if matches!(self.kind, T::Dedent | T::Eof | T::RBracket) {
                 break;
             }
             let before = self.pos;
@@ -144,9 +148,8 @@ impl<S: Sink> Parser<'_, S> {
         let targets = self.loop_targets();
         self.expect_or_take(T::KwIn);
         let iter = self.simple_expr();
-        if self.kind.is_layout() && matches!(self.past_layout(), T::KwIf | T::KwFor) {
-            self.skip_layout();
-        }
+        // A line may begin with `if` or `for`, but not deeper than the line before.
+        self.skip_newlines();
         let cond = self.eat(T::KwIf).then(|| self.expr());
         self.close(mark, NodeKind::CompClause);
         CompClause { targets, iter, cond, span: self.span_from(start) }

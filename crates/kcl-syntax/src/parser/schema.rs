@@ -3,6 +3,7 @@
 use base_diag::{Code, Diagnostic, Place, Span};
 
 use super::Parser;
+use super::call::joined_name;
 use super::stmt::aug_op;
 use crate::ast::{
     Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef,
@@ -76,6 +77,13 @@ impl<S: Sink> Parser<'_, S> {
         DottedRef { parts, span: self.span_from(start) }
     }
 
+    /// Quirk: a dotted name is one name with dots.
+    fn definition_name(&mut self) -> Ident {
+        let start = self.start();
+        let parts = self.dotted();
+        joined_name(&parts, self.span_from(start))
+    }
+
     fn bracket_params(&mut self) -> Box<[Param]> {
         if !self.eat(T::LBracket) {
             return Box::default();
@@ -87,7 +95,7 @@ impl<S: Sink> Parser<'_, S> {
 
     fn schema(&mut self, keyword: SchemaKind, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
         self.bump();
-        let name = self.name();
+        let name = self.definition_name();
         let kind = match keyword {
             _ if name.name.ends_with("Mixin") => SchemaKind::Mixin,
             _ if name.name.ends_with("Protocol") => SchemaKind::Protocol,
@@ -134,8 +142,8 @@ impl<S: Sink> Parser<'_, S> {
             body.mixins = self.mixin_line();
         }
         loop {
-            self.skip_newlines();
-            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof) {
+            self.skip_line_ends();
+            if matches!(self.kind, T::Dedent | T::Eof) {
                 return;
             }
             if self.at(T::KwCheck) {
@@ -222,7 +230,7 @@ impl<S: Sink> Parser<'_, S> {
             ahead += 2;
         }
         match self.peek(ahead) {
-            T::Question => self.peek(ahead + 1) == T::Colon,
+            T::Question => !matches!(self.peek(ahead + 1), T::Dot | T::LBracket),
             T::Colon if operand_word => false,
             T::Colon => self.at(T::Str) || !self.at_schema_expr(ahead + 1),
             _ => false,
@@ -285,7 +293,7 @@ impl<S: Sink> Parser<'_, S> {
         let (op, default) = match op {
             Some(op) => {
                 self.bump();
-                (Some(op), Some(self.expr()))
+                (Some(op), Some(self.attr_default()))
             }
             None => match self.literal_default(ty) {
                 Some(value) => (Some(AttrOp::Assign), Some(value)),
@@ -307,6 +315,15 @@ impl<S: Sink> Parser<'_, S> {
         }
         let parts = self.dotted();
         (parts[0].clone(), parts.len() > 1)
+    }
+
+    /// Quirk: `a: T = b = v` is accepted, b is dropped.
+    fn attr_default(&mut self) -> ExprId {
+        let mut value = self.expr();
+        while self.eat(T::Assign) {
+            value = self.expr();
+        }
+        value
     }
 
     /// An attribute whose type is one literal has that literal as default.
@@ -376,8 +393,8 @@ impl<S: Sink> Parser<'_, S> {
     fn check_lines(&mut self) -> Vec<Check> {
         let mut checks = Vec::new();
         loop {
-            self.skip_newlines();
-            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof) {
+            self.skip_line_ends();
+            if matches!(self.kind, T::Dedent | T::Eof) {
                 return checks;
             }
             let before = self.pos;
@@ -395,11 +412,11 @@ impl<S: Sink> Parser<'_, S> {
 
     fn rule(&mut self, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
         self.bump();
-        let name = self.name();
+        let name = self.definition_name();
         let params = self.bracket_params();
         let mut parents = Vec::new();
         if self.eat(T::LParen) {
-            loop {
+            while !self.at(T::RParen) {
                 parents.push(self.dotted_ref());
                 if self.eat(T::Comma) {
                     continue;

@@ -181,8 +181,8 @@ impl<S: Sink> Parser<'_, S> {
         self.expect_or_take(T::Indent);
         let mut body = Vec::new();
         loop {
-            self.skip_newlines();
-            if matches!(self.kind, T::Dedent | T::OddDedent | T::Eof) {
+            self.skip_line_ends();
+            if matches!(self.kind, T::Dedent | T::Eof) {
                 break;
             }
             self.statement(&mut body);
@@ -196,16 +196,27 @@ impl<S: Sink> Parser<'_, S> {
 
     /// Takes the dedent that ends a block.
     pub(super) fn dedent(&mut self) {
-        if self.at(T::OddDedent) {
-            let pos = self.pos as u32;
-            let spaces = self.lexed.odd.iter().find(|(i, _)| *i == pos).map_or(0, |(_, n)| *n);
-            self.error(format!(
-                "invalid indentation with {spaces} space(s), try to align indents by adding or removing spaces"
-            ));
-            self.bump();
-            return;
-        }
         self.expect_or_take(T::Dedent);
+    }
+
+    /// Skips newlines in a block; reports a line that is indented between two levels.
+    pub(super) fn skip_line_ends(&mut self) {
+        loop {
+            match self.kind {
+                T::Newline => self.bump(),
+                T::OddDedent => {
+                    let pos = self.pos as u32;
+                    let index = self.lexed.odd.binary_search_by_key(&pos, |(i, _)| *i);
+                    let count = index.map_or(0, |i| self.lexed.odd[i].1);
+                    let noun = if count == 1 { "space" } else { "spaces" };
+                    self.error(format!(
+                        "invalid indentation with {count} {noun}, try to align indents by adding or removing spaces"
+                    ));
+                    self.bump();
+                }
+                _ => return,
+            }
+        }
     }
 
     /// Assignment, augmented assignment, unification or expression.

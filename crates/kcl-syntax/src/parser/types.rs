@@ -54,7 +54,7 @@ impl<S: Sink> Parser<'_, S> {
             kind if kind.is_name() => self.name_type(),
             _ => {
                 self.expected(TYPE);
-                Type::Missing
+                self.take_type(Type::Missing)
             }
         };
         self.add_type(kind, start)
@@ -93,7 +93,7 @@ impl<S: Sink> Parser<'_, S> {
 
     fn dict_type(&mut self) -> Type {
         self.bump();
-        let key = (!matches!(self.kind, T::Colon | T::RBrace)).then(|| self.ty());
+        let key = (!self.at(T::Colon)).then(|| self.ty());
         self.expect_or_take(T::Colon);
         let value = (!self.at(T::RBrace)).then(|| self.ty());
         self.expect_or_stay(T::RBrace);
