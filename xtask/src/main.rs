@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod codegen;
 mod oracle;
 mod record;
+mod ssa_diff;
 mod testenv;
 
 /// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
@@ -17,7 +18,8 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
-    ("record", "ssa: random writes and the real server's answers, for kube-meaning's tests", record::main),
+    ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
+    ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),
     ("oracle", "--spec | --generated N: ours beside the released wheel, differences shrunk", oracle::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
 ];

@@ -9,6 +9,7 @@
 
 mod kinds;
 pub mod live;
+pub mod model;
 pub mod normal;
 pub mod record;
 mod request;
