@@ -15,30 +15,37 @@ impl Types {
         if matches!(self.kind(a), Ty::Module(_)) {
             return a == b;
         }
-        a == TyId::ANY || self.sub(a, b)
+        a == TyId::ANY || self.relates(a, b, true)
     }
 
-    /// Like [`Types::assignable`], but `any` on the left is only accepted by `any`.
+    /// Like [`Types::assignable`], but `any` on the left is only accepted by `any`, and a dict by no schema.
     pub(crate) fn sub(&self, a: TyId, b: TyId) -> bool {
+        self.relates(a, b, false)
+    }
+
+    fn relates(&self, a: TyId, b: TyId, loose: bool) -> bool {
         if a == b || b == TyId::ANY || a == TyId::NONE || self.shape(a) == self.shape(b) {
             return true;
         }
+        let inner = |x: TyId, y: TyId| loose && x == TyId::ANY || self.relates(x, y, loose);
         match (self.kind(a), self.kind(b)) {
-            (Ty::Union(members), _) => members.iter().all(|m| self.sub(*m, b)),
-            (_, Ty::Union(members)) => members.contains(&a) || members.iter().any(|m| self.sub(a, *m)),
+            (Ty::Union(members), _) => members.iter().all(|m| self.relates(*m, b, loose)),
+            (_, Ty::Union(members)) => {
+                members.contains(&a) || members.iter().any(|m| self.relates(a, *m, loose))
+            }
             (Ty::Schema(x, _), Ty::Schema(y, _)) => self.inherits(*x, *y),
             (Ty::Int | Ty::IntLit(_), Ty::Float | Ty::FloatLit(_)) => true,
             (Ty::BoolLit(_), Ty::Float | Ty::Bool) => true,
             (Ty::IntLit(_), Ty::Int) | (Ty::FloatLit(_), Ty::Float) => true,
             (Ty::StrLit(_), Ty::Str) | (Ty::Str, Ty::StrLit(_)) => true,
             (Ty::Unit(Some(_)), Ty::Unit(None)) => true,
-            (Ty::List(x), Ty::List(y)) => self.assignable(*x, *y),
-            (Ty::Dict(x), Ty::Dict(y)) => self.assignable(x.key, y.key) && self.assignable(x.val, y.val),
-            (Ty::Dict(_), Ty::Schema(..)) => true,
+            (Ty::List(x), Ty::List(y)) => inner(*x, *y),
+            (Ty::Dict(x), Ty::Dict(y)) => inner(x.key, y.key) && inner(x.val, y.val),
+            (Ty::Dict(_), Ty::Schema(..)) => loose,
             (Ty::Func(x), Ty::Func(y)) => {
                 x.params.len() == y.params.len()
-                    && x.params.iter().zip(&y.params).all(|(p, q)| self.assignable(q.ty, p.ty))
-                    && self.assignable(x.ret, y.ret)
+                    && x.params.iter().zip(&y.params).all(|(p, q)| inner(q.ty, p.ty))
+                    && inner(x.ret, y.ret)
             }
             _ => false,
         }

@@ -33,8 +33,6 @@ pub(crate) enum GlobalKind {
         annotated: bool,
         /// The value of its first assignment, if that is a lambda.
         lambda: Option<ExprId>,
-        /// The first value is a schema expression, which a unification may complete.
-        config: bool,
     },
     Schema(SchemaId),
     Alias(AliasState),
@@ -163,10 +161,10 @@ impl Checker<'_> {
         let tree = self.tree;
         for stmt in body {
             match tree.stmt(*stmt) {
-                Stmt::Assign { targets, ty, value } => {
+                Stmt::Assign { targets, ty, .. } => {
                     let ty = ty.map(|t| self.resolve_type(t));
                     for target in targets {
-                        self.scan_target(target, ty, *value);
+                        self.scan_target(target, ty);
                     }
                 }
                 Stmt::Unification { target, value } => self.scan_unification(target, *value),
@@ -179,13 +177,11 @@ impl Checker<'_> {
         }
     }
 
-    fn scan_target(&mut self, target: &Target, ty: Option<TyId>, value: ExprId) {
+    fn scan_target(&mut self, target: &Target, ty: Option<TyId>) {
         let plain = target.path.is_empty();
-        let value = self.tree.expr(value);
         let kind = GlobalKind::Var {
             annotated: ty.is_some(),
             lambda: None,
-            config: plain && matches!(value, Expr::Schema(_)),
         };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
         let Some(old) = self.globals.get(&target.name.name) else {
@@ -200,6 +196,11 @@ impl Checker<'_> {
         if let Some(ty) = ty.filter(|_| plain) {
             self.annotate_again(&target.name, ty);
         }
+        if is_private(&target.name.name)
+            && let Some(global) = self.globals.get_mut(&target.name.name)
+        {
+            global.decl = target.name.span;
+        }
     }
 
     /// Remembers the lambda of a first assignment: calls further up are checked against it.
@@ -212,10 +213,9 @@ impl Checker<'_> {
             }
             for target in targets.iter().filter(|t| t.path.is_empty()) {
                 if let Some(global) = self.globals.get_mut(&target.name.name)
-                    && global.decl == target.name.span
                     && let GlobalKind::Var { lambda, .. } = &mut global.kind
                 {
-                    *lambda = Some(*value);
+                    lambda.get_or_insert(*value);
                 }
             }
         }
@@ -223,18 +223,20 @@ impl Checker<'_> {
 
     fn scan_unification(&mut self, target: &Ident, value: ExprId) {
         let ty = self.unification_type(value);
-        let Some(old) = self.globals.get(&target.name) else {
-            let kind = GlobalKind::Var { annotated: true, lambda: None, config: true };
-            self.globals.insert(target.name.clone(), Global { kind, ty, decl: target.span });
-            return;
-        };
-        let decl = old.decl;
-        match &old.kind {
-            GlobalKind::Var { config: true, .. } => {}
-            _ if is_private(&target.name) => {}
-            _ => self.immutable(target, decl),
+        match self.globals.get_mut(&target.name) {
+            None => {
+                let kind = GlobalKind::Var { annotated: true, lambda: None };
+                self.globals.insert(target.name.clone(), Global { kind, ty, decl: target.span });
+            }
+            Some(Global { kind: GlobalKind::Var { annotated, .. }, ty: old, decl }) => {
+                // Repeated declarations are merged; the last one counts.
+                (*annotated, *old, *decl) = (true, ty, target.span);
+            }
+            Some(old) => {
+                let decl = old.decl;
+                self.immutable(target, decl);
+            }
         }
-        self.annotate_again(target, ty);
     }
 
     /// The type that `name: S {..}` declares.
@@ -252,7 +254,7 @@ impl Checker<'_> {
         let (was, old, decl) = (*annotated, global.ty, global.decl);
         *annotated = true;
         global.ty = ty;
-        if was && old != ty {
+        if was && !self.types.sub(ty, old) {
             let text = self.text(old);
             let message = format!("can not change the type of '{}' to {text}", name.name);
             let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);

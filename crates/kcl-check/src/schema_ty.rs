@@ -5,7 +5,7 @@
 
 use base_diag::{Code, Span};
 use kcl_syntax::ast::{DottedRef, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
@@ -13,67 +13,51 @@ use crate::globals::Declared;
 use crate::package::{AttrInfo, IndexInfo, Kind, SchemaInfo};
 use crate::ty::{ParamTy, SchemaId, Ty, TyId};
 
-/// Progress of construction.
-pub(crate) struct Building<'d> {
-    declared: &'d [Declared],
-    by_id: FxHashMap<SchemaId, usize>,
-    started: Vec<bool>,
-    errors: Vec<Vec<RawDiag>>,
-}
+/// Passes over all schemas: a base or mixin further down is complete in a later pass at the latest.
+const PASSES: usize = 3;
 
 impl Checker<'_> {
     /// Builds every schema and rule of the package.
     pub(crate) fn construct_schemas(&mut self, declared: &[Declared]) {
-        let mut building = Building {
-            declared,
-            by_id: declared.iter().enumerate().map(|(i, d)| (d.id, i)).collect(),
-            started: vec![false; declared.len()],
-            errors: vec![Vec::new(); declared.len()],
-        };
-        for index in 0..declared.len() {
-            self.construct(index, &mut building);
+        for _ in 0..PASSES {
+            self.forward_reference = false;
+            for Declared { id, stmt } in declared {
+                let tree = self.tree;
+                let info = match tree.stmt(*stmt) {
+                    Stmt::Schema(def) => self.construct_schema(*id, def),
+                    Stmt::Rule(def) => self.construct_rule(*id, def),
+                    _ => continue,
+                };
+                self.schemas[id.0 as usize].info = info.into();
+            }
+            if !self.forward_reference {
+                break;
+            }
         }
-        self.errors.extend(building.errors.into_iter().flatten());
         self.report_cycles(declared);
     }
 
-    fn construct(&mut self, index: usize, building: &mut Building<'_>) {
-        if std::mem::replace(&mut building.started[index], true) {
-            return;
-        }
-        let before = std::mem::take(&mut self.errors);
-        let Declared { id, stmt } = building.declared[index];
-        let tree = self.tree;
-        let info = match tree.stmt(stmt) {
-            Stmt::Schema(def) => self.construct_schema(id, def, building),
-            Stmt::Rule(def) => self.construct_rule(id, def, building),
-            _ => SchemaInfo::default(),
-        };
-        self.schemas[id.0 as usize].info = info.into();
-        building.errors[index] = std::mem::replace(&mut self.errors, before);
-    }
-
-    fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef, building: &mut Building<'_>) -> SchemaInfo {
-        let mut info = SchemaInfo::clone(self.schema_info(id));
+    fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef) -> SchemaInfo {
+        let mut info = self.fresh_info(id);
         if info.kind == Kind::Protocol {
             self.check_protocol(def);
         }
         if let Some(base) = &def.base {
-            let base = self.inherited(base, "schema", &[Kind::Schema], building);
+            let base = self.inherited(id, base, "schema", &[Kind::Schema]);
             self.types.heads[id.0 as usize].base = base.filter(|b| *b != id);
         }
         if let Some(host) = &def.host {
-            info.host = self.host_protocol(host, info.kind == Kind::Mixin, building);
+            info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
         }
         if let Some(signature) = &def.index_signature {
             info.index = Some(self.index_signature(def, signature));
         }
         self.collect_attrs(id, def, &mut info);
         if let (Some(index), Some(signature)) = (&info.index, &def.index_signature) {
-            self.check_index(&info, index, signature);
+            self.check_index_name(&info, index, signature);
         }
-        self.add_mixins(def, &mut info, building);
-        info.params = self.parameters(&def.params);
+        self.add_mixins(id, def, &mut info);
+        info.params = self.parameters(&def.params, true);
         for param in &def.params {
             if info.attrs.contains_key(&param.name.name) {
                 let message = format!(
@@ -88,13 +72,13 @@ impl Checker<'_> {
         info
     }
 
-    fn construct_rule(&mut self, id: SchemaId, def: &RuleDef, building: &mut Building<'_>) -> SchemaInfo {
-        let mut info = SchemaInfo::clone(self.schema_info(id));
+    fn construct_rule(&mut self, id: SchemaId, def: &RuleDef) -> SchemaInfo {
+        let mut info = self.fresh_info(id);
         for parent in &def.parents {
-            self.inherited(parent, "rule", &[Kind::Rule, Kind::Schema], building);
+            self.inherited(id, parent, "rule", &[Kind::Rule, Kind::Schema]);
         }
         if let Some(host) = &def.host {
-            info.host = self.host_protocol(host, true, building);
+            info.host = self.host_protocol(id, host, true);
         }
         if let Some(host) = info.host {
             for link in self.chain(host) {
@@ -106,7 +90,7 @@ impl Checker<'_> {
                 }
             }
         }
-        info.params = self.parameters(&def.params);
+        info.params = self.parameters(&def.params, true);
         self.decorators(&def.decorators);
         info
     }
@@ -124,20 +108,29 @@ impl Checker<'_> {
         }
     }
 
-    /// Resolves a base or parent.
+    /// The info of a schema before a pass.
+    fn fresh_info(&self, id: SchemaId) -> SchemaInfo {
+        let old = self.schema_info(id);
+        SchemaInfo { kind: old.kind, span: old.span, ..Default::default() }
+    }
+
+    /// Tells whether a schema of this package stands after the one that uses it.
+    fn is_forward(&self, user: SchemaId, used: SchemaId) -> bool {
+        used > user && self.schemas[used.0 as usize].home.is_none()
+    }
+
+    /// Resolves a base or parent of `user`.
     fn inherited(
         &mut self,
+        user: SchemaId,
         name: &DottedRef,
         expected: &str,
         kinds: &[Kind],
-        building: &mut Building<'_>,
     ) -> Option<SchemaId> {
         let ty = self.reference_type(name);
         if let Ty::Schema(id, false) = self.types.kind(ty) {
             let id = *id;
-            if let Some(index) = building.by_id.get(&id).copied() {
-                self.construct(index, building);
-            }
+            self.forward_reference |= self.is_forward(user, id);
             if kinds.contains(&self.schema_info(id).kind) {
                 return Some(id);
             }
@@ -153,9 +146,9 @@ impl Checker<'_> {
 
     fn host_protocol(
         &mut self,
+        user: SchemaId,
         host: &DottedRef,
         allowed: bool,
-        building: &mut Building<'_>,
     ) -> Option<SchemaId> {
         if !allowed {
             self.error(
@@ -166,7 +159,7 @@ impl Checker<'_> {
             );
             return None;
         }
-        self.inherited(host, "protocol", &[Kind::Protocol], building)
+        self.inherited(user, host, "protocol", &[Kind::Protocol])
     }
 
     /// The type of a dotted name in a schema header.
@@ -232,6 +225,9 @@ impl Checker<'_> {
                 self.error(Code::TYPE, "required-to-optional", span, message);
             }
         }
+        if let Some(index) = info.index.clone() {
+            self.check_index_value(name, &new, &index);
+        }
         info.attrs.insert(name.clone(), new);
     }
 
@@ -251,30 +247,33 @@ impl Checker<'_> {
         IndexInfo { key_name, key, val, any_other: signature.any_other }
     }
 
-    fn check_index(&mut self, info: &SchemaInfo, index: &IndexInfo, signature: &IndexSignature) {
+    fn check_index_name(&mut self, info: &SchemaInfo, index: &IndexInfo, signature: &IndexSignature) {
         if let Some(name) = index.key_name.as_ref().filter(|n| info.attrs.contains_key(*n)) {
             let message = format!(
                 "index signature attribute name '{name}' cannot have the same name as schema attributes"
             );
             self.error(Code::INDEX_SIGNATURE, "index-signature-name", signature.span, message);
         }
-        if index.any_other {
-            return;
-        }
-        for (name, attr) in &info.attrs {
-            if !self.types.sub(attr.ty, index.val) {
-                let message = format!(
-                    "the type '{}' of schema attribute '{name}' does not meet the index signature definition [{}]: {}",
-                    self.text(attr.ty),
-                    self.text(index.key),
-                    self.text(index.val),
-                );
-                self.error(Code::INDEX_SIGNATURE, "index-signature-value", attr.loc.span, message);
-            }
-        }
     }
 
-    fn add_mixins(&mut self, def: &SchemaDef, info: &mut SchemaInfo, building: &mut Building<'_>) {
+    /// Without `...` every attribute must fit the signature's value type.
+    fn check_index_value(&mut self, name: &str, attr: &AttrInfo, index: &IndexInfo) {
+        if index.any_other || self.types.sub(attr.ty, index.val) {
+            return;
+        }
+        let key = match &index.key_name {
+            Some(key_name) => format!("{key_name}: {}", self.text(index.key)),
+            None => self.text(index.key),
+        };
+        let message = format!(
+            "the type '{}' of schema attribute '{name}' does not meet the index signature definition [{key}]: {}",
+            self.text(attr.ty),
+            self.text(index.val),
+        );
+        self.error(Code::INDEX_SIGNATURE, "index-signature-value", attr.loc.span, message);
+    }
+
+    fn add_mixins(&mut self, host: SchemaId, def: &SchemaDef, info: &mut SchemaInfo) {
         for mixin in &def.mixins {
             let last = mixin.parts.last().map(|p| p.name.clone()).unwrap_or_default();
             if !last.ends_with("Mixin") {
@@ -284,9 +283,7 @@ impl Checker<'_> {
             let ty = self.reference_type(mixin);
             if let Ty::Schema(id, false) = self.types.kind(ty) {
                 let id = *id;
-                if let Some(index) = building.by_id.get(&id).copied() {
-                    self.construct(index, building);
-                }
+                self.forward_reference |= self.is_forward(host, id);
                 if self.schema_info(id).kind == Kind::Mixin {
                     self.join_mixin(id, info);
                     continue;
@@ -320,13 +317,16 @@ impl Checker<'_> {
         }
     }
 
-    /// Resolves parameters.
-    pub(crate) fn parameters(&mut self, params: &[Param]) -> Vec<ParamTy> {
+    /// Resolves parameters; unknown types are reported at the name (schemas) or at the type (lambdas).
+    pub(crate) fn parameters(&mut self, params: &[Param], at_name: bool) -> Vec<ParamTy> {
         params
             .iter()
             .map(|p| ParamTy {
                 name: p.name.name.clone(),
-                ty: p.ty.map_or(TyId::ANY, |t| self.resolve_type(t)),
+                ty: p.ty.map_or(TyId::ANY, |t| match at_name {
+                    true => self.resolve_type_at(t, p.name.span),
+                    false => self.resolve_type(t),
+                }),
                 optional: p.default.is_some(),
                 loc: Some(self.here(p.name.span)),
             })

@@ -192,7 +192,7 @@ impl Checker<'_> {
         let index_ty = self.expr(index);
         let index_span = self.tree.expr_span(index);
         match self.types.kind(ty).clone() {
-            Ty::Any | Ty::Union(_) => TyId::ANY,
+            Ty::Any => TyId::ANY,
             Ty::List(item) => {
                 self.must_fit(index_ty, TyId::INT, index_span, None);
                 item
@@ -247,7 +247,7 @@ impl Checker<'_> {
         let ty = self.expr(value);
         let at = self.tree.expr_span(value);
         let result = match self.types.kind(ty) {
-            Ty::Any | Ty::Union(_) => TyId::ANY,
+            Ty::Any => TyId::ANY,
             Ty::List(_) => ty,
             Ty::Str | Ty::StrLit(_) => TyId::STR,
             Ty::Dict(_) | Ty::Schema(..) => {

@@ -10,14 +10,14 @@ use crate::ty::{FuncTy, Ty, TyId};
 impl Checker<'_> {
     /// The type of a lambda from its header alone.
     pub(crate) fn lambda_header(&mut self, lambda: &Lambda) -> TyId {
-        let params = self.parameters(&lambda.params);
+        let params = self.parameters(&lambda.params, false);
         let ret = lambda.ret.map_or(TyId::ANY, |t| self.resolve_type(t));
         self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
     }
 
     pub(crate) fn lambda(&mut self, lambda: &Lambda) -> TyId {
         self.parameter_order(&lambda.params);
-        let params = self.parameters(&lambda.params);
+        let params = self.parameters(&lambda.params, false);
         for param in &lambda.params {
             self.guard(param.default);
         }

@@ -15,7 +15,8 @@ impl Checker<'_> {
             let right = self.expr(*right);
             if !failed && !comparable(&mut self.types, *op, left, right) {
                 failed = true;
-                self.unsupported(compare_text(*op), left, right, at);
+                let (l, r) = (judged(&mut self.types, left), judged(&mut self.types, right));
+                self.unsupported(compare_text(*op), l, r, at);
             }
             left = right;
         }
@@ -60,14 +61,17 @@ pub(crate) fn binary(
     right_expr: Option<ExprId>,
 ) -> TyId {
     if matches!(op, BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod)
-        && is_number(&checker.types, left)
+        && judged_number(&mut checker.types, left)
         && right_expr.is_some_and(|e| is_zero(checker, e))
     {
         checker.error(Code::TYPE, "division-by-zero", at, "integer division or modulo by zero");
         return TyId::ANY;
     }
     let result = match op {
-        BinaryOp::Or => Some(checker.types.sup(&[left, right])),
+        BinaryOp::Or => {
+            let (l, r) = (judged(&mut checker.types, left), judged(&mut checker.types, right));
+            Some(checker.types.sup(&[l, r]))
+        }
         _ if left == TyId::ANY || right == TyId::ANY => Some(TyId::ANY),
         BinaryOp::And => Some(TyId::BOOL),
         BinaryOp::BitOr => union(&mut checker.types, left, right),
@@ -76,12 +80,7 @@ pub(crate) fn binary(
     match result {
         Some(ty) => ty,
         None => {
-            // A union is shown widened, as it was judged.
-            let shown = |c: &mut Checker<'_>, ty| {
-                if matches!(c.types.kind(ty), Ty::Union(_)) { c.types.widen(ty) } else { ty }
-            };
-            let (l, r) = (shown(checker, left), shown(checker, right));
-            checker.unsupported(binary_text(op), l, r, at);
+            checker.unsupported(binary_text(op), left, right, at);
             TyId::ANY
         }
     }
@@ -100,6 +99,11 @@ fn is_number(types: &Types, ty: TyId) -> bool {
     matches!(types.kind(ty), Ty::Int | Ty::IntLit(_) | Ty::Float | Ty::FloatLit(_))
 }
 
+fn judged_number(types: &mut Types, ty: TyId) -> bool {
+    let ty = judged(types, ty);
+    is_number(types, ty)
+}
+
 /// Widens unions only, so that literals of one kind collapse.
 fn judged(types: &mut Types, ty: TyId) -> TyId {
     if matches!(types.kind(ty), Ty::Union(_)) { types.widen(ty) } else { ty }
@@ -111,10 +115,13 @@ fn arithmetic(types: &mut Types, op: BinaryOp, left: TyId, right: TyId) -> Optio
         let int = |t: TyId| matches!(types.kind(t), Ty::Int | Ty::IntLit(_));
         let ints = int(left) && int(right);
         return match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Pow => {
-                Some(if ints { TyId::INT } else { TyId::FLOAT })
-            }
-            BinaryOp::FloorDiv | BinaryOp::Mod => Some(TyId::INT),
+            BinaryOp::Mod => Some(TyId::INT),
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::FloorDiv
+            | BinaryOp::Pow => Some(if ints { TyId::INT } else { TyId::FLOAT }),
             _ if ints => Some(TyId::INT),
             _ => None,
         };
