@@ -90,7 +90,10 @@ impl Machine<'_> {
             return Err(self.fault("index-out-of-range", format!("{what} index out of range: {i}")));
         }
         usize::try_from(at).map_err(|_| {
-            self.fault("index-out-of-range", format!("index out of bounds: the len is {len} but the index is {i}"))
+            self.fault(
+                "index-out-of-range",
+                format!("index out of bounds: the len is {len} but the index is {i}"),
+            )
         })
     }
 
@@ -174,7 +177,11 @@ impl Machine<'_> {
                 let mut update = Dict::default();
                 update.set(key.clone(), value, Op::Override);
                 if !inst.args.is_empty() && inst.attrs.contains(key) {
-                    return self.replace_step(Value::Schema(inst), step, update.get(key).cloned().unwrap_or_default());
+                    return self.replace_step(
+                        Value::Schema(inst),
+                        step,
+                        update.get(key).cloned().unwrap_or_default(),
+                    );
                 }
                 self.union(Value::Schema(inst), update.into(), Mode::CONFIG)
             }

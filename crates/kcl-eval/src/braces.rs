@@ -20,7 +20,8 @@ impl Machine<'_> {
         for entry in entries {
             self.brace_entry(entry)?;
         }
-        let frame = self.packages[self.pkg].frames.pop().unwrap_or_else(|| Rc::new(Frame::new(FrameKind::Braces)));
+        let frame =
+            self.packages[self.pkg].frames.pop().unwrap_or_else(|| Rc::new(Frame::new(FrameKind::Braces)));
         Ok(Rc::try_unwrap(frame).map_or_else(|shared| shared.vars.clone(), |frame| frame.vars))
     }
 

@@ -40,7 +40,9 @@ impl Machine<'_> {
         let callee = self.expr(expr.name)?;
         let (args, kwargs) = self.arguments(&expr.args, &expr.kwargs)?;
         self.nesting -= 1;
-        let Value::Func(func) = &callee else { return self.binary(kcl_syntax::ast::BinaryOp::BitOr, callee, config) };
+        let Value::Func(func) = &callee else {
+            return self.binary(kcl_syntax::ast::BinaryOp::BitOr, callee, config);
+        };
         let config = match config {
             Value::Dict(dict) => dict,
             _ => Rc::default(),
@@ -50,7 +52,8 @@ impl Machine<'_> {
         match &**func {
             Function::SchemaType(schema) => {
                 let schema = self.schemas[schema.id as usize].clone();
-                let run = Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
+                let run =
+                    Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
                 self.run_schema(&schema, run)
             }
             Function::RuleType(id) => {
@@ -214,7 +217,8 @@ impl Machine<'_> {
         let Some(building) = &record.instance else { return Ok(Value::Undefined) };
         let mut attrs = Dict::with_capacity(record.shape.names.len());
         for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
-            let entry = Entry { value: slot.value.clone(), index: NO_INDEX, origin: slot.origin, op: slot.op };
+            let entry =
+                Entry { value: slot.value.clone(), index: NO_INDEX, origin: slot.origin, op: slot.op };
             attrs.insert(name.clone(), entry);
         }
         let mut extra: Vec<Str> = Vec::new();
@@ -545,7 +549,12 @@ impl Machine<'_> {
         };
         let main = self.program.main.0 as usize;
         if !full {
-            return list.iter().filter(|(p, _)| *p == main).map(|(_, v)| v.clone()).collect::<Vec<_>>().into();
+            return list
+                .iter()
+                .filter(|(p, _)| *p == main)
+                .map(|(_, v)| v.clone())
+                .collect::<Vec<_>>()
+                .into();
         }
         let mut packages: Vec<usize> = Vec::new();
         for (package, _) in list {

@@ -69,12 +69,7 @@ impl Machine<'_> {
         }
     }
 
-    fn call_lambda(
-        &mut self,
-        closure: &Closure,
-        args: Vec<Value>,
-        kwargs: Vec<(Str, Value)>,
-    ) -> Eval<Value> {
+    fn call_lambda(&mut self, closure: &Closure, args: Vec<Value>, kwargs: Vec<(Str, Value)>) -> Eval<Value> {
         let Expr::Lambda(lambda) = self.tree(closure.package).expr(closure.expr) else {
             return Ok(Value::Undefined);
         };

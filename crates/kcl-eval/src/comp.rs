@@ -141,7 +141,11 @@ impl Machine<'_> {
                 }
                 QuantOp::Map => mapped.push(value, self.origin),
                 QuantOp::Filter if !value.truthy() => {
-                    let item = if quant.targets.len() > 1 && matches!(target, Value::List(_)) { second } else { first };
+                    let item = if quant.targets.len() > 1 && matches!(target, Value::List(_)) {
+                        second
+                    } else {
+                        first
+                    };
                     kept = self.without(kept, &item)?;
                 }
                 _ => {}

@@ -134,11 +134,13 @@ impl Machine<'_> {
             BinaryOp::Sub => self.int_result(wide_a - wide_b, "32"),
             BinaryOp::Div => self.float_result(a as f64 / b as f64),
             BinaryOp::FloorDiv if b == 0 => Err(self.fault("division-by-zero", "attempt to divide by zero")),
-            BinaryOp::FloorDiv => self.int_result(wide_a.div_euclid(wide_b) - floor_fix(wide_a, wide_b), "64"),
-            BinaryOp::Mod if b == 0 => Err(self.fault(
-                "division-by-zero",
-                "attempt to calculate the remainder with a divisor of zero",
-            )),
+            BinaryOp::FloorDiv => {
+                self.int_result(wide_a.div_euclid(wide_b) - floor_fix(wide_a, wide_b), "64")
+            }
+            BinaryOp::Mod if b == 0 => {
+                Err(self
+                    .fault("division-by-zero", "attempt to calculate the remainder with a divisor of zero"))
+            }
             BinaryOp::Mod => {
                 let rest = wide_a % wide_b;
                 let rest = if rest != 0 && (rest < 0) != (b < 0) { rest + wide_b } else { rest };

@@ -45,7 +45,8 @@ impl Machine<'_> {
         match (&value, ty) {
             (_, RType::Union(members)) => {
                 for member in members.iter() {
-                    let converted = if member.converts() { self.convert(value.clone(), member)? } else { value.clone() };
+                    let converted =
+                        if member.converts() { self.convert(value.clone(), member)? } else { value.clone() };
                     if fits(&converted, member, false) {
                         return Ok(converted);
                     }
@@ -53,7 +54,8 @@ impl Machine<'_> {
                 Ok(value)
             }
             (Value::List(list), RType::List(item)) if item.converts() => {
-                let mut out = List { items: Vec::with_capacity(list.items.len()), origins: list.origins.clone() };
+                let mut out =
+                    List { items: Vec::with_capacity(list.items.len()), origins: list.origins.clone() };
                 for v in &list.items {
                     out.items.push(self.convert(v.clone(), item)?);
                 }
@@ -136,11 +138,15 @@ pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
         | (Value::Unit(_), RType::NumberMultiplier) => true,
         (Value::Unit(unit), RType::Unit(text)) => unit.to_string() == text.as_str(),
         (_, RType::Literal(text)) => literal_text(value).as_deref() == Some(text.as_str()),
-        (Value::List(list), RType::List(item)) => item.is_any() || list.items.iter().all(|v| fits(v, item, strict)),
+        (Value::List(list), RType::List(item)) => {
+            item.is_any() || list.items.iter().all(|v| fits(v, item, strict))
+        }
         (Value::Dict(dict), RType::Dict(_, item)) => {
             item.is_any() || dict.iter().all(|(_, e)| fits(&e.value, item, strict))
         }
-        (Value::Schema(inst), RType::Dict(_, item)) => inst.attrs.iter().all(|(_, e)| fits(&e.value, item, strict)),
+        (Value::Schema(inst), RType::Dict(_, item)) => {
+            inst.attrs.iter().all(|(_, e)| fits(&e.value, item, strict))
+        }
         (Value::Schema(inst), RType::Schema(schema)) => !strict || inst.schema == schema.reference,
         (_, RType::Union(members)) => members.iter().any(|m| fits(value, m, strict)),
         _ => false,

@@ -34,7 +34,9 @@ impl Machine<'_> {
                 Ok(Value::Undefined)
             }
             Stmt::Assert { cond, guard, msg } => self.exec_assert(*cond, *guard, *msg),
-            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => Ok(Value::Undefined),
+            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => {
+                Ok(Value::Undefined)
+            }
         }
     }
 

@@ -143,8 +143,10 @@ impl Machine<'_> {
                 "not-a-list",
                 format!("only non-empty list attribute can be union value with the index {i}"),
             )),
-            (Op::Override, i) => Err(self
-                .fault("not-a-list", format!("only list attribute can be override value with the index {i}"))),
+            (Op::Override, i) => Err(self.fault(
+                "not-a-list",
+                format!("only list attribute can be override value with the index {i}"),
+            )),
         }
     }
 
@@ -249,7 +251,10 @@ impl Machine<'_> {
     }
 
     fn not_insertable(&self, value: &Value) -> Box<Fault> {
-        self.fault("not-a-list", format!("only a list can be appended to or with +=, got {}", value.type_name()))
+        self.fault(
+            "not-a-list",
+            format!("only a list can be appended to or with +=, got {}", value.type_name()),
+        )
     }
 
     fn bad_insertion(&self, index: i32, len: usize) -> Box<Fault> {

@@ -16,7 +16,11 @@ pub(crate) fn walk_expr(tree: &Tree, id: ExprId, f: &mut dyn FnMut(&Expr) -> boo
                 }
             }
         }
-        Expr::Unary(_, a) | Expr::As(a, _) | Expr::Paren(a) | Expr::Star(a) | Expr::Selector { value: a, .. } => {
+        Expr::Unary(_, a)
+        | Expr::As(a, _)
+        | Expr::Paren(a)
+        | Expr::Star(a)
+        | Expr::Selector { value: a, .. } => {
             walk_expr(tree, *a, f);
         }
         Expr::Binary(_, a, b) | Expr::Index { value: a, index: b, .. } => walk_all(tree, &[*a, *b], f),

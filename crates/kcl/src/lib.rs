@@ -1,1 +1,33 @@
-//! KCL as a library: load, check, evaluate, manifest, as plain functions over plain data.
+//! KCL as a library: load → check → evaluate → manifest, over plain data.
+//!
+//! A [`Request`] says what to run; a [`Session`] runs it and remembers parsed and checked packages, so that a thousand
+//! programs over one model library pay for it once. The outside world is one trait wide: [`Files`] for source text,
+//! [`World`] for what a running program may touch. Nothing is global.
+//!
+//! ```
+//! let request = kcl::Request::source("main.k", "a = 1\nb = a + 1\n");
+//! let outcome = kcl::run(&request);
+//! assert_eq!(outcome.yaml, "a: 1\nb: 2");
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arguments;
+mod disk;
+mod entries;
+mod files;
+mod imports;
+mod load;
+mod pending;
+mod request;
+mod run;
+mod session;
+
+pub use arguments::argument;
+pub use disk::{Disk, DiskWorld};
+pub use files::{Files, MemoryFiles};
+pub use kcl_check::Edition;
+pub use kcl_eval::{NoWorld, Origin, OriginKind, Origins, World};
+pub use load::{Loaded, load};
+pub use request::{Entry, Limits, Request};
+pub use run::{Outcome, run, run_in};
+pub use session::Session;

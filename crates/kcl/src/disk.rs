@@ -1,0 +1,174 @@
+//! The real disk, clock and environment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kcl_eval::World;
+use kcl_std::{FileAnswer, FileOp};
+
+use crate::files::{Files, normalise};
+
+/// Source files on the disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> Result<Arc<str>, String> {
+        let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => Err(format!("{} is not UTF-8 text", path.display())),
+        }
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        path.is_file()
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn list(&self, path: &Path) -> Vec<String> {
+        let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|e| e.file_name().into_string().ok()).collect()
+    }
+}
+
+/// What `kcl run` lets a program touch: files below its folders, the environment, the clock.
+#[derive(Clone, Debug)]
+pub struct DiskWorld {
+    roots: Vec<PathBuf>,
+    /// Allow files anywhere.
+    pub allow_all_files: bool,
+}
+
+impl DiskWorld {
+    /// Makes a world whose files are those below a folder.
+    pub fn new(work_dir: &Path) -> Self {
+        let root = std::fs::canonicalize(work_dir).unwrap_or_else(|_| work_dir.to_path_buf());
+        DiskWorld { roots: vec![root], allow_all_files: false }
+    }
+
+    /// Adds a folder.
+    pub fn allow(&mut self, root: &Path) {
+        self.roots.push(std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf()));
+    }
+
+    // Links are followed before the test, so that a link inside a root cannot lead out of it.
+    fn permit(&self, path: &Path) -> Result<PathBuf, String> {
+        let absolute = match path.is_absolute() {
+            true => normalise(path),
+            false => normalise(&self.roots.first().cloned().unwrap_or_default().join(path)),
+        };
+        let mut real = absolute.clone();
+        let mut rest = Vec::new();
+        let resolved = loop {
+            if let Ok(found) = std::fs::canonicalize(&real) {
+                break rest.iter().rev().fold(found, |at: PathBuf, part: &std::ffi::OsString| at.join(part));
+            }
+            match (real.file_name().map(ToOwned::to_owned), real.pop()) {
+                (Some(name), true) => rest.push(name),
+                _ => break absolute.clone(),
+            }
+        };
+        if self.allow_all_files || self.roots.iter().any(|root| resolved.starts_with(root)) {
+            return Ok(absolute);
+        }
+        Err(format!(
+            "access to {} is refused: it is outside the module and the work folder (allow it with --allow-files)",
+            path.display()
+        ))
+    }
+}
+
+impl World for DiskWorld {
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+        std::fs::read(self.permit(path)?).map_err(|e| e.to_string())
+    }
+
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+        use std::io::Write;
+        let path = self.permit(path)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).write(true).append(append).truncate(!append);
+        let mut file = options.open(path).map_err(|e| e.to_string())?;
+        file.write_all(data).map_err(|e| e.to_string())
+    }
+
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+        let text = |e: std::io::Error| e.to_string();
+        Ok(match op {
+            FileOp::Exists(path) => FileAnswer::Bool(self.permit(path)?.exists()),
+            FileOp::Size(path) => {
+                FileAnswer::Size(std::fs::metadata(self.permit(path)?).map_err(text)?.len())
+            }
+            FileOp::Mkdir(path, exists_ok) => {
+                let path = self.permit(path)?;
+                match std::fs::create_dir(&path) {
+                    Err(e) if exists_ok && e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                    other => other.map_err(text)?,
+                }
+                FileAnswer::Done
+            }
+            FileOp::Delete(path) => {
+                let path = self.permit(path)?;
+                if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) }
+                    .map_err(text)?;
+                FileAnswer::Done
+            }
+            FileOp::Copy(from, to) => {
+                std::fs::copy(self.permit(from)?, self.permit(to)?).map_err(text)?;
+                FileAnswer::Done
+            }
+            FileOp::Move(from, to) => {
+                std::fs::rename(self.permit(from)?, self.permit(to)?).map_err(text)?;
+                FileAnswer::Done
+            }
+            FileOp::Glob(pattern) => FileAnswer::Paths(self.glob(pattern)?),
+            FileOp::Absolute(path) => FileAnswer::Paths(vec![self.permit(path)?]),
+        })
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn now(&self) -> (i64, u32, i32) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (now.as_secs() as i64, now.subsec_nanos(), 0)
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let mut bytes = [0u8; 16];
+        if let Ok(mut source) = std::fs::File::open("/dev/urandom") {
+            let _ = std::io::Read::read_exact(&mut source, &mut bytes);
+        }
+        bytes
+    }
+}
+
+impl DiskWorld {
+    // Patterns of one level per component; `**` stands for any number of folders.
+    fn glob(&self, pattern: &str) -> Result<Vec<PathBuf>, String> {
+        let pattern = Path::new(pattern);
+        let mut found = vec![PathBuf::new()];
+        for part in pattern.components() {
+            let text = part.as_os_str().to_string_lossy();
+            if !text.contains(['*', '?']) {
+                found.iter_mut().for_each(|at| at.push(part));
+                continue;
+            }
+            let mut next = Vec::new();
+            for at in &found {
+                let mut names = Disk.list(&self.permit(at)?);
+                names.sort();
+                next.extend(names.iter().filter(|n| crate::entries::matches(&text, n)).map(|n| at.join(n)));
+            }
+            found = next;
+        }
+        Ok(found.into_iter().filter(|p| self.permit(p).is_ok_and(|p| p.exists())).collect())
+    }
+}

@@ -1,0 +1,154 @@
+//! From arguments to the files of the main package, and the root of its module.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::files::{Files, normalise};
+use crate::request::{Entry, Request};
+
+/// A file of the main package.
+pub(crate) struct MainFile {
+    pub(crate) path: PathBuf,
+    pub(crate) text: Arc<str>,
+}
+
+/// Expands the entries of a request.
+///
+/// # Errors
+/// A sentence for the user: no input, or a file that is not there.
+pub(crate) fn main_files(request: &Request, files: &dyn Files) -> Result<Vec<MainFile>, String> {
+    let mut found: Vec<MainFile> = Vec::new();
+    let mut add = |path: PathBuf, text: Arc<str>| {
+        if !found.iter().any(|f| f.path == path) {
+            found.push(MainFile { path, text });
+        }
+    };
+    for entry in &request.entries {
+        match entry {
+            Entry::Source { path, text } => {
+                add(normalise(&request.work_dir.join(path)), text.as_str().into())
+            }
+            Entry::Path(given) => {
+                let given = expand_variables(request, files, given);
+                for path in expand_path(files, &request.work_dir.join(&given))? {
+                    let text = files.read(&path)?;
+                    add(path, text);
+                }
+            }
+        }
+    }
+    if found.is_empty() { Err("No input KCL files or paths".into()) } else { Ok(found) }
+}
+
+// `${KCL_MOD}/x` is the module root of the other entries, `${name:KCL_MOD}/x` that of an external package.
+fn expand_variables(request: &Request, files: &dyn Files, given: &str) -> String {
+    let Some((variable, rest)) = given.strip_prefix("${").and_then(|g| g.split_once('}')) else {
+        return given.to_owned();
+    };
+    let root = match variable.split_once(':') {
+        Some((name, "KCL_MOD")) => request.externals.iter().find(|(n, _)| n == name).map(|(_, p)| p.clone()),
+        None if variable == "KCL_MOD" => request
+            .entries
+            .iter()
+            .find_map(|e| match e {
+                Entry::Path(p) if !p.starts_with("${") => Some(request.work_dir.join(p)),
+                _ => None,
+            })
+            .or_else(|| Some(request.work_dir.join("x")))
+            .map(|p| module_root(files, &normalise(&p))),
+        _ => None,
+    };
+    match root {
+        Some(root) => format!("{}{rest}", root.display()),
+        None => given.to_owned(),
+    }
+}
+
+fn expand_path(files: &dyn Files, path: &Path) -> Result<Vec<PathBuf>, String> {
+    let path = normalise(path);
+    if files.is_file(&path) {
+        return Ok(vec![path]);
+    }
+    if files.is_dir(&path) {
+        return Ok(package_files(files, &path, false));
+    }
+    let pattern = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    if pattern.contains(['*', '?']) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut names: Vec<String> = files.list(folder).into_iter().filter(|n| matches(pattern, n)).collect();
+        names.sort();
+        return Ok(names.into_iter().map(|n| folder.join(n)).filter(|p| files.is_file(p)).collect());
+    }
+    Err(format!("Cannot find the kcl file, please check the file path {}", path.display()))
+}
+
+/// Returns the `.k` files of a folder in byte order; an imported folder also leaves out `_*.k`.
+pub(crate) fn package_files(files: &dyn Files, folder: &Path, imported: bool) -> Vec<PathBuf> {
+    let mut names: Vec<String> = files
+        .list(folder)
+        .into_iter()
+        .filter(|n| n.ends_with(".k") && !n.ends_with("_test.k") && !(imported && n.starts_with('_')))
+        .collect();
+    names.sort();
+    names.into_iter().map(|n| folder.join(n)).filter(|p| files.is_file(p)).collect()
+}
+
+/// Returns the nearest folder above a file that has a `kcl.mod`, else the file's folder.
+pub(crate) fn module_root(files: &dyn Files, path: &Path) -> PathBuf {
+    let folder = if files.is_dir(path) { path } else { path.parent().unwrap_or(Path::new("")) };
+    let mut at = Some(folder);
+    while let Some(dir) = at {
+        if files.is_file(&dir.join("kcl.mod")) {
+            return dir.to_path_buf();
+        }
+        at = dir.parent();
+    }
+    folder.to_path_buf()
+}
+
+/// Returns the root of the main package: that of its files, or of the working folder when they differ.
+pub(crate) fn main_root(files: &dyn Files, main: &[MainFile], work_dir: &Path) -> PathBuf {
+    let mut roots: Vec<PathBuf> = main.iter().map(|f| module_root(files, &f.path)).collect();
+    roots.dedup();
+    match roots.len() {
+        1 => roots.remove(0),
+        _ => module_root(files, &work_dir.join("x")),
+    }
+}
+
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut i, mut j, mut star) = (0, 0, None);
+    while j < n.len() {
+        match p.get(i) {
+            Some('*') => {
+                star = Some((i, j));
+                i += 1;
+            }
+            Some(c) if *c == '?' || *c == n[j] => {
+                i += 1;
+                j += 1;
+            }
+            _ => match star {
+                Some((si, sj)) => {
+                    i = si + 1;
+                    j = sj + 1;
+                    star = Some((si, sj + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    p[i..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_shells_do() {
+        assert!(matches("*.k", "a.k") && matches("a?c*", "abcd") && matches("*", ""));
+        assert!(!matches("*.k", "a.kk") && !matches("?", ""));
+    }
+}

@@ -1,0 +1,260 @@
+//! Loading: entries and the closure of their imports, parsed, in the order in which they are evaluated.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap};
+use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
+use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
+use rustc_hash::FxHashMap;
+
+use crate::entries::{MainFile, main_files, main_root};
+use crate::files::Files;
+use crate::imports::{Found, Lost, resolve};
+use crate::request::Request;
+use crate::session::{Parsed, Session};
+
+/// A loaded program with what was wrong in it so far: syntax errors first, then imports.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The program; complete even where something was wrong.
+    pub program: Program,
+    /// Errors.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Root of the main module.
+    pub root: PathBuf,
+    /// For each package, its key in the session's cache; the main package has none.
+    pub(crate) keys: Vec<Option<PathBuf>>,
+}
+
+/// Loads a program.
+pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
+    let mut loader = Loader {
+        session,
+        request,
+        files,
+        sources: SourceMap::default(),
+        packages: Vec::new(),
+        keys: Vec::new(),
+        known: FxHashMap::default(),
+        open: Vec::new(),
+        syntax: Vec::new(),
+        imports: Vec::new(),
+    };
+    let (main, root) = match main_files(request, files) {
+        Ok(main) => {
+            let root = main_root(files, &main, &request.work_dir);
+            (main, root)
+        }
+        Err(message) => {
+            loader.imports.push(Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message));
+            (Vec::new(), request.work_dir.clone())
+        }
+    };
+    loader.load_main(&main, &root);
+    let Loader { sources, packages, keys, mut syntax, imports, .. } = loader;
+    syntax.extend(imports);
+    let main = PkgId(packages.len() as u32 - 1);
+    Loaded { program: Program { sources, packages, main }, diagnostics: syntax, root, keys }
+}
+
+struct Loader<'a> {
+    session: &'a Session,
+    request: &'a Request,
+    files: &'a dyn Files,
+    sources: SourceMap,
+    packages: Vec<Package>,
+    keys: Vec<Option<PathBuf>>,
+    known: FxHashMap<PathBuf, PkgId>,
+    /// Packages whose imports are being loaded: (key, first file), outermost first.
+    open: Vec<(PathBuf, PathBuf)>,
+    syntax: Vec<Diagnostic>,
+    imports: Vec<Diagnostic>,
+}
+
+impl Loader<'_> {
+    fn load_main(&mut self, main: &[MainFile], root: &Path) {
+        let mut tree = Tree::default();
+        let mut ids = Vec::new();
+        let mut paths = Vec::new();
+        for file in main {
+            let id = self.sources.add(file.path.display().to_string(), file.text.clone());
+            self.syntax.extend(kcl_syntax::parse_file(&mut tree, &file.text, id));
+            ids.push(id);
+            paths.push(file.path.clone());
+        }
+        // PENDING kcl_syntax::merge_unifications(&mut tree);
+        // PENDING apply_overrides
+        let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
+        self.open.push((key.clone(), key));
+        self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);
+    }
+
+    fn load_package(&mut self, path: &str, files: &[PathBuf], root: &Path) -> PkgId {
+        let key = match files {
+            [one] if one.file_stem().is_some_and(|s| path.ends_with(&*s.to_string_lossy())) => one.clone(),
+            _ => root.join(path),
+        };
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let parsed = self.session.parsed(&key, || parse_package(self.files, files));
+        let ids: Vec<FileId> = parsed.files.iter().map(|f| self.sources.add_file(f.clone())).collect();
+        for diagnostic in &parsed.diagnostics {
+            self.syntax.push(relocate(diagnostic, &ids));
+        }
+        self.open.push((key.clone(), files.first().cloned().unwrap_or_default()));
+        self.finish_package(path, parsed.tree.clone(), ids, files, root, Some(key))
+    }
+
+    fn finish_package(
+        &mut self,
+        path: &str,
+        tree: Arc<Tree>,
+        files: Vec<FileId>,
+        paths: &[PathBuf],
+        root: &Path,
+        key: Option<PathBuf>,
+    ) -> PkgId {
+        let mut package = Package { path: path.into(), tree: tree.clone(), files, imports: Vec::new() };
+        for (file, file_path) in tree.files.iter().zip(paths) {
+            for stmt in &file.body {
+                if let Stmt::Import(import) = tree.stmt(*stmt) {
+                    self.link_import(&mut package, *stmt, import, file_path, root);
+                }
+            }
+        }
+        self.open.pop();
+        let id = PkgId(self.packages.len() as u32);
+        self.packages.push(package);
+        if let Some(key) = &key {
+            self.known.insert(key.clone(), id);
+        }
+        self.keys.push(key);
+        id
+    }
+
+    fn link_import(
+        &mut self,
+        package: &mut Package,
+        stmt: StmtId,
+        import: &Import,
+        importer: &Path,
+        root: &Path,
+    ) {
+        let place = package.place(package.tree.stmt_span(stmt));
+        let target = match resolve(self.request, self.files, root, importer, import) {
+            Ok(Found::System(name)) => ImportTarget::System(name.into()),
+            Ok(Found::Plugin(name)) => ImportTarget::Plugin(name.into()),
+            Ok(Found::Package { path, files, root }) => self.link_package(place, &path, &files, &root),
+            Err(lost) => {
+                self.report_lost(place, &lost, root);
+                ImportTarget::Missing
+            }
+        };
+        let name = import.bound_name();
+        if let Some(other) = package.imports.iter().find(|l| l.name == name)
+            && other.target != target
+            && other.target != ImportTarget::Missing
+            && target != ImportTarget::Missing
+        {
+            let message =
+                format!("the name '{name}' is defined multiple times, '{name}' must be defined only once");
+            self.imports.push(Diagnostic::error(Code::COMPILE, "duplicate-import-name", place, message));
+        }
+        package.imports.push(ImportLink { stmt, name, target });
+    }
+
+    fn link_package(&mut self, place: Place, path: &str, files: &[PathBuf], root: &Path) -> ImportTarget {
+        let cycle = self.open.iter().position(|(key, first)| {
+            *key == root.join(path) || files.first().is_some_and(|f| f == first || f == key)
+        });
+        match cycle {
+            Some(start) => {
+                self.report_cycle(place, start);
+                ImportTarget::Missing
+            }
+            None => ImportTarget::Package(self.load_package(path, files, root)),
+        }
+    }
+
+    fn report_cycle(&mut self, place: Place, start: usize) {
+        let mut message = String::from("Could not compiles due to cyclic import statements");
+        for (_, file) in &self.open[start..] {
+            message.push_str(&format!("\n- {}", file.display()));
+        }
+        self.imports.push(Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message));
+    }
+
+    fn report_lost(&mut self, place: Place, lost: &Lost, root: &Path) {
+        match lost {
+            Lost::Missing { path, looked_at } => {
+                let first = format!("pkgpath {path} not found in the program");
+                let second = format!("Cannot find the module {path} from {}", looked_at.display());
+                let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
+                if !path.starts_with('.') {
+                    self.imports.push(Diagnostic::error(Code::MODULE, "module-not-found", place, first));
+                }
+                self.imports.push(
+                    Diagnostic::error(Code::MODULE, "module-not-found", place, second)
+                        .with_help(format!("add it to kcl.mod, or name its folder: -E {name}=PATH")),
+                );
+            }
+            Lost::AboveRoot { raw } => {
+                let message = format!(
+                    "Failed to import the module {raw} from {}. No KCL files found in the specified folder",
+                    root.display()
+                );
+                self.imports.push(Diagnostic::error(Code::MODULE, "module-not-found", place, message));
+            }
+            Lost::Twice { path } => {
+                let message =
+                    format!("the `{path}` is found multiple times in the current package and vendor package");
+                self.imports.push(Diagnostic::error(Code::MODULE, "module-found-twice", place, message));
+            }
+            Lost::NoPlugin { path } => {
+                let message = format!(
+                    "the plugin package `{path}` is not found, please confirm if plugin mode is enabled"
+                );
+                self.imports.push(
+                    Diagnostic::error(Code::MODULE, "plugin-not-enabled", place, message)
+                        .with_help("enable it with --plugin NAME=COMMAND".to_owned()),
+                );
+            }
+        }
+    }
+}
+
+fn parse_package(files: &dyn Files, paths: &[PathBuf]) -> Parsed {
+    let mut tree = Tree::default();
+    let mut sources = SourceMap::default();
+    let mut diagnostics = Vec::new();
+    let mut parsed_files: Vec<Arc<SourceFile>> = Vec::new();
+    for path in paths {
+        let text = match files.read(path) {
+            Ok(text) => text,
+            Err(message) => {
+                diagnostics.push(Diagnostic::error(Code::MODULE, "unreadable-file", Place::None, message));
+                Arc::from("")
+            }
+        };
+        let id = sources.add(path.display().to_string(), text.clone());
+        diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
+        parsed_files.extend(sources.get(id).cloned());
+    }
+    Parsed { tree: Arc::new(tree), files: parsed_files, diagnostics }
+}
+
+// Diagnostics of a cached package count its files from 0; give them the ids of this program.
+fn relocate(diagnostic: &Diagnostic, ids: &[FileId]) -> Diagnostic {
+    let mut diagnostic = diagnostic.clone();
+    let real = |file: FileId| ids.get(file.0 as usize).copied().unwrap_or(file);
+    for label in &mut diagnostic.labels {
+        label.place = match label.place {
+            Place::Span(file, span) => Place::Span(real(file), span),
+            Place::Line(file, line) => Place::Line(real(file), line),
+            Place::None => Place::None,
+        };
+    }
+    diagnostic
+}

@@ -1,0 +1,4 @@
+//! PENDING
+pub(crate) fn value_from_json(text: &str) -> Result<kcl_value::Value, String> {
+    text.parse::<i64>().map(kcl_value::Value::Int).map_err(|e| e.to_string())
+}

@@ -1,0 +1,85 @@
+//! What to run.
+
+use std::path::PathBuf;
+
+use kcl_check::Edition;
+use kcl_value::OutputOptions;
+
+/// One argument of `kcl run`.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A file, a directory, or a pattern.
+    Path(String),
+    /// A text that need not exist anywhere; the path is its name and the place it resolves imports from.
+    Source {
+        /// Its name.
+        path: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+/// Budgets of a run, in deterministic units.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps of work.
+    pub steps: u64,
+    /// Value cells.
+    pub cells: u64,
+    /// Nesting.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let defaults = kcl_eval::Options::default();
+        Limits { steps: defaults.max_steps, cells: defaults.max_cells, depth: defaults.max_depth }
+    }
+}
+
+/// Everything that decides the result of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Files of the main package, in order.
+    pub entries: Vec<Entry>,
+    /// What relative paths are relative to.
+    pub work_dir: PathBuf,
+    /// `-D`: name and JSON text (anything that is not JSON is a string).
+    pub arguments: Vec<(String, String)>,
+    /// `-O`.
+    pub overrides: Vec<String>,
+    /// `-S`.
+    pub selectors: Vec<String>,
+    /// `-E`: name and path of external packages.
+    pub externals: Vec<(String, PathBuf)>,
+    /// Where packages without an `-E` are looked for.
+    pub vendor: Option<PathBuf>,
+    /// What is left out of the output.
+    pub output: OutputOptions,
+    /// `-r`.
+    pub strict_range: bool,
+    /// `-d`.
+    pub debug: bool,
+    /// Language edition, if the request decides it; otherwise kcl.mod does.
+    pub edition: Option<Edition>,
+    /// Record where values come from.
+    pub track_origins: bool,
+    /// Whether `import kcl_plugin.x` is legal.
+    pub plugins: Vec<String>,
+    /// Budgets.
+    pub limits: Limits,
+}
+
+impl Request {
+    /// Makes a request for one text.
+    pub fn source(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let entry = Entry::Source { path: path.into(), text: text.into() };
+        Request { entries: vec![entry], ..Request::default() }
+    }
+
+    /// Makes a request for files and directories.
+    pub fn paths(paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let entries = paths.into_iter().map(|p| Entry::Path(p.into())).collect();
+        Request { entries, ..Request::default() }
+    }
+}

@@ -1,0 +1,117 @@
+//! The whole road: load, check, evaluate, manifest.
+
+use base_diag::{Diagnostic, SourceMap};
+use kcl_check::{CheckOptions, Edition};
+use kcl_eval::{Options, Origins, STACK_BYTES, World, evaluate};
+
+use crate::disk::{Disk, DiskWorld};
+use crate::files::Files;
+use crate::load::load;
+use crate::request::Request;
+use crate::session::Session;
+
+/// What came out of a run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// YAML text without its final newline; empty if there are errors.
+    pub yaml: String,
+    /// JSON text on one line.
+    pub json: String,
+    /// JSON text, indented by four spaces.
+    pub json_pretty: String,
+    /// What `print` wrote.
+    pub log: String,
+    /// Errors, the reference's first one first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts for rendering them.
+    pub sources: SourceMap,
+    /// Answers of [`Request::track_origins`]: for the engine and `--why`.
+    pub why: Option<Origins>,
+}
+
+impl Outcome {
+    /// Returns true if the program has no error.
+    pub fn is_ok(&self) -> bool {
+        self.diagnostics.is_empty()
+    }
+}
+
+/// Runs a request on the disk, in a session of its own.
+pub fn run(request: &Request) -> Outcome {
+    let world = DiskWorld::new(&request.work_dir);
+    run_in(&Session::new(), request, &Disk, &world)
+}
+
+/// Runs a request in a session, on given files and in a given world.
+///
+/// Evaluation is recursive, so it runs on a thread with a deep stack (reserved, not used).
+pub fn run_in(
+    session: &Session,
+    request: &Request,
+    files: &dyn Files,
+    world: &(dyn World + Sync),
+) -> Outcome {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let handle = thread.spawn_scoped(scope, || run_here(session, request, files, world));
+        match handle.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(outcome)) => outcome,
+            _ => Outcome { diagnostics: vec![internal_error()], ..Outcome::default() },
+        }
+    })
+}
+
+fn internal_error() -> Diagnostic {
+    let message = "internal error: the evaluator stopped unexpectedly; please report this program";
+    Diagnostic::error(base_diag::Code::EVALUATION, "internal-error", base_diag::Place::None, message)
+}
+
+fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn World) -> Outcome {
+    let loaded = load(session, request, files);
+    let mut diagnostics = loaded.diagnostics.clone();
+    let options = CheckOptions { edition: request.edition.unwrap_or_default() };
+    if !diagnostics.iter().any(|d| d.id == "no-input") {
+        diagnostics.extend(session.check(&loaded, &options).diagnostics);
+    }
+    if !diagnostics.is_empty() {
+        return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
+    }
+    let options = eval_options(request, &loaded.root);
+    let evaluation = evaluate(&loaded.program, &options, world);
+    let mut outcome = Outcome { log: evaluation.log, sources: loaded.program.sources, ..Outcome::default() };
+    match evaluation.result {
+        Ok(output) => {
+            outcome.yaml = output.yaml(&options);
+            outcome.json = output.json(&options, 0);
+            outcome.json_pretty = output.json(&options, 4);
+            outcome.why = output.origins;
+        }
+        Err(fault) => outcome.diagnostics.push(fault.into_diagnostic()),
+    }
+    outcome
+}
+
+fn eval_options(request: &Request, root: &std::path::Path) -> Options {
+    let arguments = request
+        .arguments
+        .iter()
+        .map(|(name, json)| {
+            let value = crate::pending::value_from_json(json).unwrap_or_else(|_| json.as_str().into());
+            (name.as_str().into(), value)
+        })
+        .collect();
+    Options {
+        arguments,
+        strict_range: request.strict_range,
+        debug: request.debug,
+        selectors: request.selectors.clone(),
+        output: request.output,
+        track_origins: request.track_origins,
+        edition_013: request.edition == Some(Edition::V0_13),
+        max_steps: request.limits.steps,
+        max_cells: request.limits.cells,
+        max_depth: request.limits.depth,
+        module_root: root.to_path_buf(),
+        work_dir: request.work_dir.clone(),
+    }
+}
