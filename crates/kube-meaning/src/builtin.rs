@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::schema::{
-    Field, List, ListKind, MapOf, PatchRule, Resource, ScalarKind, Schema, Shape, Struct, Subresource, Ty, TypeId,
-    TypeSlot,
+    Field, List, ListKind, MapOf, PatchRule, Resource, ScalarKind, Schema, Shape, Struct, Subresource, Ty,
+    TypeId, TypeSlot,
 };
 
 const TABLE: &str = include_str!("tables/kubernetes.tsv");
@@ -57,7 +57,9 @@ fn words(text: &str, separator: char) -> Vec<EcoString> {
 }
 
 fn parse_resource(schema: &Schema, row: &[&str]) -> Option<Resource> {
-    let [group, version, kind, plural, singular, scope, short, categories, verbs, subs, ty] = row else { return None };
+    let [group, version, kind, plural, singular, scope, short, categories, verbs, subs, ty] = row else {
+        return None;
+    };
     let subresources = subs.split(' ').filter_map(parse_subresource).collect();
     Some(Resource {
         group: (*group).into(),
@@ -72,6 +74,7 @@ fn parse_resource(schema: &Schema, row: &[&str]) -> Option<Resource> {
         subresources,
         ty: schema.type_named(ty).unwrap_or(Ty::Any),
         custom: false,
+        structural: None,
     })
 }
 
@@ -91,7 +94,8 @@ fn parse_subresource(text: &str) -> Option<Subresource> {
 /// Parses the JSON of one `T` line.
 pub(crate) fn parse_type(schema: &Schema, name: &str, source: &str) -> Struct {
     let parsed: Value = serde_json::from_str(source).unwrap_or_default();
-    let required: Vec<&str> = parsed["r"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> =
+        parsed["r"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let shapes = shapes().get(name);
     let mut fields = Vec::new();
     for (field, spec) in parsed["f"].as_object().into_iter().flatten() {
@@ -112,7 +116,8 @@ fn parse_field(schema: &Schema, name: &str, spec: &Value) -> Field {
     let kind = match spec["lt"].as_str() {
         Some("set") => ListKind::Set,
         Some("map") => {
-            let keys = spec["lk"].as_array().into_iter().flatten().filter_map(Value::as_str).map(EcoString::from);
+            let keys =
+                spec["lk"].as_array().into_iter().flatten().filter_map(Value::as_str).map(EcoString::from);
             ListKind::Map(keys.collect())
         }
         _ => ListKind::Atomic,
@@ -145,8 +150,15 @@ fn parse_expr(schema: &Schema, text: &str, kind: ListKind, atomic: bool) -> Ty {
         'x' => ScalarKind::IntOrString,
         '#' => return schema.by_name.get(rest).map_or(Ty::Any, |&id| Ty::Named { id, atomic }),
         // Only the outer list carries the field's marking; lists of lists are atomic.
-        '[' => return Ty::List(Box::new(List { item: parse_expr(schema, rest, ListKind::Atomic, false), kind })),
-        '{' => return Ty::Map(Box::new(MapOf { value: parse_expr(schema, rest, ListKind::Atomic, false), atomic })),
+        '[' => {
+            return Ty::List(Box::new(List { item: parse_expr(schema, rest, ListKind::Atomic, false), kind }));
+        }
+        '{' => {
+            return Ty::Map(Box::new(MapOf {
+                value: parse_expr(schema, rest, ListKind::Atomic, false),
+                atomic,
+            }));
+        }
         _ => return Ty::Any,
     })
 }
@@ -157,7 +169,8 @@ fn shapes() -> &'static FxHashMap<&'static str, &'static str> {
 }
 
 fn shape_of(line: &str, field: &str) -> Option<Shape> {
-    let (_, code) = line.split(' ').filter_map(|word| word.split_once('=')).find(|(name, _)| *name == field)?;
+    let (_, code) =
+        line.split(' ').filter_map(|word| word.split_once('=')).find(|(name, _)| *name == field)?;
     Some(match code {
         "z" => Shape::ZeroVanishes,
         "e" => Shape::EmptyVanishes,

@@ -6,8 +6,6 @@ use crate::defaults::{Fill, put};
 
 type Object = Map<String, Value>;
 
-pub(crate) fn nothing(_: &mut Object) {}
-
 fn text<'m>(map: &'m Object, key: &str) -> &'m str {
     map.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -65,7 +63,9 @@ pub(crate) fn pod(pod: &mut Object) {
     set(spec, "enableServiceLinks", Value::Bool(true));
     for list in ["containers", "initContainers"] {
         for container in items(spec, list) {
-            let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) else { continue };
+            let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) else {
+                continue;
+            };
             let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else { continue };
             let Some(requests) = child(resources, "requests") else { continue };
             for (name, limit) in limits {
@@ -93,7 +93,9 @@ fn is_latest(image: &str) -> bool {
 
 pub(crate) fn probe(probe: &mut Object) {
     // Numbers of a probe are plain: zero is absent.
-    for (key, value) in [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)] {
+    for (key, value) in
+        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
+    {
         if probe.get(key).and_then(Value::as_i64).unwrap_or(0) == 0 {
             probe.insert(key.to_owned(), Value::from(value));
         }

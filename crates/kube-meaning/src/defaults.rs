@@ -48,6 +48,13 @@ fn walk(schema: &Schema, ty: &Ty, value: &mut Value) {
         }
         (Ty::Named { id, .. }, Value::Object(map)) => {
             let strukt = schema.get(*id);
+            // Structs that are always written exist before their defaults are asked for.
+            for &at in &strukt.always {
+                let slot = map.entry(strukt.fields[at as usize].name.as_str()).or_insert(Value::Null);
+                if slot.is_null() {
+                    *slot = Value::Object(Map::new());
+                }
+            }
             if let Some(rule) = strukt.defaults {
                 apply(rule, map);
             }
@@ -106,7 +113,11 @@ const fn rule(ty: &'static str, fields: &'static [(&'static str, Fill)]) -> Rule
     Rule { ty, fields, hook: None }
 }
 
-const fn hooked(ty: &'static str, fields: &'static [(&'static str, Fill)], hook: fn(&mut Map<String, Value>)) -> Rule {
+const fn hooked(
+    ty: &'static str,
+    fields: &'static [(&'static str, Fill)],
+    hook: fn(&mut Map<String, Value>),
+) -> Rule {
     Rule { ty, fields, hook: Some(hook) }
 }
 
@@ -165,7 +176,12 @@ static RULES: &[Rule] = &[
     rule("core.v1.ISCSIPersistentVolumeSource", &[("iscsiInterface", Str("default"))]),
     rule(
         "core.v1.AzureDiskVolumeSource",
-        &[("cachingMode", Str("ReadWrite")), ("kind", Str("Shared")), ("fsType", Str("ext4")), ("readOnly", Bool(false))],
+        &[
+            ("cachingMode", Str("ReadWrite")),
+            ("kind", Str("Shared")),
+            ("fsType", Str("ext4")),
+            ("readOnly", Bool(false)),
+        ],
     ),
     rule("core.v1.PersistentVolumeClaimSpec", &[("volumeMode", Str("Filesystem"))]),
     hooked("core.v1.PersistentVolumeClaim", &[], hooks::claim),
@@ -175,17 +191,20 @@ static RULES: &[Rule] = &[
         &[("persistentVolumeReclaimPolicy", Str("Retain")), ("volumeMode", Str("Filesystem"))],
     ),
     // Core kinds.
-    hooked("core.v1.ServiceSpec", &[("sessionAffinity", Str("None")), ("type", Str("ClusterIP"))], hooks::service_spec),
+    hooked(
+        "core.v1.ServiceSpec",
+        &[("sessionAffinity", Str("None")), ("type", Str("ClusterIP"))],
+        hooks::service_spec,
+    ),
     rule("core.v1.Secret", &[("type", Str("Opaque"))]),
     rule("core.v1.EndpointPort", &[("protocol", Str("TCP"))]),
     hooked("core.v1.Namespace", &[], hooks::namespace),
     hooked("core.v1.ReplicationController", &[], hooks::replication_controller),
     hooked("core.v1.LimitRangeItem", &[], hooks::limit_range_item),
     // Workloads.
-    hooked(
+    rule(
         "apps.v1.DeploymentSpec",
-        &[("replicas", Int(1)), ("revisionHistoryLimit", Int(10)), ("progressDeadlineSeconds", Int(600)), ("strategy", Json("{}"))],
-        hooks::nothing,
+        &[("replicas", Int(1)), ("revisionHistoryLimit", Int(10)), ("progressDeadlineSeconds", Int(600))],
     ),
     hooked("apps.v1.DeploymentStrategy", &[("type", Str("RollingUpdate"))], hooks::deployment_strategy),
     rule("apps.v1.RollingUpdateDeployment", ROLLING),
@@ -196,18 +215,21 @@ static RULES: &[Rule] = &[
             ("replicas", Int(1)),
             ("podManagementPolicy", Str("OrderedReady")),
             ("revisionHistoryLimit", Int(10)),
-            ("updateStrategy", Json("{}")),
             ("persistentVolumeClaimRetentionPolicy", Json("{}")),
         ],
         hooks::claim_templates,
     ),
-    hooked("apps.v1.StatefulSetUpdateStrategy", &[("type", Str("RollingUpdate"))], hooks::stateful_set_strategy),
+    hooked(
+        "apps.v1.StatefulSetUpdateStrategy",
+        &[("type", Str("RollingUpdate"))],
+        hooks::stateful_set_strategy,
+    ),
     rule("apps.v1.RollingUpdateStatefulSetStrategy", &[("partition", Int(0))]),
     rule(
         "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
         &[("whenDeleted", Str("Retain")), ("whenScaled", Str("Retain"))],
     ),
-    rule("apps.v1.DaemonSetSpec", &[("revisionHistoryLimit", Int(10)), ("updateStrategy", Json("{}"))]),
+    rule("apps.v1.DaemonSetSpec", &[("revisionHistoryLimit", Int(10))]),
     hooked("apps.v1.DaemonSetUpdateStrategy", &[("type", Str("RollingUpdate"))], hooks::daemon_set_strategy),
     rule("apps.v1.RollingUpdateDaemonSet", &[("maxUnavailable", Int(1)), ("maxSurge", Int(0))]),
     hooked("batch.v1.Job", &[], hooks::job),
@@ -227,7 +249,10 @@ static RULES: &[Rule] = &[
     rule("rbac.v1.RoleRef", &[("apiGroup", Str("rbac.authorization.k8s.io"))]),
     hooked("rbac.v1.Subject", &[], hooks::subject),
     // Storage and scheduling.
-    rule("storage.v1.StorageClass", &[("reclaimPolicy", Str("Delete")), ("volumeBindingMode", Str("Immediate"))]),
+    rule(
+        "storage.v1.StorageClass",
+        &[("reclaimPolicy", Str("Delete")), ("volumeBindingMode", Str("Immediate"))],
+    ),
     rule(
         "storage.v1.CSIDriverSpec",
         &[

@@ -274,7 +274,13 @@ mod tests {
 
     #[test]
     fn keys_round_trip_and_sort_like_the_server() {
-        for text in [r#"f:app.kubernetes.io/name"#, r#"k:{"containerPort":80,"protocol":"TCP"}"#, r#"v:"a.b/x""#, "v:3", "i:2"] {
+        for text in [
+            r#"f:app.kubernetes.io/name"#,
+            r#"k:{"containerPort":80,"protocol":"TCP"}"#,
+            r#"v:"a.b/x""#,
+            "v:3",
+            "i:2",
+        ] {
             let mut out = String::new();
             Elem::parse(text).unwrap().write_key(&mut out);
             assert_eq!(out, text);

@@ -48,8 +48,11 @@ fn to_v1(object: &Value) -> Value {
     }
     if let Some(status) = out.get_mut("status").and_then(Value::as_object_mut) {
         let keep = ["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"];
-        let kept: Map<String, Value> =
-            status.iter().filter(|(k, _)| keep.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let kept: Map<String, Value> = status
+            .iter()
+            .filter(|(k, _)| keep.contains(&k.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect();
         *status = kept;
     }
     out

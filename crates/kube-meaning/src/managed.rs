@@ -216,7 +216,8 @@ impl Managed {
         if updaters.len() <= MAX_UPDATERS {
             return;
         }
-        let time_of = |managed: &Managed, m: &Manager| managed.get(m).and_then(|e| e.time.clone()).unwrap_or_default();
+        let time_of =
+            |managed: &Managed, m: &Manager| managed.get(m).and_then(|e| e.time.clone()).unwrap_or_default();
         updaters.sort_by_cached_key(|m| (time_of(self, m), m.sort_key()));
         let mut count = updaters.len();
         let mut first_of: Vec<Manager> = Vec::new();

@@ -66,7 +66,9 @@ fn fill_null(ty: &Ty, v: &mut Value) {
 
 fn zero(kind: ScalarKind) -> Value {
     match kind {
-        ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Number | ScalarKind::IntOrString => Value::from(0),
+        ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Number | ScalarKind::IntOrString => {
+            Value::from(0)
+        }
         ScalarKind::Bool => Value::Bool(false),
         ScalarKind::Quantity => Value::from("0"),
         ScalarKind::String => Value::from(""),
@@ -104,7 +106,9 @@ fn scalar(kind: ScalarKind, v: &mut Value) {
         }
         ScalarKind::Int32 | ScalarKind::Int64 => {
             // 3.0 and 3 are one number to the server.
-            if let Some(float) = v.as_f64().filter(|_| v.is_f64() && v.as_f64().is_some_and(|f| f.fract() == 0.0)) {
+            if let Some(float) =
+                v.as_f64().filter(|_| v.is_f64() && v.as_f64().is_some_and(|f| f.fract() == 0.0))
+            {
                 *v = Value::from(float as i64);
             }
         }
@@ -143,7 +147,12 @@ fn strukt(schema: &Schema, strukt: &Struct, map: &mut Map<String, Value>) {
 fn writes_absent(shape: Shape) -> bool {
     matches!(
         shape,
-        Shape::Always | Shape::ZeroWritten | Shape::NullWritten | Shape::TimeNull | Shape::QuantityZero | Shape::IntZero
+        Shape::Always
+            | Shape::ZeroWritten
+            | Shape::NullWritten
+            | Shape::TimeNull
+            | Shape::QuantityZero
+            | Shape::IntZero
     )
 }
 
@@ -153,7 +162,9 @@ fn keep(schema: &Schema, field: &Field, v: &mut Value) -> bool {
         return !v.is_null();
     }
     if v.is_null() {
-        let Some(zero) = writes_absent(field.shape).then(|| absent(schema, field)).flatten() else { return false };
+        let Some(zero) = writes_absent(field.shape).then(|| absent(schema, field)).flatten() else {
+            return false;
+        };
         *v = zero;
         return true;
     }

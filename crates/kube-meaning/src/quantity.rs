@@ -85,7 +85,9 @@ impl Quantity {
                 0 => String::new(),
                 other => format!("e{other}"),
             }),
-            _ => self.decimal(|exponent| DECIMAL.iter().find(|(_, e)| *e == exponent).map_or("", |(s, _)| *s).to_owned()),
+            _ => self.decimal(|exponent| {
+                DECIMAL.iter().find(|(_, e)| *e == exponent).map_or("", |(s, _)| *s).to_owned()
+            }),
         }
     }
 
@@ -153,7 +155,8 @@ fn scale(whole: &str, fraction: &str, base: i128, power: i32) -> Option<i128> {
     if digits.is_empty() {
         return Some(0);
     }
-    let decimal = 9 - i32::try_from(fraction.len()).ok()? + if base == 10 { power.clamp(-1000, 1000) } else { 0 };
+    let decimal =
+        9 - i32::try_from(fraction.len()).ok()? + if base == 10 { power.clamp(-1000, 1000) } else { 0 };
     let factor = if base == 10 { 1 } else { 1024i128.pow(power.unsigned_abs()) };
     // More digits than any accepted value has are cut, remembering that something was there.
     let (head, tail) = digits.split_at(digits.len().min(20));

@@ -80,6 +80,8 @@ pub struct Struct {
     pub open: bool,
     /// What the server fills in for this type.
     pub(crate) defaults: Option<&'static Rule>,
+    /// Positions of fields that are structs and always written.
+    pub(crate) always: Vec<u32>,
 }
 
 /// A field of a struct.
@@ -140,7 +142,9 @@ impl Struct {
     pub fn new(mut fields: Vec<Field>) -> Struct {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         let index = fields.iter().zip(0u32..).map(|(f, i)| (f.name.clone(), i)).collect();
-        Struct { fields, index, atomic: false, open: false, defaults: None }
+        let always =
+            fields.iter().zip(0u32..).filter(|(f, _)| f.shape == Shape::Always).map(|(_, i)| i).collect();
+        Struct { fields, index, atomic: false, open: false, defaults: None, always }
     }
 
     /// The field of that name.
@@ -182,6 +186,8 @@ pub struct Resource {
     pub ty: Ty,
     /// A custom resource: unknown fields are pruned by its schema, defaults come from it, no strategic patch.
     pub custom: bool,
+    /// The structural schema of a custom resource, for pruning, defaults and value checks.
+    pub structural: Option<std::sync::Arc<Value>>,
 }
 
 /// A sub-resource of a resource.

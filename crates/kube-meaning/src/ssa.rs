@@ -76,10 +76,17 @@ pub struct Applied {
 }
 
 /// Applies a configuration to a live object (an empty object when there is none yet).
-pub fn apply(target: Target<'_>, live: &Value, managed: Managed, config: &Value, by: Applier<'_>) -> Result<Applied, ApplyError> {
+pub fn apply(
+    target: Target<'_>,
+    live: &Value,
+    managed: Managed,
+    config: &Value,
+    by: Applier<'_>,
+) -> Result<Applied, ApplyError> {
     let ty = &target.resource.ty;
-    check(target.schema, ty, config, Duplicates::Refused)
-        .map_err(|e| ApplyError::Typed(format!("failed to create typed patch object ({}): {e}", describe(target, config))))?;
+    check(target.schema, ty, config, Duplicates::Refused).map_err(|e| {
+        ApplyError::Typed(format!("failed to create typed patch object ({}): {e}", describe(target, config)))
+    })?;
     let managed = first_apply(target, live, managed, by.now);
     match merge(target, live, managed.clone(), config, by) {
         Err(ApplyError::Conflicts(conflicts)) if by.manager == "kubectl" => {
@@ -97,7 +104,8 @@ pub fn apply(target: Target<'_>, live: &Value, managed: Managed, config: &Value,
 fn describe(target: Target<'_>, config: &Value) -> String {
     let text = |key: &str| config.pointer(key).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    format!("{namespace}/{name}; {}, Kind={}", target.resource.api_version(), target.resource.kind)
+    let Resource { group, version, kind, .. } = target.resource;
+    format!("{namespace}/{name}; {group}/{version}, Kind={kind}")
 }
 
 /// An object that nobody tracked yet is booked as written by `before-first-apply`.
@@ -111,7 +119,13 @@ fn first_apply(target: Target<'_>, live: &Value, managed: Managed, now: &str) ->
     track(target, &empty_object(target.schema, target.resource), live, managed, &manager, now)
 }
 
-fn merge(target: Target<'_>, live: &Value, mut managed: Managed, config: &Value, by: Applier<'_>) -> Result<Applied, ApplyError> {
+fn merge(
+    target: Target<'_>,
+    live: &Value,
+    mut managed: Managed,
+    config: &Value,
+    by: Applier<'_>,
+) -> Result<Applied, ApplyError> {
     let (schema, ty) = (target.schema, &target.resource.ty);
     widen_entries(target, &mut managed);
     let reset = reset_fields(target);
@@ -197,7 +211,9 @@ fn settle(
     let own = compare(target.schema, &target.resource.ty, live, new);
     if own.is_same() {
         // Nothing changed in any version: only extinct versions need to go.
-        managed.entries.retain(|e| e.manager.same(manager) || in_version(target, live, &e.manager.api_version).is_some());
+        managed.entries.retain(|e| {
+            e.manager.same(manager) || in_version(target, live, &e.manager.api_version).is_some()
+        });
         return Ok(own);
     }
     let mut conflicts = Vec::new();
@@ -223,7 +239,9 @@ fn settle(
         let comparison = filtered.as_ref().unwrap_or(raw);
         let clash = entry.fields.intersection(&comparison.modified.union(&comparison.added));
         if !clash.is_empty() {
-            conflicts.extend(clash.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }));
+            conflicts.extend(
+                clash.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }),
+            );
             entry.fields = entry.fields.difference(&clash);
         }
         entry.fields = entry.fields.difference(&comparison.removed);
@@ -236,7 +254,12 @@ fn settle(
     Ok(own)
 }
 
-fn compare_in_version(target: Target<'_>, live: &Value, new: &Value, api_version: &str) -> Option<Comparison> {
+fn compare_in_version(
+    target: Target<'_>,
+    live: &Value,
+    new: &Value,
+    api_version: &str,
+) -> Option<Comparison> {
     let old = in_version(target, live, api_version)?;
     let new = in_version(target, new, api_version)?;
     Some(compare(target.schema, old.ty, &old.object, &new.object))
@@ -248,7 +271,14 @@ fn sorted(mut conflicts: Vec<Conflict>) -> Vec<Conflict> {
 }
 
 /// Tracks a plain write (create, update, patch): the writer owns what it changed, everybody else loses it.
-pub fn update(target: Target<'_>, live: &Value, new: &Value, managed: Managed, manager: &str, now: &str) -> Managed {
+pub fn update(
+    target: Target<'_>,
+    live: &Value,
+    new: &Value,
+    managed: Managed,
+    manager: &str,
+    now: &str,
+) -> Managed {
     let exists = live.pointer("/metadata/uid").is_some();
     if managed.entries.is_empty() && exists {
         // Tracking was switched off by clearing the list: only an apply starts it again.
@@ -260,11 +290,20 @@ pub fn update(target: Target<'_>, live: &Value, new: &Value, managed: Managed, m
     managed
 }
 
-fn track(target: Target<'_>, live: &Value, new: &Value, mut managed: Managed, manager: &Manager, now: &str) -> Managed {
+fn track(
+    target: Target<'_>,
+    live: &Value,
+    new: &Value,
+    mut managed: Managed,
+    manager: &Manager,
+    now: &str,
+) -> Managed {
     widen_entries(target, &mut managed);
     let reset = reset_fields(target);
     let nobody = Manager { name: "\0current".into(), operation: Operation::Update, ..manager.clone() };
-    let Ok(changed) = settle(target, (live, new), &mut managed, &nobody, true, &reset) else { return managed };
+    let Ok(changed) = settle(target, (live, new), &mut managed, &nobody, true, &reset) else {
+        return managed;
+    };
     let mut taken = changed.modified.union(&changed.added);
     if !reset.is_none() {
         taken = taken.difference_deep(reset.set());
@@ -276,7 +315,11 @@ fn track(target: Target<'_>, live: &Value, new: &Value, mut managed: Managed, ma
                 entry.fields = entry.fields.union(&taken);
                 entry.time = Some(now.into());
             }
-            None => managed.entries.push(Entry { manager: manager.clone(), time: Some(now.into()), fields: taken }),
+            None => managed.entries.push(Entry {
+                manager: manager.clone(),
+                time: Some(now.into()),
+                fields: taken,
+            }),
         }
     }
     managed.drop_empty();
@@ -288,7 +331,9 @@ pub fn entries_for_update(target: Target<'_>, live: &Value, new: &Value) -> Mana
     let sent = new.pointer("/metadata/managedFields").filter(|_| target.subresource.is_empty());
     match sent {
         Some(Value::Array(list)) if list.is_empty() => Managed::default(),
-        Some(Value::Array(list)) if list.len() == 1 && list[0].as_object().is_some_and(Map::is_empty) => Managed::default(),
+        Some(Value::Array(list)) if list.len() == 1 && list[0].as_object().is_some_and(Map::is_empty) => {
+            Managed::default()
+        }
         Some(list) => match Managed::parse(list) {
             Some(managed) if !managed.entries.is_empty() => managed,
             _ => Managed::of(live),
@@ -382,7 +427,8 @@ fn widen(schema: &Schema, ty: &Ty, set: &FieldSet) -> Option<FieldSet> {
 
 /// Fields whose live value still is what client-side apply wrote: manager `kubectl` may take those without force.
 fn last_applied_fields(target: Target<'_>, live: &Value) -> FieldSet {
-    let text = live.pointer("/metadata/annotations").and_then(|a| a.get(LAST_APPLIED)).and_then(Value::as_str);
+    let text =
+        live.pointer("/metadata/annotations").and_then(|a| a.get(LAST_APPLIED)).and_then(Value::as_str);
     let Some(last) = text.and_then(|t| serde_json::from_str::<Value>(t).ok()) else { return FieldSet::new() };
     let (schema, ty) = (target.schema, &target.resource.ty);
     if check(schema, ty, &last, Duplicates::Allowed).is_err() {

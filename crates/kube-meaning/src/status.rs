@@ -75,7 +75,10 @@ impl Refusal {
             }
         }
         if !self.causes.is_empty() {
-            let causes = self.causes.iter().map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
+            let causes = self
+                .causes
+                .iter()
+                .map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
             details.insert("causes".to_owned(), causes.collect());
         }
         let mut status = json!({
@@ -101,18 +104,27 @@ impl Cause {
             Value::String(s) => format!("{s:?}"),
             other => other.to_string(),
         };
-        Cause { reason: "FieldValueInvalid", message: format!("Invalid value: {shown}: {text}"), field: field.to_owned() }
+        Cause {
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {shown}: {text}"),
+            field: field.to_owned(),
+        }
     }
 
     /// `FieldValueRequired`: `Required value: <text>`.
     pub fn required(field: &str, text: &str) -> Cause {
-        let message = if text.is_empty() { "Required value".to_owned() } else { format!("Required value: {text}") };
+        let message =
+            if text.is_empty() { "Required value".to_owned() } else { format!("Required value: {text}") };
         Cause { reason: "FieldValueRequired", message, field: field.to_owned() }
     }
 
     /// `FieldValueForbidden`: `Forbidden: <text>`.
     pub fn forbidden(field: &str, text: &str) -> Cause {
-        Cause { reason: "FieldValueForbidden", message: format!("Forbidden: {text}"), field: field.to_owned() }
+        Cause {
+            reason: "FieldValueForbidden",
+            message: format!("Forbidden: {text}"),
+            field: field.to_owned(),
+        }
     }
 
     /// `FieldValueNotSupported`: `Unsupported value: <value>: supported values: …`.
@@ -127,7 +139,11 @@ impl Cause {
 
     /// `FieldValueDuplicate`: `Duplicate value: <value>`.
     pub fn duplicate(field: &str, value: &Value) -> Cause {
-        Cause { reason: "FieldValueDuplicate", message: format!("Duplicate value: {value}"), field: field.to_owned() }
+        Cause {
+            reason: "FieldValueDuplicate",
+            message: format!("Duplicate value: {value}"),
+            field: field.to_owned(),
+        }
     }
 }
 

@@ -121,8 +121,18 @@ mod tests {
         let (seconds, nanos) = parse_time("2026-01-01T01:30:00.25+01:30").unwrap();
         assert_eq!((format_time(seconds).as_str(), nanos), ("2026-01-01T00:00:00Z", 250_000_000));
         assert_eq!(format_micro_time(0, 1_234_567), "1970-01-01T00:00:00.001234Z");
-        assert_eq!(parse_time("2024-02-29T23:59:59Z").map(|(s, _)| format_time(s)).unwrap(), "2024-02-29T23:59:59Z");
-        for bad in ["", "2026", "2026-13-01T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00", "é026-01-01T00:00:00Z"] {
+        assert_eq!(
+            parse_time("2024-02-29T23:59:59Z").map(|(s, _)| format_time(s)).unwrap(),
+            "2024-02-29T23:59:59Z"
+        );
+        for bad in [
+            "",
+            "2026",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01 00:00:00Z",
+            "2026-01-01T00:00:00",
+            "é026-01-01T00:00:00Z",
+        ] {
             assert!(parse_time(bad).is_none(), "{bad}");
         }
     }

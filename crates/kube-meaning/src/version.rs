@@ -34,7 +34,11 @@ pub(crate) fn type_in<'s>(target: Target<'s>, api_version: &str) -> Option<&'s T
 }
 
 /// The object in a version; `None` when that version is not served.
-pub(crate) fn in_version<'s, 'v>(target: Target<'s>, object: &'v Value, api_version: &str) -> Option<InVersion<'s, 'v>> {
+pub(crate) fn in_version<'s, 'v>(
+    target: Target<'s>,
+    object: &'v Value,
+    api_version: &str,
+) -> Option<InVersion<'s, 'v>> {
     let resource = resource_in(target, api_version)?;
     if std::ptr::eq(resource, target.resource) {
         return Some(InVersion { object: Cow::Borrowed(object), ty: &resource.ty, resource });

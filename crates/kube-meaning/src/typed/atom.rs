@@ -83,8 +83,12 @@ pub(crate) fn item_elem(schema: &Schema, list: &List, item: &Value) -> Result<El
     match &list.kind {
         ListKind::Atomic => Err("invalid indexing element: atomic list".to_owned()),
         ListKind::Set => match item {
-            Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
-            Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
+            Value::Null => {
+                Err("associative list without keys has an element that's an explicit null".to_owned())
+            }
+            Value::Object(_) => {
+                Err("associative list without keys has an element that's a map type".to_owned())
+            }
             Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
             other => Ok(Elem::Value(Scalar::from_json(other).unwrap_or(Scalar::Null))),
         },
@@ -105,8 +109,9 @@ fn keyed_elem(schema: &Schema, list: &List, keys: &[EcoString], item: &Value) ->
             None => key_default(schema, list, key),
         };
         if let Some(value) = value {
-            let scalar = Scalar::from_json(value)
-                .ok_or_else(|| format!("associative list with keys has a key field {key:?} that is not a scalar"))?;
+            let scalar = Scalar::from_json(value).ok_or_else(|| {
+                format!("associative list with keys has a key field {key:?} that is not a scalar")
+            })?;
             found.push((key.clone(), scalar));
         }
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::atom::{Atom, MapView, atom, item_elem};
 use super::MAX_DEPTH;
+use super::atom::{Atom, MapView, atom, item_elem};
 use crate::elem::Elem;
 use crate::schema::{List, ListKind, ScalarKind, Schema, Ty};
 
@@ -38,7 +38,12 @@ struct Checker<'s> {
 }
 
 /// Checks a value. Unknown fields, wrong types and duplicate items are errors.
-pub(crate) fn check(schema: &Schema, ty: &Ty, value: &Value, duplicates: Duplicates) -> Result<(), TypeError> {
+pub(crate) fn check(
+    schema: &Schema,
+    ty: &Ty,
+    value: &Value,
+    duplicates: Duplicates,
+) -> Result<(), TypeError> {
     let mut checker = Checker { schema, duplicates, path: Vec::new(), errors: Vec::new() };
     checker.value(ty, value);
     match checker.errors.is_empty() {
@@ -86,10 +91,12 @@ impl<'s> Checker<'s> {
                 Value::Number(_) | Value::String(_) | Value::Bool(_) => return,
                 _ => format!("expected any scalar, got &{{{}}}", go_text(value)),
             },
-            Some(ScalarKind::String | ScalarKind::Bytes | ScalarKind::Time | ScalarKind::MicroTime) => match value {
-                Value::String(_) => return,
-                _ => format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text(value)),
-            },
+            Some(ScalarKind::String | ScalarKind::Bytes | ScalarKind::Time | ScalarKind::MicroTime) => {
+                match value {
+                    Value::String(_) => return,
+                    _ => format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text(value)),
+                }
+            }
         };
         self.error(&text);
     }
@@ -120,7 +127,10 @@ impl<'s> Checker<'s> {
                     }
                 },
             };
-            if list.kind != ListKind::Atomic && self.duplicates == Duplicates::Refused && !seen.insert(elem.clone()) {
+            if list.kind != ListKind::Atomic
+                && self.duplicates == Duplicates::Refused
+                && !seen.insert(elem.clone())
+            {
                 self.error(&format!("duplicate entries for key {elem}"));
             }
             self.path.push(elem);
@@ -151,7 +161,10 @@ fn go_text(value: &Value) -> String {
         Value::Object(map) => {
             let mut keys: Vec<_> = map.iter().collect();
             keys.sort_by_key(|(k, _)| k.as_str());
-            format!("map[{}]", keys.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect::<Vec<_>>().join(" "))
+            format!(
+                "map[{}]",
+                keys.iter().map(|(k, v)| format!("{k}:{}", go_text(v))).collect::<Vec<_>>().join(" ")
+            )
         }
         other => other.to_string(),
     }

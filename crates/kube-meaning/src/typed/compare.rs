@@ -42,7 +42,9 @@ pub(crate) fn compare(schema: &Schema, ty: &Ty, old: &Value, new: &Value) -> Com
 pub(crate) fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(a, b)| same_value(a, b)),
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(a, b)| same_value(a, b))
+        }
         (Value::Object(x), Value::Object(y)) => {
             x.len() == y.len() && x.iter().all(|(k, a)| y.get(k).is_some_and(|b| same_value(a, b)))
         }
@@ -135,7 +137,12 @@ impl<'s> Walk<'s> {
         let (old, new) = (filled_map(old), filled_map(new));
         for (key, was) in old.into_iter().flatten() {
             let Some(ty) = view.ty(key) else { continue };
-            self.node(ty, Some(was), new.and_then(|m| m.get(key)), &Step { up: Some(step), at: At::Field(key) });
+            self.node(
+                ty,
+                Some(was),
+                new.and_then(|m| m.get(key)),
+                &Step { up: Some(step), at: At::Field(key) },
+            );
         }
         for (key, is) in new.into_iter().flatten() {
             let Some(ty) = view.ty(key) else { continue };
@@ -149,13 +156,17 @@ impl<'s> Walk<'s> {
         let empty = Vec::new();
         let (old, new) = (filled_list(old).unwrap_or(&empty), filled_list(new).unwrap_or(&empty));
         // Both sides were checked before; an item without a key cannot be compared and is passed over.
-        let (Ok(was), Ok(is)) = (Items::of(self.schema, list, old), Items::of(self.schema, list, new)) else { return };
+        let (Ok(was), Ok(is)) = (Items::of(self.schema, list, old), Items::of(self.schema, list, new)) else {
+            return;
+        };
         for (i, elem) in was.elems.iter().enumerate() {
             let twin = is.find(elem, i).map(|j| &new[j]);
             match twin {
                 // Duplicates: only when the number of them changed does the item count as changed as a whole.
                 _ if was.find(elem, i) != Some(i) => {}
-                twin => self.node(&list.item, Some(&old[i]), twin, &Step { up: Some(step), at: At::Item(elem) }),
+                twin => {
+                    self.node(&list.item, Some(&old[i]), twin, &Step { up: Some(step), at: At::Item(elem) })
+                }
             }
         }
         for (i, elem) in is.elems.iter().enumerate() {

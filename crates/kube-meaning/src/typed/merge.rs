@@ -47,7 +47,9 @@ pub(crate) fn merge_into(schema: &Schema, ty: &Ty, live: &mut Value, applied: &V
 /// Applied items take the applied relative order; items only the live list has stay before what they preceded.
 fn merge_lists(schema: &Schema, list: &List, live: &mut Value, applied: &[Value]) {
     let Value::Array(old) = live else { return };
-    let (Ok(left), Ok(right)) = (Items::of(schema, list, old), Items::of(schema, list, applied)) else { return };
+    let (Ok(left), Ok(right)) = (Items::of(schema, list, old), Items::of(schema, list, applied)) else {
+        return;
+    };
     let mut old: Vec<Option<Value>> = std::mem::take(old).into_iter().map(Some).collect();
     let shared: Vec<usize> =
         (0..right.elems.len()).filter(|&r| left.find(&right.elems[r], r).is_some()).collect();

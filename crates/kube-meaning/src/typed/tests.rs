@@ -43,10 +43,17 @@ fn an_applied_object_owns_its_leaves_items_and_key_defaults() {
 
 #[test]
 fn type_errors_have_the_servers_words() {
-    let bad = |value: Value| check(builtin(), deployment(), &value, Duplicates::Refused).unwrap_err().to_string();
+    let bad =
+        |value: Value| check(builtin(), deployment(), &value, Duplicates::Refused).unwrap_err().to_string();
     assert_eq!(bad(json!({"spec": {"bogus": 1}})), ".spec.bogus: field not declared in schema");
-    assert_eq!(bad(json!({"spec": {"replicas": "x"}})), ".spec.replicas: expected numeric (int or float), got string");
-    assert_eq!(bad(names(&["q", "q"])), ".spec.template.spec.containers: duplicate entries for key [name=\"q\"]");
+    assert_eq!(
+        bad(json!({"spec": {"replicas": "x"}})),
+        ".spec.replicas: expected numeric (int or float), got string"
+    );
+    assert_eq!(
+        bad(names(&["q", "q"])),
+        ".spec.template.spec.containers: duplicate entries for key [name=\"q\"]"
+    );
 }
 
 #[test]
@@ -55,9 +62,18 @@ fn comparison_tells_added_changed_and_removed_items_apart() {
     let mut new = names(&["c", "b"]);
     new["spec"]["template"]["spec"]["containers"][1]["image"] = json!("x");
     let diff = compare(builtin(), deployment(), &old, &new);
-    let at = |set: &crate::fieldset::FieldSet| -> Vec<String> { set.paths().iter().map(|p| crate::elem::path_text(p)).collect() };
+    let at = |set: &crate::fieldset::FieldSet| -> Vec<String> {
+        set.paths().iter().map(|p| crate::elem::path_text(p)).collect()
+    };
     let base = ".spec.template.spec.containers";
-    assert_eq!(at(&diff.added), [format!("{base}[name=\"c\"]"), format!("{base}[name=\"b\"].image"), format!("{base}[name=\"c\"].name")]);
+    assert_eq!(
+        at(&diff.added),
+        [
+            format!("{base}[name=\"c\"]"),
+            format!("{base}[name=\"b\"].image"),
+            format!("{base}[name=\"c\"].name")
+        ]
+    );
     assert_eq!(at(&diff.removed), [format!("{base}[name=\"a\"]"), format!("{base}[name=\"a\"].name")]);
     assert!(diff.modified.is_empty());
 }

@@ -1,0 +1,3 @@
+//! Tests over recorded answers of a real API server.
+
+mod replay;
