@@ -59,7 +59,8 @@ impl<'a> Conditions<'a> {
     pub(crate) fn from_list(list: &'a [Value], generation: Option<i64>) -> Conditions<'a> {
         let mut found = Conditions::default();
         for entry in list {
-            if !entry.is_object() {
+            // a condition without a type says nothing
+            if View(entry).str("/type").is_empty() {
                 continue;
             }
             if is_stale(entry, generation) {

@@ -35,7 +35,7 @@ pub use envelope::{judge, judge_absent, judge_all, judge_forbidden, judge_input,
 pub use id::object_id;
 pub use profile::Profile;
 pub use rules::{ANNOTATION as RULE_ANNOTATION, Rules};
-pub use snapshot::{Event, Snapshot, flatten};
+pub use snapshot::{Snapshot, flatten};
 pub use time::{Millis, parse as parse_time};
 pub use verdict::{Hold, State, Subject, Verdict, worst};
 pub use wait::{DeleteOutcome, DeleteWaiter, WaitOutcome, Waiter};

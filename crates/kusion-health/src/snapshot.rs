@@ -112,29 +112,34 @@ impl Snapshot {
         self.objects.get(at)?.as_ref().map(View)
     }
 
-    pub fn by_uid(&self, uid: &str) -> Option<View<'_>> {
+    pub(crate) fn by_uid(&self, uid: &str) -> Option<View<'_>> {
         self.view(*self.by_uid.get(uid)?)
     }
 
     /// One object by its full name; cluster-scoped objects have an empty namespace.
-    pub fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<View<'_>> {
+    pub(crate) fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<View<'_>> {
         let key = (group.to_owned(), kind.to_owned(), namespace.to_owned(), name.to_owned());
         self.view(*self.by_key.get(&key)?)
     }
 
+    /// One object as stored, for callers outside of the rules.
+    pub fn get(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
+        self.find(group, kind, namespace, name).map(|view| view.0)
+    }
+
     /// All objects of a kind.
-    pub fn of_kind<'s>(&'s self, group: &str, kind: &str) -> impl Iterator<Item = View<'s>> + use<'s> {
+    pub(crate) fn of_kind<'s>(&'s self, group: &str, kind: &str) -> impl Iterator<Item = View<'s>> + use<'s> {
         let found = self.by_kind.get(&(group.to_owned(), kind.to_owned()));
         found.map_or(&[][..], Vec::as_slice).iter().filter_map(|&at| self.view(at))
     }
 
     /// Does the snapshot hold any object of this kind? Without one, absence proves nothing.
-    pub fn knows(&self, group: &str, kind: &str) -> bool {
+    pub(crate) fn knows(&self, group: &str, kind: &str) -> bool {
         self.of_kind(group, kind).next().is_some()
     }
 
     /// Objects whose owner reference names this one.
-    pub fn owned_by(&self, owner: View<'_>) -> Vec<View<'_>> {
+    pub(crate) fn owned_by(&self, owner: View<'_>) -> Vec<View<'_>> {
         if owner.stored() {
             let by_uid = self.by_owner_uid.get(owner.uid()).map_or(&[][..], Vec::as_slice);
             if !by_uid.is_empty() {
@@ -148,7 +153,7 @@ impl Snapshot {
     }
 
     /// Events about an object, newest first.
-    pub fn events_of(&self, object: View<'_>) -> Vec<Event<'_>> {
+    pub(crate) fn events_of(&self, object: View<'_>) -> Vec<Event<'_>> {
         let cluster = object.namespace().is_empty();
         let key = (object.kind().to_owned(), object.namespace().to_owned(), object.name().to_owned());
         let found = self.events.get(&key).map_or(&[][..], Vec::as_slice);
@@ -234,7 +239,7 @@ fn uid_fits(event: View<'_>, object: View<'_>, cluster: bool) -> bool {
 
 /// One event, read through either API.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub(crate) struct Event<'a> {
     pub reason: &'a str,
     pub message: &'a str,
     pub warning: bool,

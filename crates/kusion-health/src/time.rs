@@ -65,7 +65,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// A duration for people: `45 s`, `3 min`, `2 h`, `5 d`.
-pub fn span(millis: Millis) -> String {
+pub(crate) fn span(millis: Millis) -> String {
     let seconds = millis.max(0) / 1000;
     match seconds {
         0..=119 => format!("{seconds} s"),

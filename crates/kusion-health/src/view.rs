@@ -117,18 +117,21 @@ pub(crate) fn group_of<'a>(api_version: &'a str, kind: &str) -> &'a str {
     }
 }
 
-/// A whole number; `3.0` counts, `"3"` does not.
+/// Beyond this no counter is honest.
+const LARGEST: i64 = 9_000_000_000_000_000;
+
+/// A whole number; `3.0` counts, `"3"` does not. Absurd sizes read as absent, so that sums of counters cannot overflow.
 pub(crate) fn integer(value: &Value) -> Option<i64> {
-    if let Some(whole) = value.as_i64() {
-        return Some(whole);
-    }
     let float = value.as_f64()?;
-    (float.fract() == 0.0 && float.abs() < 9.0e15).then_some(float as i64)
+    (float.fract() == 0.0 && float.abs() < LARGEST as f64).then_some(float as i64)
 }
 
 /// A whole number also when it is written as text: some custom kinds type `observedGeneration` so.
 pub(crate) fn lenient_integer(value: &Value) -> Option<i64> {
-    integer(value).or_else(|| value.as_str()?.trim().parse().ok())
+    integer(value).or_else(|| {
+        let number: i64 = value.as_str()?.trim().parse().ok()?;
+        (-LARGEST..LARGEST).contains(&number).then_some(number)
+    })
 }
 
 #[cfg(test)]

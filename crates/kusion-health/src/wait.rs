@@ -58,8 +58,8 @@ pub struct Waiter {
     stale: Millis,
     /// Since when the verdict is good, and with how many restarts.
     good: Option<(Millis, i64)>,
-    /// Evidence → first and last time it was seen.
-    holds: BTreeMap<String, (Millis, Millis)>,
+    /// Evidence → since when it is there, and since when it is missing again.
+    holds: BTreeMap<String, (Millis, Option<Millis>)>,
     shape: Option<(State, String, String, Option<String>)>,
     changed: Millis,
     lost: Option<Millis>,
@@ -147,10 +147,14 @@ impl Waiter {
 
     /// Lets a grace run out.
     fn run_out(&mut self, mut verdict: Verdict, now: Millis) -> Verdict {
-        self.holds.retain(|_, (_, last)| now - *last <= FLICKER);
+        let key = verdict.hold.as_ref().map(|hold| hold.key.clone());
+        self.holds.retain(|known, (_, missing)| {
+            // steps may be minutes apart: only a step that did not see the evidence starts its absence
+            *missing = if Some(known) == key.as_ref() { None } else { missing.or(Some(now)) };
+            missing.is_none_or(|since| now - since <= FLICKER)
+        });
         let Some(hold) = verdict.hold.take() else { return verdict };
-        let (first, last) = self.holds.entry(hold.key.clone()).or_insert((now, now));
-        *last = now;
+        let (first, _) = self.holds.entry(hold.key.clone()).or_insert((now, None));
         let ends = *first + hold.grace;
         if !hold.armed {
             verdict.hold = Some(hold);

@@ -110,7 +110,7 @@ fn waiting_cause(
     match reason {
         "ContainerCreating" | "PodInitializing" => None,
         "" if container.restarts() >= 2 && container.ended().is_some() => {
-            Some(crash(container, events, context, reason))
+            Some(crash(container, events, context, "CrashLoopBackOff"))
         }
         "" => None,
         "CrashLoopBackOff" => Some(crash(container, events, context, reason)),

@@ -1,0 +1,6 @@
+//! The health rules as data: every case of `fixtures/*.case`, the ten causes of the engine, robustness, and waiting.
+
+mod cases;
+mod causes;
+mod robust;
+mod waiting;
