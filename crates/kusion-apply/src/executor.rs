@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, Either, select};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kusion_model::{
     Action, DigestKey, Note, Observed, Phase, Plan, ReleaseNo, ResourceKey, ResourceRecord, SecretBag,
-    StackOutput, Step, Tally, Timestamp, Wait,
+    StackOutput, Step, Tally, Timestamp, Wait, seal_like,
 };
 use kusion_runtime::Runtimes;
 use kusion_store::{Outcome, ReleaseDraft, ReleaseEnd, Session, StoreError};
@@ -280,7 +280,9 @@ impl<'w, 'i> Walk<'w, 'i> {
                 self.ends[at] = Some(StepEnd::Applied);
                 self.release_waiters(at, Wait::Ready);
             }
-            Done::Applied { observed, attributes, warnings } => {
+            Done::Applied { mut observed, attributes, warnings } => {
+                let Observed { attributes: live, secrets, .. } = &mut *observed;
+                seal_like(live, &attributes, self.input.digest_key, secrets);
                 self.group.push(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
@@ -332,7 +334,11 @@ impl<'w, 'i> Walk<'w, 'i> {
     fn take_health(&mut self, at: usize, outcome: HealthOutcome) {
         let key = self.steps[at].key.clone();
         let HealthOutcome { verdict, message, cause, next, observed } = outcome;
-        if let Some(observed) = observed {
+        if let Some(mut observed) = observed {
+            if let Some(before) = self.seen.get(&key) {
+                let Observed { attributes: live, secrets, .. } = &mut observed;
+                seal_like(live, &before.attributes, self.input.digest_key, secrets);
+            }
             self.seen.insert(key.clone(), observed);
         }
         self.emit(EventKind::HealthKnown {

@@ -62,7 +62,6 @@ pub struct Report {
     pub outputs: BTreeMap<String, Value>,
 }
 
-
 impl Report {
     /// Returns whether everything is as planned.
     #[must_use]

@@ -45,7 +45,9 @@ pub use project::{
 };
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, scan_references};
 pub use release::{Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
-pub use secret::{DigestKey, Redacted, SecretBag, Sensitivity, is_sealed, kubernetes_sensitivity, seal};
+pub use secret::{
+    DigestKey, Redacted, SecretBag, Sensitivity, is_sealed, kubernetes_sensitivity, seal, seal_like,
+};
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};
 pub use state::{Prior, ResourceRecord};

@@ -171,6 +171,39 @@ fn seal_leaves(place: &mut Value, path: &FieldPath, key: &DigestKey, bag: &mut S
     }
 }
 
+/// Seals the leaves of a tree where another tree of the same shape has seals: a platform does not know that a plain
+/// field was filled from a secret, the record does. List entries pair by `name` if they have one, else by position.
+pub fn seal_like(tree: &mut Value, like: &Value, key: &DigestKey, bag: &mut SecretBag) {
+    seal_pair(tree, like, &FieldPath::root(), key, bag);
+}
+
+fn seal_pair(tree: &mut Value, like: &Value, path: &FieldPath, key: &DigestKey, bag: &mut SecretBag) {
+    match (tree, like) {
+        (Value::Object(tree), Value::Object(like)) => {
+            for (name, like) in like {
+                if let Some(item) = tree.get_mut(name) {
+                    seal_pair(item, like, &path.key(name), key, bag);
+                }
+            }
+        }
+        (Value::Array(tree), Value::Array(like)) => {
+            for (at, like) in like.iter().enumerate() {
+                let name = like.get("name").filter(|name| name.is_string());
+                let by_name =
+                    name.and_then(|name| tree.iter().position(|item| item.get("name") == Some(name)));
+                let at = if name.is_some() { by_name } else { Some(at) };
+                if let Some((at, item)) = at.and_then(|at| tree.get_mut(at).map(|item| (at, item))) {
+                    seal_pair(item, like, &path.child(Segment::Index(at)), key, bag);
+                }
+            }
+        }
+        (leaf, like) if is_sealed(like) && !leaf.is_null() && !is_sealed(leaf) => {
+            *leaf = bag.put(path.clone(), leaf.clone(), key);
+        }
+        _ => {}
+    }
+}
+
 fn seal_text(value: &Value, key: &DigestKey) -> Value {
     let bytes = match value {
         Value::String(text) => text.clone(),
@@ -251,6 +284,22 @@ mod tests {
         let once = tree.clone();
         assert!(seal(&mut tree, kubernetes_sensitivity, &DigestKey([7; 32])).is_empty());
         assert_eq!(tree, once);
+    }
+
+    #[test]
+    fn plain_field_filled_from_a_secret_is_sealed_like_its_record() {
+        let key = DigestKey([7; 32]);
+        let mut record = json!({"env": [{"name": "b", "value": "x"}, {"name": "PW", "value": CANARY}]});
+        let mut bag = SecretBag::default();
+        record["env"][1]["value"] = bag.put(FieldPath::root(), json!(CANARY), &key);
+        let mut live =
+            json!({"env": [{"name": "PW", "value": CANARY}, {"name": "b", "value": "x"}], "status": 1});
+        let mut live_bag = SecretBag::default();
+        seal_like(&mut live, &record, &key, &mut live_bag);
+        assert!(!live.to_string().contains(CANARY));
+        assert_eq!(live["env"][0]["value"], record["env"][1]["value"]);
+        live_bag.unseal(&mut live).unwrap();
+        assert_eq!(live["env"][0]["value"], CANARY);
     }
 
     #[test]

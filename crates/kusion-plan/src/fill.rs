@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    Desired, DigestKey, FieldPath, Observed, Reference, ReferenceUse, ResourceKey, SecretBag, Segment,
-    StackRef, is_sealed,
+    Desired, DigestKey, FieldPath, Observed, Prior, Reference, ReferenceUse, ResourceKey, SecretBag, Segment,
+    StackRef, is_sealed, seal_like,
 };
 use serde_json::Value;
 
@@ -16,8 +16,30 @@ use crate::{Prepared, Problem};
 /// Looks up an output of another stack: `None` if that stack does not offer it.
 pub type OtherStacks<'a> = dyn Fn(&StackRef, &Reference) -> Option<Value> + 'a;
 
-/// Returns what shall exist, with known references filled in, in the order of the Spec.
+/// Returns what shall exist, with known references filled in, in the order of the Spec. Live fields that were or will
+/// be filled from a secret are sealed on the way.
 pub fn fill_known(
+    prepared: &Prepared<'_>,
+    prior: &Prior,
+    live: &mut BTreeMap<ResourceKey, Observed>,
+    others: &OtherStacks<'_>,
+    key: &DigestKey,
+) -> Result<Vec<Desired>, Vec<Problem>> {
+    for (at, observed) in live.iter_mut() {
+        if let Some(record) = prior.get(at) {
+            seal_like(&mut observed.attributes, &record.attributes, key, &mut observed.secrets);
+        }
+    }
+    let filled = fill_all(prepared, live, others, key)?;
+    for desired in &filled {
+        if let Some(observed) = live.get_mut(&desired.key) {
+            seal_like(&mut observed.attributes, &desired.attributes, key, &mut observed.secrets);
+        }
+    }
+    Ok(filled)
+}
+
+fn fill_all(
     prepared: &Prepared<'_>,
     live: &BTreeMap<ResourceKey, Observed>,
     others: &OtherStacks<'_>,
@@ -173,7 +195,8 @@ mod tests {
     }
 
     fn fill(spec: &Spec, live: &BTreeMap<ResourceKey, Observed>) -> Vec<Desired> {
-        fill_known(&prepare(spec, &[]).unwrap(), live, &|_, _| None, &KEY).unwrap()
+        let prepared = prepare(spec, &[]).unwrap();
+        fill_known(&prepared, &Prior::default(), &mut live.clone(), &|_, _| None, &KEY).unwrap()
     }
 
     #[test]
@@ -232,10 +255,10 @@ mod tests {
         let spec =
             Spec::from_value(json!([object("ConfigMap", "c", json!({"ip": reference}))]), &KEY).unwrap();
         let prepared = prepare(&spec, &[]).unwrap();
-        let live = BTreeMap::new();
-        let filled = fill_known(&prepared, &live, &|_, _| Some(json!("10.0.0.9")), &KEY).unwrap();
+        let (prior, mut live) = (Prior::default(), BTreeMap::new());
+        let filled = fill_known(&prepared, &prior, &mut live, &|_, _| Some(json!("10.0.0.9")), &KEY).unwrap();
         assert_eq!(filled[0].attributes["data"]["ip"], "10.0.0.9");
-        let problems = fill_known(&prepared, &live, &|_, _| None, &KEY).unwrap_err();
+        let problems = fill_known(&prepared, &prior, &mut live, &|_, _| None, &KEY).unwrap_err();
         assert_eq!(problems[0].id(), "not-an-output");
     }
 

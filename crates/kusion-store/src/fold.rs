@@ -53,7 +53,9 @@ impl State {
     #[must_use]
     pub fn prior(&self) -> Prior {
         Prior {
-            lineage: self.lineage.clone(),
+            // Before the first release a history has no identity yet: a preview without a lock and the apply after it
+            // make the same plan.
+            lineage: if self.serial == 0 { String::new() } else { self.lineage.clone() },
             serial: self.serial,
             records: self.records.clone(),
             intents: self.intents.clone(),

@@ -63,7 +63,8 @@ impl Situation {
     pub(crate) fn plan(&self) -> Plan {
         let spec = Spec::from_value(json!(self.wanted), &KEY).unwrap();
         let prepared = prepare(&spec, &self.meaning).unwrap();
-        let desired = fill_known(&prepared, &self.live, &|_, _| None, &KEY).unwrap();
+        let mut live = self.live.clone();
+        let desired = fill_known(&prepared, &self.prior, &mut live, &|_, _| None, &KEY).unwrap();
         plan(&PlanInput {
             scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
             engine: "test",
@@ -71,7 +72,7 @@ impl Situation {
             prepared: &prepared,
             desired: &desired,
             prior: &self.prior,
-            live: &self.live,
+            live: &live,
             proposals: &self.proposals,
             rules: &[],
         })
