@@ -141,14 +141,14 @@ fn scalar_text(value: &Value, reference: &Reference) -> Result<String, RefError>
 /// Reads what follows `kusion_path`: `.id.path` or `["id"]path`.
 fn parse_target(rest: &str, text: &str) -> Result<Reference, RefError> {
     let unreadable = |what: String| RefError::Unreadable { text: text.to_owned(), what };
-    let (stack, id, path) = if rest.starts_with('[') {
-        let mut stream = serde_json::Deserializer::from_str(&rest[1..]).into_iter::<String>();
-        let Some(Ok(quoted)) = stream.next() else {
+    let (stack, id, path) = if let Some(quoted) = rest.strip_prefix('[') {
+        let mut stream = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+        let Some(Ok(name)) = stream.next() else {
             return Err(unreadable("expected a quoted id after `[`".to_owned()));
         };
-        let after = &rest[1 + stream.byte_offset()..];
+        let after = &quoted[stream.byte_offset()..];
         let path = after.strip_prefix(']').ok_or_else(|| unreadable("expected `]`".to_owned()))?;
-        let (stack, id) = split_stack(&quoted);
+        let (stack, id) = split_stack(&name);
         (stack, ResourceId::parse(id), path.strip_prefix('.').unwrap_or(path).to_owned())
     } else {
         let (id, path) = split_plain(&rest[1..]);

@@ -99,7 +99,7 @@ impl Order {
                     let entry = before.entry(previous).or_insert(wait);
                     *entry = wait.max(*entry);
                 } else {
-                    for (&far, _) in &near[previous] {
+                    for &far in near[previous].keys() {
                         before.entry(far).or_insert(Wait::Applied);
                     }
                 }

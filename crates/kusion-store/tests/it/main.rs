@@ -1,5 +1,7 @@
 //! The store against crashes, rivals, full disks and damaged files.
 
+#![allow(clippy::unwrap_used)]
+
 mod crash;
 mod history;
 mod local;
