@@ -151,7 +151,10 @@ fn parse_expr(schema: &Schema, text: &str, kind: ListKind, atomic: bool) -> Ty {
         '#' => return schema.by_name.get(rest).map_or(Ty::Any, |&id| Ty::Named { id, atomic }),
         // Only the outer list carries the field's marking; lists of lists are atomic.
         '[' => {
-            return Ty::List(Box::new(List { item: parse_expr(schema, rest, ListKind::Atomic, false), kind }));
+            return Ty::List(Box::new(List {
+                item: parse_expr(schema, rest, ListKind::Atomic, false),
+                kind,
+            }));
         }
         '{' => {
             return Ty::Map(Box::new(MapOf {

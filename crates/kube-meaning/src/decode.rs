@@ -9,6 +9,9 @@ use crate::schema::{ScalarKind, Schema, Ty};
 use crate::ssa::Target;
 use crate::status::Refusal;
 
+/// How often the template of a DaemonSet changed.
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 /// Decodes an object: unknown fields dropped, aliases resolved, defaults filled, canonical forms.
 pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     let resource = target.resource;
@@ -33,6 +36,19 @@ pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     })?;
     if resource.kind == "Secret" && resource.group.is_empty() {
         merge_string_data(&mut object);
+    }
+    if resource.kind == "DaemonSet" {
+        // A field of the stored form that clients see as an annotation.
+        let slot = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(meta) = slot {
+            let annotations = meta.entry("annotations").or_insert(Value::Null);
+            if annotations.is_null() {
+                *annotations = json!({});
+            }
+            if annotations.get(TEMPLATE_GENERATION).is_none_or(Value::is_null) {
+                annotations[TEMPLATE_GENERATION] = Value::from("0");
+            }
+        }
     }
     defaults::fill(target.schema, resource, &mut object);
     normalise(target.schema, resource, &mut object);

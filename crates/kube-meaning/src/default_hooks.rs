@@ -139,7 +139,8 @@ pub(crate) fn service_spec(spec: &mut Object) {
             port.insert("targetPort".to_owned(), number);
         }
     }
-    if kind == "NodePort" || kind == "LoadBalancer" {
+    let addresses = spec.get("externalIPs").is_some_and(|l| l.as_array().is_some_and(|l| !l.is_empty()));
+    if kind == "NodePort" || kind == "LoadBalancer" || (kind == "ClusterIP" && addresses) {
         put(spec, "externalTrafficPolicy", Fill::Str("Cluster"));
     }
     if kind == "LoadBalancer" {

@@ -170,9 +170,21 @@ fn job(live: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
     let waiting = at(live, "spec.suspend") == true && at(live, "status.startTime").is_null();
     let scheduling = waiting && {
+        // Until it starts, a suspended Job may still be moved and sized.
+        let plain = |object: &Value| {
+            let mut spec = at(object, "spec.template.spec").clone();
+            for list in ["containers", "initContainers"] {
+                for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                    if let Some(map) = container.as_object_mut() {
+                        map.shift_remove("resources");
+                    }
+                }
+            }
+            spec
+        };
+        let keys = ["nodeSelector", "affinity", "tolerations", "schedulingGates", "nodeName", "resources"];
         let (old, changed) = (at(live, "spec.template"), at(new, "spec.template"));
-        let keys = ["nodeSelector", "affinity", "tolerations", "schedulingGates", "nodeName"];
-        same_beside(old, changed, &["metadata", "spec"]) && same_beside(&old["spec"], &changed["spec"], &keys)
+        same_beside(old, changed, &["metadata", "spec"]) && same_beside(&plain(live), &plain(new), &keys)
     };
     if !scheduling {
         causes.push(refuse(new, "spec.template", How::Invalid(IMMUTABLE)));

@@ -18,6 +18,7 @@ pub mod quantity;
 mod reset;
 pub mod schema;
 pub mod selectors;
+pub mod service;
 pub mod ssa;
 pub mod status;
 pub mod strategy;

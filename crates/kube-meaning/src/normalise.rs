@@ -17,6 +17,43 @@ pub fn normalise(schema: &Schema, resource: &Resource, object: &mut Value) {
     }
 }
 
+/// The form after storing: required lists and maps that are empty come back as null.
+pub fn stored(schema: &Schema, resource: &Resource, object: &mut Value) {
+    if !resource.custom {
+        forget_empty(schema, &resource.ty, object);
+    }
+}
+
+fn forget_empty(schema: &Schema, ty: &Ty, v: &mut Value) {
+    match (ty, v) {
+        (Ty::List(list), Value::Array(items)) if !matches!(list.item, Ty::Scalar(_) | Ty::Any) => {
+            items.iter_mut().for_each(|item| forget_empty(schema, &list.item, item));
+        }
+        (Ty::Map(map), Value::Object(items)) if !matches!(map.value, Ty::Scalar(_) | Ty::Any) => {
+            items.values_mut().for_each(|item| forget_empty(schema, &map.value, item));
+        }
+        (Ty::Named { id, .. }, Value::Object(map)) => {
+            let strukt = schema.get(*id);
+            for (key, child) in map.iter_mut() {
+                let Some(field) = strukt.field(key).filter(|f| !matches!(f.ty, Ty::Scalar(_) | Ty::Any))
+                else {
+                    continue;
+                };
+                let empty = match (&field.ty, &*child) {
+                    (Ty::List(_), Value::Array(items)) => items.is_empty(),
+                    (Ty::Map(_), Value::Object(items)) => items.is_empty(),
+                    _ => false,
+                };
+                match empty && field.shape == Shape::NullWritten {
+                    true => *child = Value::Null,
+                    false => forget_empty(schema, &field.ty, child),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// What the server compares a new object with: the kind's empty object.
 pub fn empty_object(schema: &Schema, resource: &Resource) -> Value {
     let mut object = Map::new();

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::decode::TEMPLATE_GENERATION;
 use crate::reset::{Reset, reset_fields};
 use crate::schema::Resource;
 use crate::ssa::Target;
@@ -104,7 +105,7 @@ fn job_selector(object: &mut Value, uid: &str) {
 fn template_generation(object: &mut Value, generation: i64) {
     if let Some(meta) = metadata(object) {
         let annotations = meta.entry("annotations").or_insert_with(|| json!({}));
-        annotations["deprecated.daemonset.template.generation"] = Value::from(generation.to_string());
+        annotations[TEMPLATE_GENERATION] = Value::from(generation.to_string());
     }
 }
 

@@ -10,7 +10,7 @@ use crate::crd;
 use crate::decode::decode;
 use crate::immutable::check_immutable;
 use crate::managed::Managed;
-use crate::normalise::empty_object;
+use crate::normalise::{empty_object, stored};
 use crate::patch::{json_patch, merge_patch, strategic_patch};
 use crate::ssa::{self, Applier, LAST_APPLIED, Target, without_managed};
 use crate::status::Refusal;
@@ -105,6 +105,7 @@ fn finish_create(
     (by.admit)(&mut object, None)?;
     let mut object = decode(target, object)?;
     validate(target, &object, None)?;
+    stored(target.schema, target.resource, &mut object);
     managed.write_to(&mut object);
     Ok(Written { object, unchanged: false, created: true })
 }
@@ -127,6 +128,7 @@ fn finish_update(
     (by.admit)(&mut new, Some(live))?;
     validate(target, &new, Some(live))?;
     check_immutable(target, live, &new)?;
+    stored(target.schema, target.resource, &mut new);
     Managed::default().write_to(&mut new);
     let same = same_value(&new, &without_managed(live));
     if same && managed.same_ownership(&Managed::of(live)) {

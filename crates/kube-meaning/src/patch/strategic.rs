@@ -57,7 +57,8 @@ fn merge_map(schema: &Schema, ty: &Ty, target: &mut Object, patch: &Object) -> R
     match patch.get(PATCH).map(|d| d.as_str().unwrap_or_default()) {
         None | Some("merge") => {}
         Some("replace") => {
-            *target = patch.iter().filter(|(k, _)| *k != PATCH).map(|(k, v)| (k.clone(), clean(v))).collect();
+            *target =
+                patch.iter().filter(|(k, _)| *k != PATCH).map(|(k, v)| (k.clone(), v.clone())).collect();
             return Ok(());
         }
         Some("delete") => {
@@ -100,32 +101,39 @@ fn merge_key(
             Ok(())
         }
         _ => {
-            target.insert(key.to_owned(), clean(change));
+            if let Some(value) = clean(change) {
+                target.insert(key.to_owned(), value);
+            }
             Ok(())
         }
     }
 }
 
-/// A patch value taken as it is: without directives, nulls and items that only delete.
-fn clean(value: &Value) -> Value {
-    match value {
+/// A patch value that meets nothing: without nulls; a map with a directive vanishes as a whole.
+fn clean(value: &Value) -> Option<Value> {
+    Some(match value {
+        Value::Object(map) if map.contains_key(PATCH) => return None,
         Value::Object(map) => {
             let kept = map.iter().filter(|(k, v)| !is_directive(k) && !v.is_null());
-            Value::Object(kept.map(|(k, v)| (k.clone(), clean(v))).collect())
+            Value::Object(kept.filter_map(|(k, v)| clean(v).map(|v| (k.clone(), v))).collect())
         }
-        Value::Array(items) => items
-            .iter()
-            .filter(|item| {
-                item.get(PATCH).is_none_or(|d| d == "merge" || d == "replace") && !is_bare_directive(item)
-            })
-            .map(clean)
-            .collect(),
+        Value::Array(items) => items.iter().filter_map(clean).collect(),
         other => other.clone(),
-    }
+    })
 }
 
 fn is_directive(key: &str) -> bool {
     key == PATCH || key == RETAIN || key.starts_with(DELETE_FROM) || key.starts_with(ORDER)
+}
+
+/// A list item whose marker (`merge`) has been obeyed.
+fn without_marker(item: &Value) -> Value {
+    match item {
+        Value::Object(map) => Value::Object(
+            map.iter().filter(|(k, _)| *k != PATCH).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        ),
+        other => other.clone(),
+    }
 }
 
 fn is_bare_directive(item: &Value) -> bool {
@@ -158,9 +166,7 @@ fn merge_ordered<'p>(
         let merged = match (old.clone(), change) {
             (None, None) => continue,
             (Some(old), None) => old,
-            (None, Some(change)) => {
-                clean(&Value::Array(change.clone())).as_array().cloned().unwrap_or_default()
-            }
+            (None, Some(change)) => change.iter().filter_map(clean).collect(),
             (Some(old), Some(change)) if rule.is_some_and(|r| r.merge) => {
                 merge_list(schema, below, rule, old, change)?
             }
@@ -196,7 +202,7 @@ fn merge_list(
         _ => &Ty::Any,
     };
     if changes.iter().any(|item| item.get(PATCH).is_some_and(|d| d == "replace")) {
-        return Ok(changes.iter().filter(|i| !is_bare_directive(i)).map(clean).collect());
+        return Ok(changes.iter().filter(|i| !is_bare_directive(i)).cloned().collect());
     }
     for item in changes {
         let Value::Object(change) = item else { return Err(rejected()) };
@@ -211,7 +217,7 @@ fn merge_list(
                     merge_map(schema, item_ty, map, change)?;
                 }
             }
-            (_, None) => merged.push(clean(item)),
+            (_, None) => merged.extend(clean(&without_marker(item))),
         }
     }
     Ok(arrange(merged, changes, &server_order, Some(key)))

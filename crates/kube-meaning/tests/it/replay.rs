@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kube_meaning::schema::Schema;
+use kube_meaning::service::{self, Pool};
 use kube_meaning::ssa::Target;
 use kube_meaning::status::Refusal;
 use kube_meaning::write::{Verb, Writer, Written, write};
@@ -14,26 +15,23 @@ const UID: &str = "(uid)";
 const NOW: &str = "2026-01-01T00:00:00Z";
 
 /// Addresses are drawn by the server: a fixed one here, as in the recordings.
+struct OneAddress;
+
+impl Pool for OneAddress {
+    fn address(&mut self) -> String {
+        "10.96.0.1".to_owned()
+    }
+
+    fn node_port(&mut self) -> u16 {
+        30000
+    }
+}
+
 fn allocate(object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
-    if object["kind"] != "Service" || live.is_some_and(|l| !l["spec"]["clusterIP"].is_null()) {
-        return Ok(());
+    match object["kind"] == "Service" {
+        true => service::allocate(object, live, &mut OneAddress),
+        false => Ok(()),
     }
-    let spec = &mut object["spec"];
-    if spec["type"] == "ExternalName" {
-        return Ok(());
-    }
-    if spec["clusterIP"].is_null() || spec["clusterIP"] == "" {
-        spec["clusterIP"] = json!("10.96.0.1");
-    }
-    spec["clusterIPs"] = json!([spec["clusterIP"]]);
-    let dual = spec["clusterIP"] == "None" && spec["selector"].is_null();
-    if spec["ipFamilies"].is_null() {
-        spec["ipFamilies"] = if dual { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) };
-    }
-    if spec["ipFamilyPolicy"].is_null() {
-        spec["ipFamilyPolicy"] = if dual { json!("RequireDualStack") } else { json!("SingleStack") };
-    }
-    Ok(())
 }
 
 fn recorded_form(object: &Value) -> Value {

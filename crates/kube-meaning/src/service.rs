@@ -1,0 +1,144 @@
+//! Addresses of Services: what the server allocates and checks beyond plain fields.
+//!
+//! In: the prepared Service, the live one, and the caller's pool of addresses. Out, in place: `clusterIP(s)`, IP families,
+//! node ports; or the refusals of a single-stack cluster. The pool is the caller's, because only the world knows what is free.
+
+use serde_json::{Value, json};
+
+use crate::status::{Cause, Refusal};
+
+/// Where free addresses and ports come from.
+pub trait Pool {
+    /// A free cluster address.
+    fn address(&mut self) -> String;
+    /// A free node port.
+    fn node_port(&mut self) -> u16;
+}
+
+/// Completes a Service of a single-stack IPv4 cluster.
+pub fn allocate(service: &mut Value, live: Option<&Value>, pool: &mut dyn Pool) -> Result<(), Refusal> {
+    let external = service["spec"]["type"] == "ExternalName";
+    if external {
+        release(&mut service["spec"]);
+        return Ok(());
+    }
+    addresses(&mut service["spec"], pool);
+    families(&mut service["spec"], live.map(|l| &l["spec"]));
+    node_ports(&mut service["spec"], pool);
+    drop_traffic_policy(&mut service["spec"], live.map(|l| &l["spec"]));
+    check_stack(service)
+}
+
+fn release(spec: &mut Value) {
+    if let Some(map) = spec.as_object_mut() {
+        for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
+            map.shift_remove(key);
+        }
+    }
+}
+
+fn addresses(spec: &mut Value, pool: &mut dyn Pool) {
+    let given = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
+    if given.is_empty() {
+        let first = spec["clusterIPs"][0].as_str().map(str::to_owned);
+        spec["clusterIP"] = Value::from(first.unwrap_or_else(|| pool.address()));
+    }
+    if spec["clusterIPs"].as_array().is_none_or(Vec::is_empty) {
+        spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    }
+}
+
+fn has_selector(spec: &Value) -> bool {
+    spec["selector"].as_object().is_some_and(|s| !s.is_empty())
+}
+
+fn families(spec: &mut Value, live: Option<&Value>) {
+    // A headless Service without selector may have any family: its endpoints are written by hand.
+    let free = spec["clusterIP"] == "None" && !has_selector(spec);
+    let single = spec["ipFamilyPolicy"] == "SingleStack";
+    if single && live.is_some_and(|l| l["ipFamilyPolicy"] != "SingleStack") {
+        if let Some(families) = spec["ipFamilies"].as_array_mut() {
+            families.truncate(1);
+        }
+        if let Some(addresses) = spec["clusterIPs"].as_array_mut() {
+            addresses.truncate(1);
+        }
+    }
+    if spec["ipFamilies"].is_null() {
+        spec["ipFamilies"] = if free && !single { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) };
+    }
+    if spec["ipFamilyPolicy"].is_null() {
+        let dual = spec["ipFamilies"].as_array().is_some_and(|f| f.len() > 1);
+        spec["ipFamilyPolicy"] = Value::from(if dual { "RequireDualStack" } else { "SingleStack" });
+    }
+}
+
+fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
+    let balanced = spec["type"] == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] != false;
+    let wanted = spec["type"] == "NodePort" || balanced;
+    for port in spec["ports"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        let present = port.get("nodePort").and_then(Value::as_i64).is_some_and(|n| n != 0);
+        match (wanted, present) {
+            (true, false) => {
+                port.insert("nodePort".to_owned(), Value::from(pool.node_port()));
+            }
+            (false, true) if !wanted => {
+                port.shift_remove("nodePort");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the Service can be reached from outside, so that an external traffic policy means something.
+pub(crate) fn is_reachable(spec: &Value) -> bool {
+    let addresses = spec["externalIPs"].as_array().is_some_and(|l| !l.is_empty());
+    match spec["type"].as_str() {
+        Some("NodePort" | "LoadBalancer") => true,
+        Some("ClusterIP") | None => addresses,
+        Some(_) => false,
+    }
+}
+
+fn drop_traffic_policy(spec: &mut Value, live: Option<&Value>) {
+    let Some(live) = live else { return };
+    let same = spec["externalTrafficPolicy"] == live["externalTrafficPolicy"];
+    if is_reachable(live)
+        && !is_reachable(spec)
+        && same
+        && let Some(map) = spec.as_object_mut()
+    {
+        map.shift_remove("externalTrafficPolicy");
+    }
+}
+
+fn check_stack(service: &Value) -> Result<(), Refusal> {
+    let spec = &service["spec"];
+    let free = spec["clusterIP"] == "None" && !has_selector(spec);
+    if free {
+        return Ok(());
+    }
+    let mut causes = Vec::new();
+    if spec["ipFamilyPolicy"] == "RequireDualStack" {
+        let text = "this cluster is not configured for dual-stack services";
+        causes.push(Cause::invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], text));
+    }
+    for (i, family) in spec["ipFamilies"].as_array().into_iter().flatten().enumerate() {
+        if family == "IPv6" {
+            causes.push(Cause::invalid(
+                &format!("spec.ipFamilies[{i}]"),
+                family,
+                "not configured on this cluster",
+            ));
+        }
+    }
+    match causes.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::invalid(
+            "",
+            "Service",
+            service["metadata"]["name"].as_str().unwrap_or_default(),
+            causes,
+        )),
+    }
+}
