@@ -8,6 +8,8 @@
 
 mod diagnostic;
 mod files;
+mod render;
 
 pub use diagnostic::{Code, Diagnostic, Label, Place, Severity};
 pub use files::{FileId, LineIndex, Position, SourceFile, SourceMap, Span};
+pub use render::{Color, render_full, render_short, to_json};

@@ -1,0 +1,222 @@
+//! Renderers: full (source and carets), short (one line), JSON. They need only the data and the texts.
+
+use std::fmt::Write;
+
+use crate::{Diagnostic, Label, Place, Severity, SourceMap};
+
+/// Colour of the full renderer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// Plain text.
+    Never,
+    /// ANSI escapes.
+    Always,
+}
+
+struct Paint(Color);
+
+impl Paint {
+    fn wrap(&self, code: &str, text: &str) -> String {
+        match self.0 {
+            Color::Never => text.to_owned(),
+            Color::Always => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+
+    fn head(&self, severity: Severity, text: &str) -> String {
+        let code = if severity == Severity::Error { "1;31" } else { "1;33" };
+        self.wrap(code, text)
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.wrap("34", text)
+    }
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// Renders a diagnostic with its source lines.
+pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -> String {
+    let paint = Paint(color);
+    let mut out = String::new();
+    let mut message = diagnostic.message().lines();
+    let head = format!("{}[{}]", word(diagnostic.severity), diagnostic.code.code);
+    let title = message.next().filter(|m| !m.is_empty()).unwrap_or(diagnostic.code.kind);
+    let _ = writeln!(out, "{}: {title}", paint.head(diagnostic.severity, &head));
+    for line in message {
+        let _ = writeln!(out, "{line}");
+    }
+    let width =
+        diagnostic.labels.iter().filter_map(|l| line_of(l, sources)).max().unwrap_or(1).to_string().len();
+    for (i, label) in diagnostic.labels.iter().enumerate() {
+        let text = if i == 0 { "" } else { label.message.as_str() };
+        snippet(&mut out, label, text, i > 0, width, sources, &paint);
+    }
+    for note in &diagnostic.notes {
+        let _ = writeln!(out, "{:width$} {} note: {note}", "", paint.dim("="));
+    }
+    if let Some(help) = &diagnostic.help {
+        let _ = writeln!(out, "{:width$} {} help: {help}", "", paint.dim("="));
+    }
+    out
+}
+
+fn line_of(label: &Label, sources: &SourceMap) -> Option<u32> {
+    match label.place {
+        Place::Span(file, span) => Some(sources.position(file, span.start).line),
+        Place::Line(_, line) => Some(line),
+        Place::None => None,
+    }
+}
+
+fn snippet(
+    out: &mut String,
+    label: &Label,
+    text: &str,
+    related: bool,
+    width: usize,
+    sources: &SourceMap,
+    paint: &Paint,
+) {
+    let (file, line, column, length) = match label.place {
+        Place::Span(file, span) => {
+            let at = sources.position(file, span.start);
+            (file, at.line, Some(at.column), span.end.saturating_sub(span.start))
+        }
+        Place::Line(file, line) => (file, line, None, 0),
+        Place::None => return,
+    };
+    let Some(source) = sources.get(file) else { return };
+    let arrow = if related { ":::" } else { "-->" };
+    let place = match column {
+        Some(column) => format!("{}:{line}:{column}", source.path),
+        None => format!("{}:{line}", source.path),
+    };
+    let _ = writeln!(out, "{:width$}{} {place}", "", paint.dim(arrow));
+    let start = source.lines.line_start(line) as usize;
+    let Some(rest) = source.text.get(start..) else { return };
+    let code = rest.lines().next().unwrap_or("").replace('\t', " ");
+    let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));
+    let _ = writeln!(out, "{} {} {code}", paint.dim(&format!("{line:width$}")), paint.dim("|"));
+    if let Some(column) = column {
+        let room = code.chars().count().saturating_sub(column as usize - 1).max(1);
+        let marks = if related { "-" } else { "^" }.repeat((length as usize).clamp(1, room));
+        let pad = " ".repeat(column as usize - 1);
+        let code = if related { "34" } else { "1;31" };
+        let _ = writeln!(
+            out,
+            "{:width$} {} {pad}{}",
+            "",
+            paint.dim("|"),
+            paint.wrap(code, format!("{marks} {text}").trim_end())
+        );
+    } else if !text.is_empty() {
+        let _ = writeln!(out, "{:width$} {} {text}", "", paint.dim("="));
+    }
+}
+
+/// Renders a diagnostic on one line: `file:line:col - error[CODE]: Kind - message; related: ..`.
+pub fn render_short(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    let flat = |m: &str| m.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut out = format!(
+        "{}{}[{}]: {} - {}",
+        place_text(diagnostic.place(), sources),
+        word(diagnostic.severity),
+        diagnostic.code.code,
+        diagnostic.code.kind,
+        flat(diagnostic.message())
+    );
+    for label in diagnostic.labels.iter().skip(1) {
+        let _ = write!(out, "; related: {}", flat(&label.message));
+    }
+    out
+}
+
+fn place_text(place: Place, sources: &SourceMap) -> String {
+    let (file, line, column) = match place {
+        Place::Span(file, span) => {
+            let at = sources.position(file, span.start);
+            (file, at.line, at.column)
+        }
+        Place::Line(file, line) => (file, line, 1),
+        Place::None => return String::new(),
+    };
+    let path = sources.get(file).map_or("", |f| f.path.as_str());
+    format!("{path}:{line}:{column} - ")
+}
+
+/// Returns a diagnostic as JSON.
+pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
+    let labels: Vec<serde_json::Value> = diagnostic.labels.iter().map(|l| label_json(l, sources)).collect();
+    serde_json::json!({
+        "severity": word(diagnostic.severity),
+        "code": diagnostic.code.code,
+        "kind": diagnostic.code.kind,
+        "id": diagnostic.id,
+        "message": diagnostic.message(),
+        "labels": labels,
+        "notes": diagnostic.notes,
+        "help": diagnostic.help,
+    })
+}
+
+fn label_json(label: &Label, sources: &SourceMap) -> serde_json::Value {
+    let path = |file| sources.get(file).map_or("", |f| f.path.as_str()).to_owned();
+    match label.place {
+        Place::Span(file, span) => {
+            let (start, end) = (sources.position(file, span.start), sources.position(file, span.end));
+            serde_json::json!({
+                "message": label.message, "file": path(file),
+                "line": start.line, "column": start.column, "endLine": end.line, "endColumn": end.column,
+            })
+        }
+        Place::Line(file, line) => {
+            serde_json::json!({ "message": label.message, "file": path(file), "line": line })
+        }
+        Place::None => serde_json::json!({ "message": label.message }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Code, FileId, Span};
+
+    fn example() -> (Diagnostic, SourceMap) {
+        let mut sources = SourceMap::default();
+        let file = sources.add("main.k", "schema P:\n    name: str\np = P {name = 1}\n".into());
+        assert_eq!(file, FileId(0));
+        let diagnostic = Diagnostic::error(
+            Code::TYPE,
+            "type-mismatch",
+            Place::Span(file, Span::new(31, 35)),
+            "expected str, got int(1)",
+        )
+        .with_label(Place::Span(file, Span::new(14, 18)), "declared here")
+        .with_help("write a string");
+        (diagnostic, sources)
+    }
+
+    #[test]
+    fn the_full_form_shows_both_places() {
+        let (diagnostic, sources) = example();
+        let expected = "error[E2G22]: expected str, got int(1)\n --> main.k:3:8\n  |\n3 | p = P {name = 1}\n  |        ^^^^\n \
+                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- declared here\n  = help: write a string\n";
+        assert_eq!(render_full(&diagnostic, &sources, Color::Never), expected);
+    }
+
+    #[test]
+    fn the_short_form_is_one_line() {
+        let (diagnostic, sources) = example();
+        assert_eq!(
+            render_short(&diagnostic, &sources),
+            "main.k:3:8 - error[E2G22]: TypeError - expected str, got int(1); related: declared here"
+        );
+        assert_eq!(to_json(&diagnostic, &sources)["labels"][0]["line"], 3);
+    }
+}
