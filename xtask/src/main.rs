@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod bench;
 mod codegen;
 mod oracle;
 mod record;
@@ -17,6 +18,7 @@ pub(crate) type Outcome = Result<ExitCode, String>;
 type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
+    ("bench", "kcl: ours beside the released wheel, CPU time and memory", bench::main),
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),

@@ -44,8 +44,13 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
 
 /// Whether a message is the text of a panic that the wheel caught: an error happened here, its words mean nothing.
 pub(crate) fn is_panic(message: &str) -> bool {
-    const MARKS: &[&str] =
-        &["RefCell already", "capacity overflow", "called `Result::unwrap()`", "called `Option::unwrap()`", "panicked at"];
+    const MARKS: &[&str] = &[
+        "RefCell already",
+        "capacity overflow",
+        "called `Result::unwrap()`",
+        "called `Option::unwrap()`",
+        "panicked at",
+    ];
     MARKS.iter().any(|mark| message.contains(mark))
 }
 

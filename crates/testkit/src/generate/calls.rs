@@ -106,5 +106,5 @@ pub(super) const ANY: &[&str] = &[
     "option(\"k\")", "option(\"missing\", default=@a)", "option(\"n\", type=\"int\", default=\"5\")", "option(\"k\", type=\"str\", default=3)",
     "json.merge(@d, @d)", "reduce(lambda acc, x {acc | {\"${x}\": x}}, @S, {})", "reduce(lambda a, b {a + b}, @S)",
     "[None, @a, Undefined, @a]", "@D?.zz", "@D?[\"zz\"]", "None", "@a if @b else @a", "@a or @a", "[x for x in @d]", "[[k, v] for k, v in @d]",
-    "(None)?.a", "@I?[0:1]", "1Ki", "2.5", "{\"a-b\": @i, \"c d\": @s, e.f.g = @i}", "[if x > 1: x for x in @I]", "regex.findall(@s, r\"(\\w)(\\w)\")",
+    "@I?[0:1]", "1Ki", "2.5", "{\"a-b\": @i, \"c d\": @s, e.f.g = @i}", "[if x > 1: x for x in @I]", "regex.findall(@s, r\"(\\w)(\\w)\")",
 ];

@@ -170,7 +170,7 @@ impl Gen {
             return;
         }
         let at = self.rng.below(seen.len());
-        let (key, ty) = (seen[at].key.clone(), seen[at].ty.clone());
+        let (key, ty) = (written(&seen[at].key), seen[at].ty.clone());
         if self.rng.chance(15) {
             let text = match &ty {
                 Ty::List(_) => format!("{key} += {}", self.entry_value(&ty, depth, long)),
@@ -208,4 +208,9 @@ impl Gen {
             out.push(format!("{key}: {}", self.flat(|g| g.leaf(&ty))));
         }
     }
+}
+
+/// A key as it must be written.
+pub(super) fn written(key: &str) -> String {
+    if key.contains('-') { format!("\"{key}\"") } else { key.to_string() }
 }

@@ -184,7 +184,7 @@ impl Gen {
             }
             Ty::Dict(of) => {
                 let entries: Vec<String> =
-                    (0..self.rng.below(3)).map(|_| format!("{} = {}", self.key_name(), self.leaf(of))).collect();
+                    (0..self.rng.below(3)).map(|_| format!("{} = {}", super::config::written(&self.key_name()), self.leaf(of))).collect();
                 format!("{{{}}}", entries.join(", "))
             }
             Ty::Schema(index) => self.flat(|g| g.instance(*index, 0)),
