@@ -1,6 +1,6 @@
 //! `cargo xtask ssa-diff [--sequences N] [--from SEED] [--show N]`: random writes on the real server and on kube-meaning, side by side.
 //!
-//! In: a range of seeds. Out: a table of steps and differences per kind, the first differences in full, and exit code 1 when
+//! In: a range of seeds. Out: a table of steps and differences per kind, the first differences path by path (ours ≠ the server's), and exit code 1 when
 //! there is any difference but one of wording.
 
 use std::collections::BTreeMap;
@@ -59,7 +59,9 @@ impl Tally {
             *shown += 1;
             let request = serde_json::Value::Object(difference.request.to_json());
             println!("{kind} seed {seed}: {:?}\n  request {request}", difference.class);
-            println!("  ours    {}\n  theirs  {}", difference.ours, difference.theirs);
+            for line in difference.lines() {
+                println!("  {line}");
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! In: requests and the server's outcomes, live or recorded. Out: agreement or a [`Difference`] per step.
 //! After a difference the model goes on from the server's object, so that one mistake is counted once.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use kube_meaning::schema::Schema;
@@ -41,6 +42,35 @@ pub struct Difference {
     /// Ours and the server's, normalised.
     pub ours: Value,
     pub theirs: Value,
+}
+
+impl Difference {
+    /// Where the two sides differ: a line per path, ours first.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut open = vec![(String::new(), Some(&self.ours), Some(&self.theirs))];
+        while let Some((path, ours, theirs)) = open.pop() {
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) if ours == theirs => {}
+                (Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
+                    let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+                    open.extend(
+                        keys.iter().map(|key| (format!("{path}.{key}"), ours.get(*key), theirs.get(*key))),
+                    );
+                }
+                (Some(Value::Array(ours)), Some(Value::Array(theirs))) => {
+                    let length = ours.len().max(theirs.len());
+                    open.extend((0..length).map(|n| (format!("{path}[{n}]"), ours.get(n), theirs.get(n))));
+                }
+                (ours, theirs) => {
+                    let text = |side: Option<&Value>| side.map_or("nothing".to_owned(), Value::to_string);
+                    lines.push(format!("{path}: {} ≠ {}", text(ours), text(theirs)));
+                }
+            }
+        }
+        lines.sort();
+        lines
+    }
 }
 
 /// What a step came to, on either side: status and object or error.
@@ -114,17 +144,30 @@ fn admit(object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
         object["metadata"]["namespace"] = json!("sequences");
     }
     if object["kind"] == "Service" && object["spec"]["type"] != "ExternalName" {
-        let drawn =
-            live.and_then(|live| live["spec"].get("clusterIP")).cloned().unwrap_or(json!("10.96.0.1"));
-        let spec = &mut object["spec"];
-        if spec.get("clusterIP").is_none_or(|address| address == "") {
-            spec["clusterIP"] = drawn;
-        }
-        if spec.get("clusterIPs").is_none() {
-            spec["clusterIPs"] = json!([spec["clusterIP"]]);
-        }
+        allocate(&mut object["spec"], live.map(|live| &live["spec"]));
     }
     Ok(())
+}
+
+/// Addresses and families of a Service in a cluster of one family; a headless Service without selector may have any.
+fn allocate(spec: &mut Value, live: Option<&Value>) {
+    let kept = |key: &str| live.and_then(|live| live.get(key)).cloned();
+    if spec.get("clusterIP").is_none_or(|address| address == "") {
+        spec["clusterIP"] = kept("clusterIP").unwrap_or(json!("10.96.0.1"));
+    }
+    if spec.get("clusterIPs").is_none() {
+        spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    }
+    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
+    if spec.get("ipFamilyPolicy").is_none() {
+        let fresh = if any { "RequireDualStack" } else { "SingleStack" };
+        spec["ipFamilyPolicy"] = kept("ipFamilyPolicy").unwrap_or(json!(fresh));
+    }
+    if spec.get("ipFamilies").is_none() {
+        let both = any && spec["ipFamilyPolicy"] == "RequireDualStack";
+        let fresh = if both { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) };
+        spec["ipFamilies"] = kept("ipFamilies").unwrap_or(fresh);
+    }
 }
 
 fn custom_schema() -> Result<&'static Schema, String> {

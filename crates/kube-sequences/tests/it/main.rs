@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kube_sequences::live::{Live, Step};
+use kube_sequences::model::{Answer, Class, Model};
 use kube_sequences::record::{Writer, read};
-use kube_sequences::{Sequence, kinds};
+use kube_sequences::{Request, Sequence, kinds};
+use serde_json::Value;
 use testenv::{ControlPlane, Options};
 
 #[test]
@@ -60,4 +63,42 @@ fn every_kind_has_a_valid_core_and_every_outcome_occurs_on_the_real_server() {
             (&step.request, step.code, &step.outcome)
         );
     }
+}
+
+/// Steps on which model and server differ by more than the wording of a refusal.
+fn differences(
+    kind: &'static kube_sequences::Kind,
+    steps: &[(Request, u16, Result<Value, Value>, bool)],
+) -> Vec<String> {
+    let mut model = Model::new(kind).unwrap();
+    let mut found = Vec::new();
+    for (request, code, outcome, unchanged) in steps {
+        let answer = Answer { code: *code, outcome, unchanged: *unchanged };
+        if let Err(difference) = model.step(request, &answer)
+            && difference.class != Class::Words
+        {
+            found.push(format!("{:?} {}", difference.class, difference.lines().join("; ")));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_model_agrees_with_the_recorded_server() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kube-meaning/fixtures/ssa");
+    let mut wrong = Vec::new();
+    for kind in kinds() {
+        let path = folder.join(format!("{}.jsonl", kind.kind.to_lowercase()));
+        for recording in read(&std::fs::read_to_string(path).unwrap()).unwrap() {
+            let steps: Vec<_> = recording
+                .steps
+                .into_iter()
+                .map(|step| (step.request, step.code, step.outcome, step.unchanged))
+                .collect();
+            assert!(!steps.is_empty());
+            let found = differences(kind, &steps);
+            wrong.extend(found.into_iter().map(|line| format!("{} {}: {line}", kind.kind, recording.seed)));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
 }
