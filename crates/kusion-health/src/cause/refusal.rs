@@ -38,7 +38,11 @@ pub(crate) fn read(message: &str, namespace: &str, profile: &Profile) -> Cause {
     {
         return limit_range(message, namespace);
     }
-    let sentence = format!("no pod can be created: {}", shorten(tail(message), 300));
+    let text = tail(message);
+    let sentence = match text {
+        "" => "no pod can be created; no reason is given".to_owned(),
+        _ => format!("no pod can be created: {}", shorten(text, 300)),
+    };
     Cause::new(8, "CannotCreatePods", sentence, wait(profile.refusal_grace))
 }
 

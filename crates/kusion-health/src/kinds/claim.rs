@@ -58,6 +58,10 @@ fn waits_for_consumer(object: View<'_>, context: &Context<'_>) -> bool {
     let mode =
         class_of(object, context).map(|class| class.str("/volumeBindingMode") == "WaitForFirstConsumer");
     let told = || {
+        let waits = |condition: &crate::condition::Condition<'_>| condition.reason == "WaitForFirstConsumer";
+        if Conditions::of(object).list.iter().any(waits) {
+            return true;
+        }
         let newest = context.events(object).into_iter().find(|event| event.reason != "ExternalProvisioning");
         newest.is_some_and(|event| event.reason == "WaitForFirstConsumer")
     };

@@ -20,7 +20,12 @@ fn promotion(object: View<'_>) -> Verdict {
     }
     let environments: Vec<View<'_>> = object.items("/status/environments").take(256).collect();
     if environments.is_empty() {
-        return Verdict::progressing("NotObserved", "no environment has been looked at yet");
+        return match conditions.is_true("Ready") {
+            true => {
+                Verdict::failed("NoEnvironments", "it has no environments").because("it has no environments")
+            }
+            false => Verdict::progressing("NotObserved", "no environment has been looked at yet"),
+        };
     }
     for environment in &environments {
         let active = environment.str("/active/dry/sha");
@@ -38,8 +43,11 @@ fn promotion(object: View<'_>) -> Verdict {
         return Verdict::progressing("Promoting", "environments run different commits");
     }
     match conditions.get("Ready") {
-        Some(ready) if !ready.is_true() => Verdict::progressing(ready.reason_or("NotReady"), ready.message),
-        _ => Verdict::healthy("Promoted", "every environment runs the same commit"),
+        Some(ready) if ready.is_true() => {
+            Verdict::healthy("Promoted", "every environment runs the same commit")
+        }
+        Some(ready) => Verdict::progressing(ready.reason_or("NotReady"), ready.message),
+        None => Verdict::progressing("NotReady", "not ready yet"),
     }
 }
 
@@ -51,12 +59,23 @@ fn spark(object: View<'_>) -> Option<Verdict> {
     let states = object.get("/status/executorState")?.as_object()?;
     let good = |state: &&serde_json::Value| matches!(state.as_str(), Some("RUNNING" | "COMPLETED"));
     let running = states.values().filter(good).count() as i64;
-    let dynamic = object.flag("/spec/dynamicAllocation/enabled");
-    let wanted = if dynamic {
-        object.num("/spec/dynamicAllocation/minExecutors")
-    } else {
-        object.int("/spec/executor/instances").unwrap_or(0)
+    let wanted = match least_executors(object) {
+        Some(least) => least,
+        None => object.int("/spec/executor/instances").unwrap_or(0),
     };
     let verdict = format!("{running} executors run, {wanted} are wanted");
     if running < wanted { Some(Verdict::progressing("ExecutorsMissing", verdict)) } else { None }
+}
+
+/// The lower bound of dynamic allocation, whichever of its three ways switches it on.
+fn least_executors(object: View<'_>) -> Option<i64> {
+    if object.flag("/spec/dynamicAllocation/enabled") {
+        return Some(object.num("/spec/dynamicAllocation/minExecutors"));
+    }
+    let settings = object.get("/spec/sparkConf")?;
+    let text =
+        |key: &str| settings.get(key).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+    let families = ["spark.dynamicAllocation", "spark.streaming.dynamicAllocation"];
+    let on = families.iter().find(|family| text(&format!("{family}.enabled")).as_deref() == Some("true"))?;
+    Some(text(&format!("{on}.minExecutors")).and_then(|least| least.parse().ok()).unwrap_or(0))
 }

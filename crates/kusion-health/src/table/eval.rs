@@ -200,7 +200,9 @@ fn compare(left: &[Term], op: Op, right: &[Term], scope: &Scope<'_>) -> bool {
     if let (Op::Equal | Op::Differ, [Term::Field(a, _)], [Term::Field(b, _)]) = (op, left, right) {
         let (a, b) = (find(a, scope), find(b, scope));
         let words = |value: Option<&Value>| value.is_some_and(|value| number_of(value).is_none());
-        if words(a) || words(b) {
+        // two texts are compared as texts: a commit may consist of digits only
+        let texts = a.is_some_and(Value::is_string) && b.is_some_and(Value::is_string);
+        if texts || words(a) || words(b) {
             return (text_of(a) == text_of(b)) == (op == Op::Equal);
         }
     }
