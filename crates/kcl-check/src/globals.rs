@@ -66,6 +66,13 @@ impl Checker<'_> {
         declared
     }
 
+    /// Scans the variables once more when the schemas are built: annotations are now compared with the last one.
+    pub(crate) fn rescan_vars(&mut self) {
+        let tree = self.tree;
+        let all: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+        self.scan_vars(&all);
+    }
+
     fn scan_schemas(&mut self, all: &[StmtId]) -> Vec<Declared> {
         let tree = self.tree;
         let mut declared = Vec::new();
@@ -188,7 +195,7 @@ impl Checker<'_> {
             self.globals.insert(target.name.name.clone(), new);
             return;
         };
-        if !is_private(&target.name.name) {
+        if !is_private(&target.name.name) && old.decl != target.name.span {
             let decl = old.decl;
             self.assigned_first.entry(target.name.name.clone()).or_insert(target.name.span);
             self.immutable(&target.name, decl);
@@ -254,7 +261,7 @@ impl Checker<'_> {
         let (was, old, decl) = (*annotated, global.ty, global.decl);
         *annotated = true;
         global.ty = ty;
-        if was && !self.types.sub(ty, old) {
+        if was && decl != name.span && !self.types.sub(ty, old) {
             let text = self.text(old);
             let message = format!("can not change the type of '{}' to {text}", name.name);
             let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);

@@ -130,6 +130,7 @@ pub fn check_package(
     let declared = checker.scan_globals();
     checker.remember_lambdas();
     checker.construct_schemas(&declared);
+    checker.rescan_vars();
     checker.walk_package(&declared);
     Arc::new(freeze(checker))
 }

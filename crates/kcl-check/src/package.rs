@@ -69,6 +69,8 @@ pub(crate) struct SchemaInfo {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
     pub(crate) host: Option<SchemaId>,
+    /// The base as it was when this was built: redeclared attributes are compared with that.
+    pub(crate) base: Option<(SchemaId, Arc<SchemaInfo>)>,
     /// Own attributes and those of the mixins.
     pub(crate) attrs: Attrs,
     pub(crate) index: Option<IndexInfo>,

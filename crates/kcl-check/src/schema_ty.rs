@@ -28,6 +28,8 @@ impl Checker<'_> {
                     Stmt::Rule(def) => self.construct_rule(*id, def),
                     _ => continue,
                 };
+                // Only now: in the first pass a schema does not count as a sub-schema of its base yet.
+                self.types.heads[id.0 as usize].base = info.base.as_ref().map(|(base, _)| *base);
                 self.schemas[id.0 as usize].info = info.into();
             }
             if !self.forward_reference {
@@ -44,7 +46,8 @@ impl Checker<'_> {
         }
         if let Some(base) = &def.base {
             let base = self.inherited(id, base, "schema", &[Kind::Schema]);
-            self.types.heads[id.0 as usize].base = base.filter(|b| *b != id);
+            let base = base.filter(|b| *b != id);
+            info.base = base.map(|b| (b, self.schema_info(b).clone()));
         }
         if let Some(host) = &def.host {
             info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
@@ -52,7 +55,7 @@ impl Checker<'_> {
         if let Some(signature) = &def.index_signature {
             info.index = Some(self.index_signature(def, signature));
         }
-        self.collect_attrs(id, def, &mut info);
+        self.collect_attrs(def, &mut info);
         if let (Some(index), Some(signature)) = (&info.index, &def.index_signature) {
             self.check_index_name(&info, index, signature);
         }
@@ -177,7 +180,7 @@ impl Checker<'_> {
         ty
     }
 
-    fn collect_attrs(&mut self, id: SchemaId, def: &SchemaDef, info: &mut SchemaInfo) {
+    fn collect_attrs(&mut self, def: &SchemaDef, info: &mut SchemaInfo) {
         let tree = self.tree;
         for stmt in &def.body {
             match tree.stmt(*stmt) {
@@ -189,29 +192,24 @@ impl Checker<'_> {
                         has_default: attr.default.is_some(),
                         loc: self.here(attr.name.span),
                     };
-                    self.add_attr(id, &attr.name.name, new, info);
+                    self.add_attr(&attr.name.name, new, info);
                     self.decorators(&attr.decorators);
                 }
                 Stmt::Unification { target, value } => {
                     let ty = self.unification_type(*value);
                     let loc = self.here(target.span);
                     let new = AttrInfo { ty, optional: false, has_default: true, loc };
-                    self.add_attr(id, &target.name, new, info);
+                    self.add_attr(&target.name, new, info);
                 }
                 _ => {}
             }
         }
     }
 
-    fn add_attr(&mut self, id: SchemaId, name: &Str, new: AttrInfo, info: &mut SchemaInfo) {
+    fn add_attr(&mut self, name: &Str, new: AttrInfo, info: &mut SchemaInfo) {
         let span = new.loc.span;
         let own = info.attrs.get(name).cloned();
-        let base = self.types.heads[id.0 as usize].base;
-        let old = match (&own, base) {
-            (Some(own), _) => Some(own.clone()),
-            (None, Some(base)) => self.schema_attr(base, name),
-            (None, None) => None,
-        };
+        let old = own.clone().or_else(|| self.base_attr(info, name));
         if let Some(old) = old {
             if !self.types.sub(new.ty, old.ty) {
                 // Against a base the reference prints the new type twice.
@@ -229,6 +227,21 @@ impl Checker<'_> {
             self.check_index_value(name, &new, &index);
         }
         info.attrs.insert(name.clone(), new);
+    }
+
+    /// An attribute of the base, as far as the base was built.
+    fn base_attr(&mut self, info: &SchemaInfo, name: &str) -> Option<AttrInfo> {
+        let mut base = info.base.clone();
+        while let Some((id, snapshot)) = base {
+            if self.schemas[id.0 as usize].home.is_some() {
+                return self.schema_attr(id, name);
+            }
+            if let Some(attr) = snapshot.attrs.get(name) {
+                return Some(attr.clone());
+            }
+            base = snapshot.base.clone();
+        }
+        None
     }
 
     fn index_signature(&mut self, def: &SchemaDef, signature: &IndexSignature) -> IndexInfo {

@@ -67,7 +67,6 @@ impl Checker<'_> {
             Stmt::Expr(expr) => self.expr(*expr),
             Stmt::Assign { targets, ty, value } => {
                 let annotation = ty.map(|t| self.resolve_type(t));
-                self.check_annotation(targets, annotation);
                 self.assign(targets, annotation, *value)
             }
             Stmt::AugAssign { target, op, value } => self.aug_assign(target, *op, *value),
@@ -140,21 +139,6 @@ impl Checker<'_> {
             self.store(target, declared, got);
         }
         result
-    }
-
-    /// A global has one type, that of its last annotation.
-    fn check_annotation(&mut self, targets: &[Target], annotation: Option<TyId>) {
-        let (Some(ty), [target], None) = (annotation, targets, self.assignment_scope()) else { return };
-        let Some(global) = self.globals.get(&target.name.name) else { return };
-        let (kept, decl) = (global.ty, global.decl);
-        if !matches!(global.kind, GlobalKind::Var { .. }) || self.types.sub(ty, kept) {
-            return;
-        }
-        let text = self.text(kept);
-        let message = format!("can not change the type of '{}' to {text}", target.name.name);
-        let diag =
-            RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, target.name.span, message);
-        self.report(diag.label(self.here(decl), format!("expected {text}")));
     }
 
     /// Stores a value: first assignments decide the type, later ones must fit.
@@ -363,15 +347,7 @@ impl Checker<'_> {
         }
         let Some(default) = signature.default else { return };
         let got = self.expr(default);
-        if !self.types.assignable(got, index.val) {
-            let message = format!(
-                "expected schema index signature value type {}, got {}",
-                self.text(index.val),
-                self.text(got)
-            );
-            let span = self.tree.expr_span(default);
-            self.error(Code::TYPE, "index-signature-default", span, message);
-        }
+        self.must_fit(got, index.val, signature.span, None);
     }
 
     fn attribute(&mut self, attr: &Attr) -> TyId {

@@ -41,24 +41,16 @@ impl Checker<'_> {
                 self.types.dict(key, val)
             }
             Type::Union(members) => {
-                // Shown as written: only repetitions go, nested unions are flattened.
+                // Kept as written, repetitions included; only nested unions are flattened.
                 let mut types: Vec<TyId> = Vec::with_capacity(members.len());
                 for member in members {
                     let ty = self.resolve_type_at(*member, at);
-                    let single = [ty];
-                    let parts = if let Ty::Union(parts) = self.types.kind(ty) { parts } else { &single[..] };
-                    for part in parts {
-                        if !types.contains(part) {
-                            types.push(*part);
-                        }
+                    match self.types.kind(ty) {
+                        Ty::Union(parts) => types.extend(parts.iter()),
+                        _ => types.push(ty),
                     }
                 }
-                match types.as_slice() {
-                    [] => TyId::ANY,
-                    [one] => *one,
-                    _ if types.contains(&TyId::ANY) => TyId::ANY,
-                    _ => self.types.intern(Ty::Union(types.into())),
-                }
+                if let [one] = types.as_slice() { *one } else { self.types.intern(Ty::Union(types.into())) }
             }
             Type::Function(params, ret) => {
                 let params = params

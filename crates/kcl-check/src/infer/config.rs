@@ -89,10 +89,10 @@ impl Checker<'_> {
         self.expects.push(expect.clone());
         let got = self.expr(entry.value);
         self.expects.pop();
-        self.check_insert(entry, got);
         if let Some(ty) = expect.ty {
             self.must_fit(got, ty, entry.key_span, expect.loc);
         }
+        self.check_insert(entry, got);
         self.declare_key(name, got);
         parts.keys.push(self.types.str_lit(name));
         parts.vals.push(got);

@@ -139,8 +139,8 @@ impl Checker<'_> {
         if let Some(attr) = self.schema_attr(id, name) {
             return attr.ty;
         }
-        if let Some(index) = self.schema_index(id) {
-            return index.val;
+        if self.schema_index(id).is_some() {
+            return TyId::ANY;
         }
         let hint = self.attribute_hint(id, name);
         self.no_member(ty, name, at, hint)
@@ -211,8 +211,8 @@ impl Checker<'_> {
                 _ => self.bad_key(index_ty, at),
             },
             Ty::Schema(id, _) => match self.types.kind(index_ty).clone() {
-                Ty::StrLit(key) => self.instance_member_quiet(id, ty, &key, at),
-                Ty::Any | Ty::Str | Ty::None => TyId::ANY,
+                Ty::StrLit(key) => self.instance_member(id, ty, &key, at),
+                Ty::Any | Ty::Str | Ty::None => self.schema_index(id).map_or(TyId::ANY, |i| i.val),
                 _ if self.types.sub(index_ty, TyId::STR) => TyId::ANY,
                 _ => self.bad_key(index_ty, at),
             },
@@ -221,19 +221,6 @@ impl Checker<'_> {
                 self.error(Code::COMPILE, "not-subscriptable", at, message);
                 TyId::ANY
             }
-        }
-    }
-
-    fn instance_member_quiet(&mut self, id: SchemaId, ty: TyId, key: &str, at: Span) -> TyId {
-        match self.schema_attr(id, key) {
-            Some(attr) => attr.ty,
-            None => match self.schema_index(id) {
-                Some(index) => index.val,
-                None => {
-                    let hint = self.attribute_hint(id, key);
-                    self.no_member(ty, key, at, hint)
-                }
-            },
         }
     }
 
