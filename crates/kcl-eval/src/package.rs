@@ -1,7 +1,6 @@
 //! Packages at run time: symbols, globals, frames.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use kcl_syntax::ast::{Dotted, Expr, Key, Stmt, StmtId, Tree, TypeId};
 use kcl_syntax::program::{ImportTarget, Package};
@@ -29,7 +28,6 @@ pub(crate) enum Symbol {
 
 /// One package while it runs.
 pub(crate) struct PackageState {
-    pub(crate) tree: Arc<Tree>,
     pub(crate) symbols: FxHashMap<Str, Symbol>,
     pub(crate) globals: Rc<Record>,
     pub(crate) frames: Frames,
@@ -52,7 +50,6 @@ impl Machine<'_> {
                 shape.collect(&package.tree, &file.body, 0);
             }
             self.packages.push(PackageState {
-                tree: package.tree.clone(),
                 symbols,
                 globals: Rc::new(Record::new(Rc::new(shape), idx, None)),
                 frames: Frames::default(),
@@ -92,7 +89,7 @@ impl Machine<'_> {
                     let id = self.rules.len() as u32;
                     let name = def.name.name.clone();
                     let tree = package.tree.clone();
-                    self.rules.push(Rc::new(Rule { name: name.clone(), package: idx, tree, stmt: *stmt }));
+                    self.rules.push(Rc::new(Rule { package: idx, tree, stmt: *stmt }));
                     symbols.insert(name, Symbol::Rule(id));
                 }
                 Stmt::TypeAlias { name, ty } => {

@@ -64,7 +64,6 @@ impl Schema {
 
 /// A rule of a package.
 pub(crate) struct Rule {
-    pub(crate) name: Str,
     pub(crate) package: usize,
     pub(crate) tree: Arc<Tree>,
     pub(crate) stmt: StmtId,

@@ -21,13 +21,16 @@ mod pending;
 mod request;
 mod run;
 mod session;
+mod why;
 
 pub use arguments::argument;
 pub use disk::{Disk, DiskWorld};
 pub use files::{Files, MemoryFiles};
 pub use kcl_check::Edition;
 pub use kcl_eval::{NoWorld, Origin, OriginKind, Origins, World};
+pub use kcl_std::{FileAnswer, FileOp};
 pub use load::{Loaded, load};
 pub use request::{Entry, Limits, Request};
 pub use run::{Outcome, run, run_in};
 pub use session::Session;
+pub use why::{Why, WhyStep};

@@ -83,8 +83,10 @@ impl Loader<'_> {
             ids.push(id);
             paths.push(file.path.clone());
         }
-        // PENDING kcl_syntax::merge_unifications(&mut tree);
-        // PENDING apply_overrides
+        kcl_syntax::merge_unifications(&mut tree);
+        if let Err(diagnostic) = kcl_syntax::apply_overrides(&mut tree, &self.request.overrides) {
+            self.imports.push(diagnostic);
+        }
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push((key.clone(), key));
         self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);

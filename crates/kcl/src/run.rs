@@ -2,13 +2,14 @@
 
 use base_diag::{Diagnostic, SourceMap};
 use kcl_check::{CheckOptions, Edition};
-use kcl_eval::{Options, Origins, STACK_BYTES, World, evaluate};
+use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 
 use crate::disk::{Disk, DiskWorld};
 use crate::files::Files;
 use crate::load::load;
 use crate::request::Request;
 use crate::session::Session;
+use crate::why::Why;
 
 /// What came out of a run.
 #[derive(Debug, Default)]
@@ -25,8 +26,8 @@ pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
     /// Texts for rendering them.
     pub sources: SourceMap,
-    /// Answers of [`Request::track_origins`]: for the engine and `--why`.
-    pub why: Option<Origins>,
+    /// Where every value came from, if [`Request::track_origins`] asked for it.
+    pub why: Option<Why>,
 }
 
 impl Outcome {
@@ -78,16 +79,18 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     }
     let options = eval_options(request, &loaded.root);
     let evaluation = evaluate(&loaded.program, &options, world);
-    let mut outcome = Outcome { log: evaluation.log, sources: loaded.program.sources, ..Outcome::default() };
+    let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
     match evaluation.result {
         Ok(output) => {
             outcome.yaml = output.yaml(&options);
             outcome.json = output.json(&options, 0);
             outcome.json_pretty = output.json(&options, 4);
-            outcome.why = output.origins;
+            outcome.why =
+                output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, &output.value));
         }
         Err(fault) => outcome.diagnostics.push(fault.into_diagnostic()),
     }
+    outcome.sources = loaded.program.sources;
     outcome
 }
 

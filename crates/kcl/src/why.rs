@@ -1,0 +1,154 @@
+//! Where a value of the output came from: the chain of steps for each path.
+
+use std::collections::BTreeMap;
+
+use kcl_eval::{OriginKind, Origins};
+use kcl_syntax::program::Program;
+use kcl_value::{OriginId, Value};
+
+/// One step of a chain, newest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WhyStep {
+    /// File as it was loaded.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// The source line, trimmed.
+    pub text: String,
+    /// What happened there.
+    pub kind: OriginKind,
+    /// Package of the file; models are imported packages, the user's own files are `__main__`.
+    pub package: String,
+}
+
+/// Chains by output path (`app.spec.replicas`, `list[0].name`).
+#[derive(Clone, Debug, Default)]
+pub struct Why {
+    chains: BTreeMap<String, Vec<WhyStep>>,
+}
+
+impl Why {
+    /// Returns the chain of a path.
+    pub fn get(&self, path: &str) -> Option<&[WhyStep]> {
+        self.chains.get(path).map(Vec::as_slice)
+    }
+
+    /// Walks all chains in path order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[WhyStep])> {
+        self.chains.iter().map(|(path, steps)| (path.as_str(), steps.as_slice()))
+    }
+
+    /// Renders the chain of one path as aligned columns, or says which paths there are.
+    pub fn render(&self, path: &str) -> String {
+        let Some(steps) = self.get(path) else {
+            let near: Vec<&str> =
+                self.chains.keys().map(String::as_str).filter(|p| p.starts_with(path)).take(8).collect();
+            return match near.is_empty() {
+                true => format!("the output has no value at `{path}`\n"),
+                false => {
+                    format!("the output has no value at `{path}` itself; try one of: {}\n", near.join(", "))
+                }
+            };
+        };
+        let places: Vec<String> = steps.iter().map(|s| format!("{}:{}", s.file, s.line)).collect();
+        let place_width = places.iter().map(String::len).max().unwrap_or(0);
+        let text_width = steps.iter().map(|s| s.text.chars().count()).max().unwrap_or(0);
+        let mut out = String::new();
+        for (step, place) in steps.iter().zip(&places) {
+            let pad = " ".repeat(text_width - step.text.chars().count());
+            out.push_str(&format!("{place:place_width$}  {}{pad}  {}\n", step.text, describe(step.kind)));
+        }
+        out
+    }
+}
+
+fn describe(kind: OriginKind) -> &'static str {
+    match kind {
+        OriginKind::Written => "written",
+        OriginKind::Entry => "entry",
+        OriginKind::Assigned => "assigned",
+        OriginKind::Default => "schema default",
+        OriginKind::Merged => "merged over",
+        OriginKind::Overrides => "overrides",
+        OriginKind::Appended => "appends to",
+    }
+}
+
+/// Collects the chains of every path of a value.
+pub(crate) fn collect(program: &Program, origins: &Origins, value: &Value) -> Why {
+    let mut why = Why::default();
+    let mut collector = Collector { program, origins, why: &mut why };
+    collector.value(value, String::new());
+    why
+}
+
+struct Collector<'a> {
+    program: &'a Program,
+    origins: &'a Origins,
+    why: &'a mut Why,
+}
+
+/// Longest chain that is kept.
+const MAX_STEPS: usize = 64;
+
+impl Collector<'_> {
+    fn value(&mut self, value: &Value, path: String) {
+        match value {
+            Value::Dict(_) | Value::Schema(_) => {
+                for (key, entry) in value.as_dict().into_iter().flat_map(|d| d.iter()) {
+                    let at = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+                    self.slot(&at, entry.origin);
+                    self.value(&entry.value, at);
+                }
+            }
+            Value::List(list) => {
+                for (i, item) in list.items.iter().enumerate() {
+                    let at = format!("{path}[{i}]");
+                    self.slot(&at, list.origin(i));
+                    self.value(item, at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn slot(&mut self, path: &str, origin: OriginId) {
+        let mut steps = Vec::new();
+        self.chain(origin, &mut steps);
+        if !steps.is_empty() {
+            self.why.chains.insert(path.to_owned(), steps);
+        }
+    }
+
+    // Newest first: the step itself, then where its value came from, then what it was laid over.
+    fn chain(&self, origin: OriginId, steps: &mut Vec<WhyStep>) {
+        let mut pending = vec![origin];
+        while let Some(id) = pending.pop() {
+            let Some(row) = self.origins.get(id) else { continue };
+            if steps.len() >= MAX_STEPS {
+                break;
+            }
+            if let Some(step) = self.step(row)
+                && !steps.iter().any(|s| s.file == step.file && s.line == step.line)
+            {
+                steps.push(step);
+            }
+            pending.push(row.previous);
+            pending.push(row.source);
+        }
+    }
+
+    fn step(&self, row: &kcl_eval::Origin) -> Option<WhyStep> {
+        let package = self.program.packages.get(row.package as usize)?;
+        let (file, offset) = package.locate(row.span.start);
+        let at = self.program.sources.position(file, offset);
+        let source = self.program.sources.get(file)?;
+        let start = source.lines.line_start(at.line) as usize;
+        let text = source.text.get(start..)?.lines().next().unwrap_or("").trim().to_owned();
+        let file = source.path.clone();
+        let package = package.path.to_string();
+        Some(WhyStep { file, line: at.line, column: at.column, text, kind: row.kind, package })
+    }
+}
