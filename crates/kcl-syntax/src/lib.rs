@@ -7,13 +7,19 @@
 
 pub mod ast;
 pub mod lexer;
+pub mod lossless;
 mod numbers;
+mod overrides;
 mod parse;
 mod parser;
 pub mod program;
 pub mod sink;
 mod strings;
 pub mod token;
+mod unify;
 
+pub use lossless::{SyntaxTree, parse_lossless};
+pub use overrides::apply_overrides;
 pub use parse::{parse_expr, parse_file, parse_type_text};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};
+pub use unify::merge_unifications;

@@ -30,7 +30,7 @@ use crate::token::{Lexed, Token, TokenKind};
 pub const MAX_DEPTH: u32 = 200;
 
 /// How high an expression tree may become (long operator chains are trees, too).
-pub const MAX_HEIGHT: u32 = 1000;
+pub const MAX_HEIGHT: u32 = 500;
 
 /// What starts an operand, as messages list it.
 const OPERAND: &[&str] = &["identifier", "literal", "(", "[", "{"];

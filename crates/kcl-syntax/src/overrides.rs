@@ -1,0 +1,369 @@
+//! Changes from the command line (`-O path=value`), made to the tree of the main package before checking.
+//!
+//! In: specs as written. Out: the changed tree, or what is wrong with a spec. Only the first declaration of a variable
+//! is changed, and only through literal configs; a path that does not exist is appended to the variable's config, a
+//! variable that does not exist becomes a statement of the last file.
+
+use base_diag::{Code, Diagnostic, FileId, Place, Span};
+
+use crate::ast::{
+    BinaryOp, Entry, EntryOp, Expr, ExprId, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
+};
+use crate::parse::parse_expr;
+
+/// What a spec does at the end of its path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Action {
+    Set(EntryOp),
+    Delete,
+}
+
+/// A spec taken apart.
+#[derive(Debug)]
+struct Spec<'a> {
+    path: Vec<String>,
+    action: Action,
+    value: &'a str,
+}
+
+/// Applies specs in order.
+pub fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
+    for text in specs {
+        let spec = parse_spec(text)?;
+        apply(tree, &spec, text)?;
+    }
+    Ok(())
+}
+
+fn wrong(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::SYNTAX, "override-spec", Place::None, message)
+}
+
+fn wrong_format(text: &str) -> Diagnostic {
+    wrong(format!(
+        "Invalid spec format '{text}', expected <field_path>=<filed_value>, <field_path>:<filed_value>, \
+         <field_path>+=<filed_value> or <field_path>-"
+    ))
+}
+
+fn parse_spec(text: &str) -> Result<Spec<'_>, Diagnostic> {
+    let (path, action, value) = match operator(text) {
+        Some((at, len, op)) => (&text[..at], Action::Set(op), text[at + len..].trim()),
+        None => match text.trim_end().strip_suffix('-') {
+            Some(path) => (path, Action::Delete, ""),
+            None => return Err(wrong_format(text)),
+        },
+    };
+    if path.trim().is_empty() || (value.is_empty() && action != Action::Delete) {
+        return Err(wrong_format(text));
+    }
+    Ok(Spec { path: segments(path.trim(), text)?, action, value })
+}
+
+/// Finds the first operator outside quotes: offset, length, meaning.
+fn operator(text: &str) -> Option<(usize, usize, EntryOp)> {
+    let bytes = text.as_bytes();
+    let mut quote = None;
+    for (i, byte) in bytes.iter().enumerate() {
+        match (quote, byte) {
+            (Some(q), b) if *b == q => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'+') if bytes.get(i + 1) == Some(&b'=') => return Some((i, 2, EntryOp::Insert)),
+            (None, b'=') => return Some((i, 1, EntryOp::Override)),
+            (None, b':') => return Some((i, 1, EntryOp::Union)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `a.b["c.d"]` as parts; empty parts are dropped.
+fn segments(path: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let mut rest = path;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '.' => parts.push(std::mem::take(&mut part)),
+            '[' => {
+                parts.push(std::mem::take(&mut part));
+                let quote = match rest.chars().next() {
+                    Some(q @ ('"' | '\'')) => q,
+                    _ => return Err(wrong("Expected opening quote after '['")),
+                };
+                let inner = &rest[1..];
+                let end = inner.find(quote).ok_or_else(|| wrong_format(text))?;
+                parts.push(inner[..end].to_string());
+                rest = inner[end + 1..].strip_prefix(']').ok_or_else(|| wrong_format(text))?;
+            }
+            other => part.push(other),
+        }
+    }
+    parts.push(part);
+    parts.retain(|p| !p.is_empty());
+    for part in &mut parts {
+        if let Some(name) = part.strip_prefix('$') {
+            *part = name.to_string();
+        }
+    }
+    if parts.is_empty() { Err(wrong_format(text)) } else { Ok(parts) }
+}
+
+fn apply(tree: &mut Tree, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
+    let Some((name, rest)) = spec.path.split_first() else { return Err(wrong_format(text)) };
+    let found = first_declaration(tree, name);
+    let Action::Set(op) = spec.action else {
+        if let Some((stmt, value)) = found {
+            match rest {
+                [] => delete_statement(tree, stmt),
+                _ => delete_entry(tree, value, rest),
+            }
+        }
+        return Ok(());
+    };
+    let place = found.map_or(Span::default(), |(_, value)| tree.expr_span(value));
+    let value = parse_value(tree, spec.value, place).ok_or_else(|| wrong_format(text))?;
+    let done = match (found, rest) {
+        (Some((stmt, old)), []) => set_variable(tree, stmt, name, old, op, value),
+        (Some((stmt, old)), _) => {
+            let old = own_value(tree, stmt, name, old);
+            set_entry(tree, old, rest, op, value)
+        }
+        (None, _) => false,
+    };
+    if !done {
+        append_statement(tree, name, rest, op, value, place);
+    }
+    Ok(())
+}
+
+/// Parses the value; all its nodes get one range. A unary or binary expression is meant as text.
+fn parse_value(tree: &mut Tree, text: &str, place: Span) -> Option<ExprId> {
+    let first = tree.exprs.len();
+    let (first_stmt, first_type) = (tree.stmts.len(), tree.types.len());
+    let (id, _) = parse_expr(tree, text, FileId::default(), 0);
+    match tree.expr(id) {
+        Expr::Missing => return None,
+        Expr::Unary(..) | Expr::Binary(..) | Expr::As(..) => {
+            tree.exprs.truncate(first);
+            return Some(tree.add_expr(Expr::Str(Str::from(text)), place));
+        }
+        _ => {}
+    }
+    tree.exprs[first..].iter_mut().for_each(|e| e.span = place);
+    tree.stmts[first_stmt..].iter_mut().for_each(|s| s.span = place);
+    tree.types[first_type..].iter_mut().for_each(|t| t.span = place);
+    Some(id)
+}
+
+/// The first top-level statement that gives a name its value.
+fn first_declaration(tree: &Tree, name: &str) -> Option<(StmtId, ExprId)> {
+    tree.files.iter().flat_map(|f| &f.body).find_map(|&id| match tree.stmt(id) {
+        Stmt::Assign { targets, value, .. } => {
+            let mine = targets.iter().any(|t| t.name.name == name && t.path.is_empty());
+            mine.then_some((id, *value))
+        }
+        Stmt::Unification { target, value } if target.name == name => Some((id, *value)),
+        _ => None,
+    })
+}
+
+fn delete_statement(tree: &mut Tree, stmt: StmtId) {
+    for file in &mut tree.files {
+        file.body.retain(|id| *id != stmt);
+    }
+}
+
+/// Gives a variable that shares its value with others (`a = b = {..}`) a statement and a copy of its own.
+fn own_value(tree: &mut Tree, stmt: StmtId, name: &str, value: ExprId) -> ExprId {
+    let shared = match tree.stmt(stmt) {
+        Stmt::Assign { targets, .. } => targets.len() > 1,
+        _ => false,
+    };
+    if !shared {
+        return value;
+    }
+    let copy = copy_config(tree, value);
+    split_target(tree, stmt, name, copy);
+    copy
+}
+
+/// Copies literal configs so that a change of the copy does not show in the original.
+fn copy_config(tree: &mut Tree, value: ExprId) -> ExprId {
+    let span = tree.expr_span(value);
+    let mut kind = tree.expr(value).clone();
+    match &mut kind {
+        Expr::Config(entries) => {
+            for entry in entries.iter_mut() {
+                entry.value = copy_config(tree, entry.value);
+            }
+        }
+        Expr::Schema(schema) => schema.config = copy_config(tree, schema.config),
+        _ => return value,
+    }
+    tree.add_expr(kind, span)
+}
+
+/// Takes one target out of `a = b = v` and gives it a statement of its own right after.
+fn split_target(tree: &mut Tree, stmt: StmtId, name: &str, value: ExprId) {
+    let span = tree.stmt_span(stmt);
+    let Stmt::Assign { targets, .. } = &mut tree.stmts[stmt.0 as usize].kind else { return };
+    let (mine, others): (Vec<Target>, Vec<Target>) = std::mem::take(targets)
+        .into_vec()
+        .into_iter()
+        .partition(|t| t.name.name == name && t.path.is_empty());
+    *targets = others.into_boxed_slice();
+    let own = tree.add_stmt(Stmt::Assign { targets: mine.into_boxed_slice(), ty: None, value }, span);
+    for file in &mut tree.files {
+        if let Some(at) = file.body.iter().position(|id| *id == stmt) {
+            file.body.insert(at + 1, own);
+        }
+    }
+}
+
+/// Sets a whole variable; false if a statement must be appended instead.
+fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: EntryOp, value: ExprId) -> bool {
+    if op == EntryOp::Insert {
+        return extend_list(tree, old, value);
+    }
+    if op == EntryOp::Union
+        && let (Some(into), Some(from)) = (config_of(tree, old), config_of(tree, value))
+    {
+        let Expr::Config(more) = tree.expr(from).clone() else { return false };
+        push_entries(tree, into, more.into_vec());
+        return true;
+    }
+    let schema = matches!(tree.expr(value), Expr::Schema(_));
+    match &mut tree.stmts[stmt.0 as usize].kind {
+        Stmt::Assign { targets, .. } if targets.len() > 1 => split_target(tree, stmt, name, value),
+        Stmt::Assign { value: slot, .. } => *slot = value,
+        Stmt::Unification { value: slot, .. } if schema => *slot = value,
+        _ => return false,
+    }
+    true
+}
+
+fn extend_list(tree: &mut Tree, old: ExprId, value: ExprId) -> bool {
+    let (Expr::List(items), Expr::List(more)) = (tree.expr(old), tree.expr(value)) else { return false };
+    let all = items.iter().chain(more.iter()).copied().collect();
+    tree.exprs[old.0 as usize].kind = Expr::List(all);
+    true
+}
+
+/// The literal config of a config or schema expression.
+fn config_of(tree: &Tree, value: ExprId) -> Option<ExprId> {
+    let id = match tree.expr(value) {
+        Expr::Config(_) => value,
+        Expr::Schema(schema) => schema.config,
+        _ => return None,
+    };
+    matches!(tree.expr(id), Expr::Config(_)).then_some(id)
+}
+
+fn entries(tree: &Tree, config: ExprId) -> &[Entry] {
+    match tree.expr(config) {
+        Expr::Config(entries) => entries,
+        _ => &[],
+    }
+}
+
+fn push_entries(tree: &mut Tree, config: ExprId, more: Vec<Entry>) {
+    if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
+        let mut all = std::mem::take(entries).into_vec();
+        all.extend(more);
+        *entries = all.into_boxed_slice();
+    }
+}
+
+fn key_is(entry: &Entry, name: &str) -> bool {
+    matches!(&entry.key, Key::Name(key) | Key::Str(key) if key == name)
+}
+
+/// Sets an entry below a variable; false if the variable has no literal config.
+fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
+    let Some(config) = config_of(tree, root) else { return false };
+    let merged = op == EntryOp::Union && config_of(tree, value).is_some();
+    let replaced = op != EntryOp::Insert && !merged && replace(tree, config, path, value);
+    if !replaced {
+        let (first, rest) = path.split_first().expect("a path below a variable has a part");
+        let span = tree.expr_span(value);
+        let entry = nested(tree, first, rest, op, value, span);
+        push_entries(tree, config, vec![entry]);
+    }
+    true
+}
+
+/// Replaces every literal entry at a path; false if there is none. Depth is bounded by the path.
+fn replace(tree: &mut Tree, config: ExprId, path: &[String], value: ExprId) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    let mut done = false;
+    for i in 0..entries(tree, config).len() {
+        let entry = &entries(tree, config)[i];
+        if !key_is(entry, first) {
+            continue;
+        }
+        if rest.is_empty() {
+            if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
+                entries[i].value = value;
+                entries[i].op = EntryOp::Override;
+            }
+            done = true;
+        } else if let Some(inner) = config_of(tree, entry.value) {
+            done |= replace(tree, inner, rest, value);
+        }
+    }
+    done
+}
+
+fn delete_entry(tree: &mut Tree, root: ExprId, path: &[String]) {
+    let (Some(config), Some((first, rest))) = (config_of(tree, root), path.split_first()) else { return };
+    if rest.is_empty() {
+        if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
+            let kept = std::mem::take(entries).into_vec().into_iter().filter(|e| !key_is(e, first)).collect();
+            *entries = kept;
+        }
+        return;
+    }
+    let inner: Vec<ExprId> =
+        entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value).collect();
+    for value in inner {
+        delete_entry(tree, value, rest);
+    }
+}
+
+/// `first: {rest.. OP value}`.
+fn nested(tree: &mut Tree, first: &str, rest: &[String], op: EntryOp, value: ExprId, span: Span) -> Entry {
+    let (mut value, mut op) = (value, op);
+    for part in rest.iter().rev() {
+        let entry = Entry { key: Key::Str(Str::from(part.as_str())), key_span: span, op, value };
+        value = tree.add_expr(Expr::Config(Box::new([entry])), span);
+        op = EntryOp::Union;
+    }
+    Entry { key: Key::Str(Str::from(first)), key_span: span, op, value }
+}
+
+fn append_statement(tree: &mut Tree, name: &str, rest: &[String], op: EntryOp, value: ExprId, span: Span) {
+    let value = match rest.split_first() {
+        None => value,
+        Some((first, rest)) => {
+            let entry = nested(tree, first, rest, op, value, span);
+            tree.add_expr(Expr::Config(Box::new([entry])), span)
+        }
+    };
+    let name = Ident { name: Str::from(name), span };
+    let target = Target { name, path: Box::default(), span };
+    let kind = if op == EntryOp::Insert {
+        Stmt::AugAssign { target, op: BinaryOp::Add, value }
+    } else {
+        Stmt::Assign { targets: Box::new([target]), ty: None, value }
+    };
+    let stmt = tree.add_stmt(kind, span);
+    if tree.files.is_empty() {
+        tree.files.push(FileTree::default());
+    }
+    if let Some(file) = tree.files.last_mut() {
+        file.body.push(stmt);
+    }
+}
