@@ -55,6 +55,12 @@ pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     Ok(object)
 }
 
+/// Brings one value of a type into the server's form, as far as that does not depend on what surrounds it.
+pub(crate) fn decode_value(schema: &Schema, ty: &Ty, value: &mut Value) {
+    defaults::fill_value(schema, ty, value);
+    crate::normalise::value(schema, ty, value);
+}
+
 /// `stringData` is a way to write `data`; it is never stored.
 pub(crate) fn merge_string_data(secret: &mut Value) {
     let Some(map) = secret.as_object_mut() else { return };

@@ -34,6 +34,11 @@ pub fn fill(schema: &Schema, resource: &Resource, object: &mut Value) {
     walk(schema, &resource.ty, object);
 }
 
+/// Fills in the defaults of one value.
+pub(crate) fn fill_value(schema: &Schema, ty: &Ty, value: &mut Value) {
+    walk(schema, ty, value);
+}
+
 fn walk(schema: &Schema, ty: &Ty, value: &mut Value) {
     match (ty, value) {
         (Ty::List(list), Value::Array(items)) => {

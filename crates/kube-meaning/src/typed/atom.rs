@@ -70,14 +70,6 @@ pub(crate) fn filled_list(value: Option<&Value>) -> Option<&Vec<Value>> {
     value.and_then(Value::as_array).filter(|l| !l.is_empty())
 }
 
-/// The key fields of a list type, empty for sets and atomic lists.
-pub(crate) fn list_keys_of(list: &List) -> &[EcoString] {
-    match &list.kind {
-        ListKind::Map(keys) => keys,
-        ListKind::Atomic | ListKind::Set => &[],
-    }
-}
-
 /// The path step of an item of a set or list-map; an error text when it has none.
 pub(crate) fn item_elem(schema: &Schema, list: &List, item: &Value) -> Result<Elem, String> {
     match &list.kind {

@@ -10,8 +10,8 @@ mod compare;
 mod merge;
 mod remove;
 
-pub(crate) use atom::{Atom, Items, MapView, atom, item_elem, list_keys_of};
-pub(crate) use check::{Duplicates, TypeError, check};
+pub(crate) use atom::{Atom, MapView, atom, item_elem};
+pub(crate) use check::{Duplicates, check};
 pub(crate) use collect::{collect, with_named_fields};
 pub(crate) use compare::{Comparison, compare, same_value};
 pub(crate) use merge::merge_into;

@@ -1,0 +1,302 @@
+//! The cheap half of the planner's question: would applying this manifest change anything at all?
+//!
+//! In: the live object with managedFields, the manager, the manifest. Out: yes or "maybe". One walk over the manifest beside
+//! the live object and the manager's FieldsV1 trie, without building either a merged object or a field set. "Same" is by
+//! meaning: defaults, quantities, times, base64, vanishing zeros. A manifest that passes is exactly what the manager owns.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::decode::decode_value;
+use crate::elem::Elem;
+use crate::managed::Operation;
+use crate::normalise::decode_base64;
+use crate::quantity::same_quantity;
+use crate::reset::reset_fields;
+use crate::schema::{Field, ListKind, ScalarKind, Schema, Shape, Ty};
+use crate::ssa::Target;
+use crate::time::parse_time;
+use crate::typed::{Atom, MAX_DEPTH, MapView, atom, item_elem, same_value};
+
+type Object = Map<String, Value>;
+
+/// Whether applying the manifest is certainly a no-op, for the object and for the manager's entry.
+pub fn is_unchanged(target: Target<'_>, live: &Value, manager: &str, desired: &Value) -> bool {
+    let Some(owned) = own_fields(target, live, manager) else { return false };
+    let Some(desired) = desired.as_object() else { return false };
+    let Atom::Map(view) = atom(target.schema, &target.resource.ty, None) else { return false };
+    let mut walk = Walk { schema: target.schema, key: String::with_capacity(64) };
+    let skip_status = reset_fields(target).set().get_field("status").is_some_and(|n| n.member);
+    let mut nodes = 0;
+    for (key, value) in desired {
+        let live = live.get(key);
+        match key.as_str() {
+            "apiVersion" | "kind" => {}
+            "status" if skip_status => {}
+            "metadata" => match walk.metadata(&view, value, live, owned.get("f:metadata")) {
+                None => return false,
+                Some(owns) => nodes += usize::from(owns),
+            },
+            "stringData" if target.resource.kind == "Secret" && !target.resource.custom => return false,
+            _ => match walk.entry(&view, key, value, live, Some(owned), 0) {
+                None => return false,
+                Some(owns) => nodes += usize::from(owns),
+            },
+        }
+    }
+    nodes == owned.len()
+}
+
+/// The manager's own trie, when it was written in the same version.
+fn own_fields<'v>(target: Target<'_>, live: &'v Value, manager: &str) -> Option<&'v Object> {
+    let entries = live.get("metadata")?.get("managedFields")?.as_array()?;
+    let entry = entries.iter().find(|e| {
+        e.get("manager").and_then(Value::as_str) == Some(manager)
+            && e.get("operation").and_then(Value::as_str) == Some(Operation::Apply.as_str())
+            && e.get("subresource").and_then(Value::as_str).unwrap_or_default() == target.subresource
+    })?;
+    let version = entry.get("apiVersion")?.as_str()?;
+    let (group, name) = crate::schema::split_api_version(version);
+    let same = group == target.resource.group && name == target.resource.version;
+    same.then(|| entry.get("fieldsV1")?.as_object())?
+}
+
+struct Walk<'s> {
+    schema: &'s Schema,
+    /// Reused for the spelling of trie keys.
+    key: String,
+}
+
+/// `None` = something differs; `Some(owns)` = the same, and whether the manifest's node takes part in the trie.
+type Outcome = Option<bool>;
+
+/// Metadata that clients send but never own.
+const SYSTEM: [&str; 9] = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+];
+
+impl<'s> Walk<'s> {
+    fn metadata(
+        &mut self,
+        root: &MapView<'s>,
+        desired: &Value,
+        live: Option<&Value>,
+        owned: Option<&Value>,
+    ) -> Outcome {
+        let ty = root.ty("metadata")?;
+        let Atom::Map(view) = atom(self.schema, ty, Some(desired)) else { return None };
+        let owned = owned.and_then(Value::as_object);
+        let mut nodes = 0;
+        for (key, value) in desired.as_object()? {
+            if SYSTEM.contains(&key.as_str()) {
+                continue;
+            }
+            let live = live.and_then(|l| l.get(key));
+            nodes += usize::from(self.entry(&view, key, value, live, owned, 1)?);
+        }
+        (nodes == count(owned)).then_some(nodes > 0)
+    }
+
+    /// One key of a map: its value, and its node in the trie of the map.
+    fn entry(
+        &mut self,
+        view: &MapView<'s>,
+        key: &str,
+        desired: &Value,
+        live: Option<&Value>,
+        owned: Option<&Object>,
+        depth: usize,
+    ) -> Outcome {
+        let ty = view.ty(key)?;
+        let field = view.named(key);
+        self.key.clear();
+        self.key.push_str("f:");
+        self.key.push_str(key);
+        let node = owned.and_then(|o| o.get(self.key.as_str())).and_then(Value::as_object);
+        let empty = desired.is_null() || desired.as_object().is_some_and(Map::is_empty);
+        let (leaf, below) = self.value(ty, field, desired, live, node, depth)?;
+        let member = leaf || empty || field.is_none();
+        self.agree(member, below, node)
+    }
+
+    /// Compares what the manifest would own here with what the trie says.
+    fn agree(&self, member: bool, below: usize, node: Option<&Object>) -> Outcome {
+        match (member || below > 0, node) {
+            (false, None) => Some(false),
+            (true, Some(node)) => {
+                let dot = node.contains_key(".");
+                let in_trie = dot || node.is_empty();
+                (in_trie == member && node.len() - usize::from(dot) == below).then_some(true)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value itself: whether it is a leaf, and how many trie nodes lie below.
+    fn value(
+        &mut self,
+        ty: &'s Ty,
+        field: Option<&Field>,
+        desired: &Value,
+        live: Option<&Value>,
+        node: Option<&Object>,
+        depth: usize,
+    ) -> Option<(bool, usize)> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match atom(self.schema, ty, Some(desired)) {
+            Atom::Scalar(kind) => same_scalar(kind, field, desired, live).then_some((true, 0)),
+            Atom::Map(view) if view.atomic => self.same_atomic(ty, field, desired, live).then_some((true, 0)),
+            Atom::List(list) if list.kind == ListKind::Atomic => {
+                self.same_atomic(ty, field, desired, live).then_some((true, 0))
+            }
+            Atom::Map(view) => {
+                let Some(map) = desired.as_object().filter(|m| !m.is_empty()) else {
+                    return empty_over(field, desired, live).then_some((false, 0));
+                };
+                let live = match live {
+                    None | Some(Value::Null) => None,
+                    Some(live) => Some(live.as_object()?),
+                };
+                let mut below = 0;
+                for (key, value) in map {
+                    let live = live.and_then(|l| l.get(key));
+                    below += usize::from(self.entry(&view, key, value, live, node, depth + 1)?);
+                }
+                // A struct that is not there yet would be created, even if all of its fields are zero.
+                (live.is_some() || field.is_some_and(|f| f.shape == Shape::EmptyVanishes))
+                    .then_some((false, below))
+            }
+            Atom::List(list) => {
+                let Some(items) = desired.as_array().filter(|l| !l.is_empty()) else {
+                    return empty_over(field, desired, live).then_some((false, 0));
+                };
+                let live = live?.as_array()?;
+                let below = self.items(list, items, live, node, depth)?;
+                Some((false, below))
+            }
+        }
+    }
+
+    /// Items of an associative list: each must be there, in the same relative order.
+    fn items(
+        &mut self,
+        list: &'s crate::schema::List,
+        desired: &[Value],
+        live: &[Value],
+        node: Option<&Object>,
+        depth: usize,
+    ) -> Option<usize> {
+        let mut from = 0;
+        for item in desired {
+            let elem = item_elem(self.schema, list, item).ok()?;
+            let found = live.iter().skip(from).position(|l| self.is_item(list, &elem, l));
+            let at = match found {
+                Some(offset) => from + offset,
+                // Out of order: a reorder alone is never written, but this walk does not prove that.
+                None => return None,
+            };
+            from = at + 1;
+            self.key.clear();
+            elem.write_key(&mut self.key);
+            let child = node.and_then(|o| o.get(self.key.as_str())).and_then(Value::as_object);
+            let below = match list.kind {
+                ListKind::Set => 0,
+                _ => self.value(&list.item, None, item, Some(&live[at]), child, depth + 1)?.1,
+            };
+            self.agree(true, below, child)?;
+        }
+        Some(desired.len())
+    }
+
+    fn is_item(&self, list: &crate::schema::List, elem: &Elem, item: &Value) -> bool {
+        match elem {
+            Elem::Value(wanted) => wanted.is_json(item),
+            Elem::Key(keys) => keys.iter().all(|(name, wanted)| match item.get(name.as_str()) {
+                Some(value) => wanted.is_json(value),
+                None => item_elem(self.schema, list, item).is_ok_and(|e| e == *elem),
+            }),
+            Elem::Field(_) | Elem::Index(_) => false,
+        }
+    }
+
+    /// Atomic values are replaced as a whole and then defaulted: equal if the server would arrive at the live one.
+    fn same_atomic(&self, ty: &Ty, field: Option<&Field>, desired: &Value, live: Option<&Value>) -> bool {
+        match live {
+            Some(live) if same_value(desired, live) => true,
+            None if vanishes(field, desired) => true,
+            None => false,
+            Some(live) => same_value(&decoded(self.schema, ty, desired), live),
+        }
+    }
+}
+
+fn decoded<'v>(schema: &Schema, ty: &Ty, desired: &'v Value) -> Cow<'v, Value> {
+    let mut copy = desired.clone();
+    decode_value(schema, ty, &mut copy);
+    Cow::Owned(copy)
+}
+
+fn count(owned: Option<&Object>) -> usize {
+    owned.map_or(0, |o| o.len() - usize::from(o.contains_key(".")))
+}
+
+/// An empty map or list says nothing about what is in the live one.
+fn empty_over(field: Option<&Field>, desired: &Value, live: Option<&Value>) -> bool {
+    match live {
+        None | Some(Value::Null) => vanishes(field, desired) || live == Some(desired),
+        Some(Value::Object(_) | Value::Array(_)) => true,
+        Some(_) => false,
+    }
+}
+
+/// Whether a value that is set is written as if it were absent.
+fn vanishes(field: Option<&Field>, value: &Value) -> bool {
+    let Some(field) = field else { return false };
+    match (field.shape, value) {
+        (Shape::AsGiven, _) => value.is_null() && !field.nullable,
+        (_, Value::Null) => true,
+        (Shape::ZeroVanishes, Value::String(s)) => s.is_empty(),
+        (Shape::ZeroVanishes, Value::Bool(b)) => !b,
+        (Shape::ZeroVanishes, Value::Number(n)) => n.as_f64() == Some(0.0),
+        (Shape::EmptyVanishes, Value::Array(l)) => l.is_empty(),
+        (Shape::EmptyVanishes | Shape::ZeroStruct, Value::Object(m)) => m.is_empty(),
+        (Shape::EmptyVanishes, Value::String(s)) => s.is_empty(),
+        _ => false,
+    }
+}
+
+fn same_scalar(
+    kind: Option<ScalarKind>,
+    field: Option<&Field>,
+    desired: &Value,
+    live: Option<&Value>,
+) -> bool {
+    let Some(live) = live else { return vanishes(field, desired) };
+    if same_value(desired, live) {
+        return true;
+    }
+    let text = || Some((desired.as_str()?, live.as_str()?));
+    match kind {
+        Some(ScalarKind::Quantity) => same_quantity(desired, live),
+        Some(ScalarKind::Time | ScalarKind::MicroTime) => {
+            text().is_some_and(|(a, b)| parse_time(a).is_some() && parse_time(a) == parse_time(b))
+        }
+        Some(ScalarKind::Bytes) => {
+            text().is_some_and(|(a, b)| decode_base64(a).is_some() && decode_base64(a) == decode_base64(b))
+        }
+        // A null map value is stored as the empty string.
+        Some(ScalarKind::String) => desired.is_null() && field.is_none() && live == "",
+        _ => false,
+    }
+}
