@@ -47,6 +47,8 @@ pub(crate) struct Checker<'p> {
     /// Start of the global statement that is walked.
     pub(crate) stmt_span: Span,
     pub(crate) depth: u32,
+    /// In the second scan of the variables.
+    pub(crate) rescanning: bool,
     /// A schema used one that stands further down.
     pub(crate) forward_reference: bool,
     /// Inside the default of a schema attribute, which an outer config may still complete.
@@ -81,6 +83,7 @@ impl<'p> Checker<'p> {
             last_span: Span::default(),
             stmt_span: Span::default(),
             depth: 0,
+            rescanning: false,
             forward_reference: false,
             in_default: false,
             errors: Vec::new(),

@@ -76,10 +76,22 @@ impl Checker<'_> {
             self.attr_mismatch(id, &name, got, at);
             return;
         }
-        let (Some(index), Some(attrs)) = (index, &dict.attrs) else { return };
+        let Some(index) = index else { return };
+        let Some(attrs) = &dict.attrs else {
+            if !self.types.assignable(dict.val, index.val) {
+                let message = format!(
+                    "expected schema index signature value type {}, got {}",
+                    self.text(index.val),
+                    self.text(dict.val)
+                );
+                self.error(Code::TYPE, "index-signature-value", at, message);
+            }
+            return;
+        };
         for attr in attrs.iter() {
             let got = self.types.widen(attr.ty);
-            if self.schema_attr(id, &attr.name).is_some() {
+            // Quirk: inherited attributes count as extra keys here.
+            if self.schema_info(id).attrs.contains_key(&attr.name) {
                 self.attr_mismatch(id, &attr.name, got, at);
             } else if !self.types.assignable(got, index.val) {
                 let message = format!("expected {}, got {}", self.text(index.val), self.text(got));
@@ -185,10 +197,12 @@ impl Checker<'_> {
             }
         }
         let names: Vec<Str> = schemas.iter().map(|s| self.schema_name(*s)).collect();
+        let attrs = schemas.iter().flat_map(|s| self.schema_info(*s).attrs.keys());
+        let hint = crate::suggest::hint(name, attrs);
         match names.as_slice() {
             [] => None,
-            [one] => Some(format!("Cannot add member '{name}' to 'schema {one}'")),
-            _ => Some(format!("Cannot add member '{name}' to 'schemas {names:?}'")),
+            [one] => Some(format!("Cannot add member '{name}' to 'schema {one}'{hint}")),
+            _ => Some(format!("Cannot add member '{name}' to 'schemas {names:?}'{hint}")),
         }
     }
 

@@ -70,6 +70,7 @@ impl Checker<'_> {
     pub(crate) fn rescan_vars(&mut self) {
         let tree = self.tree;
         let all: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+        self.rescanning = true;
         self.scan_vars(&all);
     }
 
@@ -195,7 +196,7 @@ impl Checker<'_> {
             self.globals.insert(target.name.name.clone(), new);
             return;
         };
-        if !is_private(&target.name.name) && old.decl != target.name.span {
+        if !is_private(&target.name.name) && !self.rescanning {
             let decl = old.decl;
             self.assigned_first.entry(target.name.name.clone()).or_insert(target.name.span);
             self.immutable(&target.name, decl);

@@ -84,13 +84,16 @@ impl Checker<'_> {
     /// Returns the type of a name, if it means something.
     pub(crate) fn lookup(&mut self, name: &str) -> Option<TyId> {
         for i in (0..self.scopes.len()).rev() {
-            if let ScopeKind::Schema(id) = self.scopes[i].kind
-                && let Some(attr) = self.attr_in_body(id, name)
-            {
-                return Some(attr);
-            }
-            if let Some(var) = self.scopes[i].vars.get(name) {
-                return Some(var.ty);
+            let attr = match self.scopes[i].kind {
+                ScopeKind::Schema(id) => self.attr_in_body(id, name),
+                _ => None,
+            };
+            let var = self.scopes[i].vars.get(name).map(|v| v.ty);
+            match (attr, var) {
+                // An attribute of type any takes the type of the first body assignment.
+                (Some(TyId::ANY), Some(var)) => return Some(var),
+                (Some(found), _) | (None, Some(found)) => return Some(found),
+                (None, None) => {}
             }
         }
         if let Some(ty) = self.lookup_global(name) {

@@ -136,13 +136,13 @@ impl Checker<'_> {
             };
             self.expects.pop();
             result = got;
-            self.store(target, declared, got);
+            self.store(target, declared, annotation.is_some(), got);
         }
         result
     }
 
     /// Stores a value: first assignments decide the type, later ones must fit.
-    fn store(&mut self, target: &Target, declared: Option<TyId>, got: TyId) {
+    fn store(&mut self, target: &Target, declared: Option<TyId>, annotated: bool, got: TyId) {
         let span = target.name.span;
         match declared {
             Some(ty) => self.must_fit(got, ty, span, None),
@@ -151,7 +151,7 @@ impl Checker<'_> {
                     self.must_fit(got, TyId::ANY, span, None);
                     return;
                 }
-                if target.path.is_empty() {
+                if target.path.is_empty() && !annotated {
                     let wide = self.types.widen(got);
                     self.settle(&target.name, wide);
                 }
@@ -194,7 +194,7 @@ impl Checker<'_> {
             None => {
                 let global = self.globals.get(&name.name)?;
                 let (ty, decided) = match &global.kind {
-                    GlobalKind::Var { annotated, .. } => (global.ty, *annotated || global.ty != TyId::ANY),
+                    GlobalKind::Var { .. } => (global.ty, global.ty != TyId::ANY),
                     GlobalKind::Module => (global.ty, true),
                     GlobalKind::Schema(_) | GlobalKind::Alias(_) => {
                         (self.lookup_global(&name.name).unwrap_or(TyId::ANY), true)
@@ -205,6 +205,7 @@ impl Checker<'_> {
             Some(scope) => {
                 if let ScopeKind::Schema(id) = self.scopes[scope].kind
                     && let Some(attr) = self.schema_attr(id, &name.name)
+                    && attr.ty != TyId::ANY
                 {
                     return Some(attr.ty);
                 }
@@ -224,7 +225,7 @@ impl Checker<'_> {
         match self.assignment_scope() {
             None => {
                 if let Some(global) = self.globals.get_mut(&name.name)
-                    && let GlobalKind::Var { annotated: false, .. } = global.kind
+                    && matches!(global.kind, GlobalKind::Var { .. })
                     && global.ty == TyId::ANY
                 {
                     global.ty = ty;
@@ -355,7 +356,7 @@ impl Checker<'_> {
         let ty = self.schema_attr(id, &attr.name.name).map_or(TyId::ANY, |a| a.ty);
         let Some(default) = attr.default else { return ty };
         if matches!(self.types.kind(ty), Ty::Schema(..)) {
-            self.push_expected(Some(ty), attr.name.span);
+            self.push_expected(Some(ty), self.tree.expr_span(default));
         } else {
             self.expects.push(Expect::default());
         }

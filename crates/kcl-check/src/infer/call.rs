@@ -169,7 +169,10 @@ impl Checker<'_> {
 
     pub(crate) fn schema_expr(&mut self, schema: &SchemaExpr) -> TyId {
         let at = self.tree.expr_span(schema.name);
+        // The name of a schema expression does not count as the last name met (guards).
+        let last = self.last_span;
         let ty = self.expr(schema.name);
+        self.last_span = last;
         match self.types.kind(ty).clone() {
             Ty::Schema(id, false) => {
                 let instance = self.types.schema(id, true);

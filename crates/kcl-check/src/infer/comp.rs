@@ -33,15 +33,14 @@ impl Checker<'_> {
         match self.types.kind(ty).clone() {
             Ty::List(item) => Some(item),
             Ty::Dict(dict) => Some(dict.val),
+            Ty::Schema(id, _) => self.schema_index(id).map(|i| i.val),
             Ty::Union(members) => {
-                let offers: Vec<TyId> = members
-                    .iter()
-                    .filter_map(|m| match self.types.kind(*m) {
-                        Ty::List(item) => Some(*item),
-                        Ty::Dict(dict) => Some(dict.val),
-                        _ => None,
-                    })
-                    .collect();
+                let mut offers = Vec::new();
+                for member in members.iter() {
+                    if !matches!(self.types.kind(*member), Ty::Union(_)) {
+                        offers.extend(self.item_expectation(*member));
+                    }
+                }
                 (!offers.is_empty()).then(|| self.types.sup(&offers))
             }
             _ => None,
@@ -51,24 +50,12 @@ impl Checker<'_> {
     /// `*x`: the items it contributes.
     pub(crate) fn unpacked_item(&mut self, value: ExprId) -> TyId {
         let ty = self.expr(value);
-        match self.types.kind(ty).clone() {
-            Ty::List(item) => item,
+        match self.types.kind(ty) {
+            Ty::List(item) => *item,
             Ty::Dict(dict) => dict.key,
             Ty::Schema(..) => TyId::STR,
             Ty::None => TyId::VOID,
             Ty::Any => TyId::ANY,
-            Ty::Union(members) => {
-                let items: Vec<TyId> = members
-                    .iter()
-                    .map(|m| match self.types.kind(*m) {
-                        Ty::List(item) => *item,
-                        Ty::Dict(dict) => dict.key,
-                        Ty::Schema(..) => TyId::STR,
-                        _ => TyId::ANY,
-                    })
-                    .collect();
-                self.types.sup(&items)
-            }
             _ => {
                 let message = "only list, dict, schema object can be used * unpacked, got any";
                 let span = self.tree.expr_span(value);
@@ -136,9 +123,9 @@ impl Checker<'_> {
     /// Pushes what the value of a dict comprehension is expected to be.
     fn push_comp_value(&mut self, entry: &Entry) {
         let top = self.expects.last().cloned().unwrap_or_default();
-        let expect = match (top.ty.map(|t| (t, self.types.kind(t).clone())), &entry.key) {
-            (Some((ty, _)), Key::Str(name)) => self.entry_expectation(ty, name, &top),
-            (Some((_, Ty::Dict(dict))), _) => Expect { ty: Some(dict.val), loc: top.loc },
+        let expect = match (top.ty, &entry.key) {
+            (Some(ty), Key::Str(name) | Key::Name(name)) => self.entry_expectation(ty, name, &top),
+            (_, Key::Computed(key)) if !matches!(self.tree.expr(*key), Expr::Joined(_)) => top,
             _ => Expect::default(),
         };
         self.expects.push(expect);

@@ -132,6 +132,10 @@ impl Checker<'_> {
         }
     }
 
+    fn is_unpackable(&self, ty: TyId) -> bool {
+        matches!(self.types.kind(ty), Ty::Dict(_) | Ty::Schema(..) | Ty::None | Ty::Any)
+    }
+
     /// `**x`: judged key by key against what is expected, then joined.
     fn unpack_entry(&mut self, got: TyId, at: Span, visible: bool, parts: &mut Parts) {
         match self.types.kind(got).clone() {
@@ -139,13 +143,8 @@ impl Checker<'_> {
             Ty::None => {}
             Ty::Dict(dict) => {
                 self.check_unpacked(got, at);
-                let empty = dict.attrs.is_none() && dict.key == TyId::ANY && dict.val == TyId::ANY;
-                if !empty {
-                    parts.keys.push(dict.key);
-                    parts.vals.push(dict.val);
-                } else {
-                    parts.vals.push(TyId::ANY);
-                }
+                parts.keys.push(dict.key);
+                parts.vals.push(dict.val);
                 for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
                     if visible {
                         self.declare_key(&attr.name, attr.ty);
@@ -158,7 +157,7 @@ impl Checker<'_> {
                 parts.keys.push(TyId::STR);
                 parts.vals.push(TyId::ANY);
             }
-            Ty::Union(members) => {
+            Ty::Union(members) if members.iter().all(|m| self.is_unpackable(*m)) => {
                 for member in members.iter() {
                     self.unpack_entry(*member, at, visible, parts);
                 }

@@ -146,10 +146,9 @@ impl Checker<'_> {
         self.no_member(ty, name, at, hint)
     }
 
-    /// Returns ", did you mean" over the attributes of a schema and its bases.
+    /// Returns ", did you mean" over the attributes of a schema (not of its bases).
     pub(crate) fn attribute_hint(&self, id: SchemaId, name: &str) -> String {
-        let chain = self.chain(id);
-        suggest::hint(name, chain.iter().flat_map(|s| self.schema_info(*s).attrs.keys()))
+        suggest::hint(name, self.schema_info(id).attrs.keys())
     }
 
     fn instances_method(&mut self) -> TyId {
