@@ -165,13 +165,12 @@ impl Checker<'_> {
     }
 
     fn accepts_key(&mut self, id: SchemaId, name: &Str) -> bool {
-        if self.schema_attr(id, name).is_some() {
-            return true;
-        }
-        let Some(index) = self.schema_index(id) else { return false };
+        let declared = self.schema_attr(id, name).is_some();
+        let Some(index) = self.schema_index(id) else { return declared };
         if index.any_other {
             return true;
         }
+        // Without `...` a literal key type speaks about declared attributes, too.
         match self.types.kind(index.key) {
             Ty::StrLit(key) => key == name,
             Ty::Union(keys) => keys.iter().any(|k| match self.types.kind(*k) {

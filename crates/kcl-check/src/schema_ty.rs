@@ -78,7 +78,13 @@ impl Checker<'_> {
     fn construct_rule(&mut self, id: SchemaId, def: &RuleDef) -> SchemaInfo {
         let mut info = self.fresh_info(id);
         for parent in &def.parents {
-            self.inherited(id, parent, "rule", &[Kind::Rule, Kind::Schema]);
+            let ty = self.reference_type(parent);
+            let is_rule =
+                matches!(self.types.kind(ty), Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule);
+            if !is_rule {
+                let message = format!("illegal rule type '{}'", self.text(ty));
+                self.error(Code::INHERIT, "illegal-rule", parent.span, message);
+            }
         }
         if let Some(host) = &def.host {
             info.host = self.host_protocol(id, host, true);
@@ -226,7 +232,9 @@ impl Checker<'_> {
         if let Some(index) = info.index.clone() {
             self.check_index_value(name, &new, &index);
         }
-        info.attrs.insert(name.clone(), new);
+        // The first declaration decides; a later one may only add a default.
+        let has_default = new.has_default;
+        info.attrs.entry(name.clone()).or_insert(new).has_default |= has_default;
     }
 
     /// An attribute of the base, as far as the base was built.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
+use crate::package::Kind;
 use crate::suggest;
 use crate::ty::{ParamTy, Ty, TyId};
 
@@ -179,7 +180,9 @@ impl Checker<'_> {
                 let callee = self.callee(schema.name);
                 let params = self.schema_params(id);
                 self.braces(instance, schema.config);
-                self.arguments(&callee, &params, false, &schema.args, &schema.kwargs, at);
+                if schema.has_args || self.schema_info(id).kind != Kind::Rule {
+                    self.arguments(&callee, &params, false, &schema.args, &schema.kwargs, at);
+                }
                 if self.options.is_0_13() {
                     self.required_attributes(id, schema.config);
                 }
@@ -205,6 +208,11 @@ impl Checker<'_> {
     }
 
     fn braces(&mut self, ty: TyId, config: ExprId) {
+        if matches!(self.tree.expr(config), Expr::DictComp { .. }) {
+            let message = "Invalid schema config expr, expect config entries, e.g., {k1 = v1, k2 = v2}";
+            self.error(Code::COMPILE, "schema-config", self.tree.expr_span(config), message);
+            return;
+        }
         self.expects.push(Expect { ty: Some(ty), loc: None });
         self.expr(config);
         self.expects.pop();

@@ -46,15 +46,21 @@ impl Checker<'_> {
     fn entry(&mut self, entry: &Entry, parts: &mut Parts) {
         match &entry.key {
             Key::Name(name) if self.is_loop_variable(name) => {
+                // Judged by its name like any other key, although it stands for the variable's value.
+                let got = self.entry_value(name, entry);
                 let key = self.lookup(name).unwrap_or(TyId::ANY);
                 self.must_be_key(key, entry.key_span);
-                let got = self.expr(entry.value);
                 self.check_insert(entry, got);
                 parts.keys.push(key);
                 parts.vals.push(got);
             }
             Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => {
-                self.literal_entry(name, entry, parts);
+                let got = self.entry_value(name, entry);
+                self.check_insert(entry, got);
+                self.declare_key(name, got);
+                parts.keys.push(self.types.str_lit(name));
+                parts.vals.push(got);
+                parts.attr(name, got, self.here(entry.key_span));
             }
             Key::Computed(expr) => self.computed_entry(*expr, entry, parts),
             Key::Unpack => {
@@ -77,7 +83,8 @@ impl Checker<'_> {
         self.unpack_entry(got, at, false, parts);
     }
 
-    fn literal_entry(&mut self, name: &Str, entry: &Entry, parts: &mut Parts) {
+    /// Infers the value of an entry and judges key and value against what is expected.
+    fn entry_value(&mut self, name: &Str, entry: &Entry) -> TyId {
         let top = self.expects.last().cloned().unwrap_or_default();
         let expect = match top.ty {
             Some(ty) => {
@@ -92,11 +99,7 @@ impl Checker<'_> {
         if let Some(ty) = expect.ty {
             self.must_fit(got, ty, entry.key_span, expect.loc);
         }
-        self.check_insert(entry, got);
-        self.declare_key(name, got);
-        parts.keys.push(self.types.str_lit(name));
-        parts.vals.push(got);
-        parts.attr(name, got, self.here(entry.key_span));
+        got
     }
 
     fn computed_entry(&mut self, key: ExprId, entry: &Entry, parts: &mut Parts) {
