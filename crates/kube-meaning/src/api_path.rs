@@ -100,7 +100,8 @@ mod tests {
         let deployment = builtin().resource("apps", "v1", "Deployment").unwrap();
         let path = object_path(deployment, Some("ns"), "d");
         assert_eq!(path, "/apis/apps/v1/namespaces/ns/deployments/d");
-        let parsed = parse_path(&format!("{path}/status")).unwrap();
+        let status = format!("{path}/status");
+        let parsed = parse_path(&status).unwrap();
         assert_eq!(
             (parsed.group, parsed.namespace, parsed.plural, parsed.name, parsed.subresource),
             ("apps", Some("ns"), "deployments", Some("d"), Some("status"))

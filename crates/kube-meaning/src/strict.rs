@@ -27,39 +27,45 @@ fn walk(schema: &Schema, ty: &Ty, value: &Value, path: &mut String, found: &mut 
     if depth > MAX_DEPTH {
         return;
     }
-    let mut below = |ty: &Ty, part: &str, value: &Value, path: &mut String| {
-        let len = path.len();
-        if !part.starts_with('[') && !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(part);
-        walk(schema, ty, value, path, found, depth + 1);
-        path.truncate(len);
-    };
     match (ty, value) {
         (Ty::List(list), Value::Array(items)) => {
             for (i, item) in items.iter().enumerate() {
-                below(&list.item, &format!("[{i}]"), item, path);
+                let len = descend(path, &format!("[{i}]"));
+                walk(schema, &list.item, item, path, found, depth + 1);
+                path.truncate(len);
             }
         }
         (Ty::Map(map), Value::Object(items)) => {
             for (key, item) in items {
-                below(&map.value, key, item, path);
+                let len = descend(path, key);
+                walk(schema, &map.value, item, path, found, depth + 1);
+                path.truncate(len);
             }
         }
         (Ty::Named { id, .. }, Value::Object(map)) => {
             let strukt = schema.get(*id);
             for (key, item) in map {
+                let len = descend(path, key);
                 match strukt.field(key) {
-                    Some(field) => below(&field.ty, key, item, path),
+                    Some(field) => walk(schema, &field.ty, item, path, found, depth + 1),
                     None if strukt.open => {}
-                    None if path.is_empty() => found.push(key.clone()),
-                    None => found.push(format!("{path}.{key}")),
+                    None => found.push(path.clone()),
                 }
+                path.truncate(len);
             }
         }
         _ => {}
     }
+}
+
+/// Appends a step and returns the length to go back to.
+fn descend(path: &mut String, part: &str) -> usize {
+    let len = path.len();
+    if !part.starts_with('[') && !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(part);
+    len
 }
 
 /// Complaints about keys that a JSON text has twice. Text that is not JSON has none: parsing reports that.
