@@ -417,7 +417,7 @@ fn symbol(a: u8, b: u8, c: u8) -> (TokenKind, usize) {
         (b'/', b'/', _) => (T::SlashSlash, 2),
         (b'<', b'<', _) => (T::Shl, 2),
         (b'>', b'>', _) => (T::Shr, 2),
-        (b'-', b'>', _) => (T::Arrow, 2),
+        (b'-', b'>', c) if c != b'=' => (T::Arrow, 2),
         (b'=', b'=', _) => (T::Eq, 2),
         (b'!', b'=', _) => (T::Ne, 2),
         (b'<', b'=', _) => (T::Le, 2),

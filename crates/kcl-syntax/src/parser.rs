@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
+use crate::numbers;
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::{Lexed, Token, TokenKind};
@@ -176,8 +177,9 @@ impl<'a, S: Sink> Parser<'a, S> {
     /// The current token as messages name it: a literal by its value.
     fn token_name(&self) -> Cow<'a, str> {
         match self.kind {
-            TokenKind::Str => strings::value(&strings::literal(self.token_text())),
-            TokenKind::Int | TokenKind::Float => Cow::Borrowed(self.token_text()),
+            TokenKind::Str => strings::text(&strings::literal(self.token_text())),
+            TokenKind::Int => Cow::Borrowed(self.token_text()),
+            TokenKind::Float => Cow::Borrowed(numbers::float_text(self.token_text())),
             kind => Cow::Borrowed(kind.name()),
         }
     }

@@ -178,12 +178,17 @@ pub(crate) fn dedent(piece: &str, width: usize, line_start: bool) -> Cow<'_, str
     Cow::Owned(out)
 }
 
+/// The decoded content, not dedented: how messages name a string.
+pub(crate) fn text<'a>(lit: &Literal<'a>) -> Cow<'a, str> {
+    if lit.raw { Cow::Borrowed(lit.content) } else { decode(lit.content) }
+}
+
 /// The value of a string without placeholders.
 pub(crate) fn value<'a>(lit: &Literal<'a>) -> Cow<'a, str> {
+    let decoded = text(lit);
     if !lit.long {
-        return if lit.raw { Cow::Borrowed(lit.content) } else { decode(lit.content) };
+        return decoded;
     }
-    let decoded = if lit.raw { Cow::Borrowed(lit.content) } else { decode(lit.content) };
     let rule = dedent_of(&decoded);
     if rule.skip == 0 && rule.width == 0 {
         return decoded;

@@ -79,6 +79,8 @@ impl<S: Sink> Parser<'_, S> {
             let before = self.pos;
             params.push(self.param());
             if !self.eat(T::Comma) && self.pos == before {
+                let got = self.token_name();
+                self.error(format!("expected expression, got {got}"));
                 self.bump();
             }
         }

@@ -1,5 +1,7 @@
 //! Lambdas and quantifiers.
 
+use base_diag::Span;
+
 use super::Parser;
 use crate::ast::{Expr, ExprId, Lambda, Param, Quant, QuantOp};
 use crate::sink::{NodeKind, Sink};
@@ -12,17 +14,22 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let params = self.lambda_params();
         let ret = self.eat(T::Arrow).then(|| self.ty());
-        let body = if self.at(T::LBrace) {
-            self.deeper(Self::lambda_body).unwrap_or_default()
-        } else {
-            self.expected(if ret.is_some() { &["{"] } else { &["->", "{"] });
-            Box::default()
-        };
+        if ret.is_none() && self.at(T::Newline) {
+            self.expected(&["->", "{"]);
+            self.bump();
+        }
+        if !self.at(T::LBrace) {
+            self.expected(&["{"]);
+        }
+        let body = self.deeper(Self::lambda_body).unwrap_or_default();
         self.close(mark, NodeKind::Lambda);
         self.add(Expr::Lambda(Box::new(Lambda { params, ret, body })), start)
     }
 
     fn lambda_params(&mut self) -> Box<[Param]> {
+        if matches!(self.kind, T::LParen | T::LBracket) {
+            return Box::default();
+        }
         if !self.at(T::LBrace) {
             return self.params(&[T::LBrace, T::Arrow], false);
         }
@@ -82,8 +89,8 @@ impl<S: Sink> Parser<'_, S> {
             _ => QuantOp::Filter,
         };
         self.bump();
-        let targets = self.loop_targets();
-        self.expect_or_take(T::KwIn);
+        let targets = self.loop_targets(2);
+        self.expect_or_stay(T::KwIn);
         let iter = self.quant_target();
         let (body, cond) = self.quant_body();
         self.close(mark, NodeKind::Quant);
@@ -91,17 +98,16 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn quant_body(&mut self) -> (ExprId, Option<ExprId>) {
-        self.expect_or_take(T::LBrace);
-        let block = self.at(T::Newline);
+        self.expect_or_stay(T::LBrace);
+        let block = self.eat(T::Newline);
         if block {
-            self.bump();
-            self.expect_or_take(T::Indent);
+            self.expect_or_stay(T::Indent);
         }
         let body = self.simple_expr();
         let cond = self.eat(T::KwIf).then(|| self.expr());
         if block {
-            self.skip_newlines();
-            self.expect_or_take(T::Dedent);
+            self.expect_or_stay(T::Newline);
+            self.expect_or_stay(T::Dedent);
         }
         self.expect_or_stay(T::RBrace);
         (body, cond)
@@ -119,7 +125,16 @@ impl<S: Sink> Parser<'_, S> {
                 self.close(mark, NodeKind::Name);
                 self.add(Expr::Name(parts), start)
             }
-            _ => self.missing_operand(),
+            kind => {
+                let wanted: &[&str] = match kind {
+                    T::Int | T::Float => &["str"],
+                    T::LParen => &["[", "{"],
+                    _ => &["identifier", "literal"],
+                };
+                self.expected(wanted);
+                let here = self.start();
+                return self.tree.add_expr(Expr::Missing, Span::new(here, here));
+            }
         };
         loop {
             let optional = self.at(T::Question) && matches!(self.peek(1), T::Dot | T::LBracket);

@@ -145,7 +145,7 @@ impl<S: Sink> Parser<'_, S> {
     fn comp_clause(&mut self) -> CompClause {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        let targets = self.loop_targets();
+        let targets = self.loop_targets(usize::MAX);
         self.expect_or_take(T::KwIn);
         let iter = self.simple_expr();
         // A line may begin with `if` or `for`, but not deeper than the line before.
@@ -156,13 +156,13 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     /// `a, b` before `in`; a dotted one keeps its dots, for the checker to judge.
-    pub(super) fn loop_targets(&mut self) -> Box<[Ident]> {
+    pub(super) fn loop_targets(&mut self, limit: usize) -> Box<[Ident]> {
         let mut targets = Vec::new();
         loop {
             let start = self.start();
             let parts = self.dotted();
             targets.push(joined_name(&parts, self.span_from(start)));
-            if !self.eat(T::Comma) {
+            if targets.len() >= limit || !self.eat(T::Comma) {
                 return targets.into_boxed_slice();
             }
         }

@@ -71,11 +71,14 @@ impl<S: Sink> Parser<'_, S> {
                 }
             }
         }
-        if colons == 2 && !self.at(T::RBracket) {
-            if self.eat(T::Colon) {
-                self.expected(&["expression", "]"]);
-            } else {
-                bounds[2] = Some(self.expr());
+        if colons == 2 && self.eat(T::Colon) {
+            self.expected(&["expression", "]"]);
+        }
+        while colons == 2 && !matches!(self.kind, T::RBracket | T::Colon) {
+            let before = self.pos;
+            bounds[2] = Some(self.expr());
+            if self.pos == before {
+                break;
             }
         }
         self.expect_or_stay(T::RBracket);

@@ -90,6 +90,7 @@ impl<S: Sink> Parser<'_, S> {
         }
         let params = self.params(&[T::RBracket], false);
         self.expect_or_take(T::RBracket);
+        self.skip_newlines();
         params
     }
 
@@ -136,7 +137,9 @@ impl<S: Sink> Parser<'_, S> {
 
     fn schema_body(&mut self, body: &mut Body) {
         self.skip_newlines();
-        body.doc = self.doc();
+        if !matches!(self.peek(1), T::Colon | T::Question) {
+            body.doc = self.doc();
+        }
         self.skip_newlines();
         if self.at(T::KwMixin) {
             body.mixins = self.mixin_line();
@@ -145,6 +148,10 @@ impl<S: Sink> Parser<'_, S> {
             self.skip_line_ends();
             if matches!(self.kind, T::Dedent | T::Eof) {
                 return;
+            }
+            if self.at(T::Indent) {
+                self.unexpected();
+                continue;
             }
             if self.at(T::KwCheck) {
                 body.checks = self.check_block();
@@ -170,11 +177,16 @@ impl<S: Sink> Parser<'_, S> {
         let mut names = Vec::new();
         loop {
             self.skip_newlines();
-            if !self.kind.is_name() {
+            if matches!(self.kind, T::RBracket | T::Dedent | T::OddDedent | T::Eof) {
                 break;
             }
+            let before = self.pos;
             names.push(self.dotted_ref());
-            self.eat(T::Comma);
+            if !self.eat(T::Comma) && self.pos == before {
+                let got = self.token_name();
+                self.error(format!("expected expression, got {got}"));
+                self.bump();
+            }
         }
         if multiline && !self.at(T::Newline) {
             self.expect_or_take(T::Dedent);
@@ -241,7 +253,7 @@ impl<S: Sink> Parser<'_, S> {
     fn bracket_member(&mut self, body: &mut Body) {
         match self.peek(1) {
             T::Ellipsis => self.index_signature(body),
-            kind if kind.is_name() || kind == T::Newline => {
+            kind if kind.is_name() || matches!(kind, T::Newline | T::RBracket) => {
                 if self.at_index_signature() {
                     return self.index_signature(body);
                 }
@@ -382,7 +394,7 @@ impl<S: Sink> Parser<'_, S> {
         let mark = self.mark();
         self.bump();
         self.expect_or_take(T::Colon);
-        self.expect_or_take(T::Newline);
+        self.eat(T::Newline);
         self.expect_or_take(T::Indent);
         let checks = self.check_lines();
         self.dedent();
@@ -431,15 +443,12 @@ impl<S: Sink> Parser<'_, S> {
         }
         let host = self.eat(T::KwFor).then(|| self.dotted_ref());
         self.expect_or_take(T::Colon);
-        self.expect_or_take(T::Newline);
-        let mut doc = None;
-        let mut checks = Vec::new();
-        if self.expect_or_take(T::Indent) {
-            self.skip_newlines();
-            doc = self.doc();
-            checks = self.check_lines();
-            self.dedent();
-        }
+        self.eat(T::Newline);
+        self.expect_or_take(T::Indent);
+        self.skip_newlines();
+        let doc = self.doc();
+        let checks = self.check_lines();
+        self.dedent();
         self.close(mark, NodeKind::Rule);
         let def = RuleDef {
             name,

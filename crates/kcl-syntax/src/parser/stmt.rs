@@ -3,8 +3,9 @@
 use base_diag::Span;
 
 use super::Parser;
+use super::call::joined_name;
 use super::expr::named_type;
-use crate::ast::{BinaryOp, Expr, ExprId, Import, Stmt, StmtId, Str};
+use crate::ast::{BinaryOp, Expr, ExprId, Ident, Import, Stmt, StmtId, Str};
 use crate::sink::{NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
@@ -100,7 +101,7 @@ impl<S: Sink> Parser<'_, S> {
         self.add_stmt(Stmt::Import(Box::new(Import { dots, path, alias })), start)
     }
 
-    fn import_alias(&mut self) -> crate::ast::Ident {
+    fn import_alias(&mut self) -> Ident {
         let at = self.token();
         let parts = self.dotted();
         if parts.len() > 1 {
@@ -112,11 +113,27 @@ impl<S: Sink> Parser<'_, S> {
     fn type_alias(&mut self) -> StmtId {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        let name = self.name();
+        let name = self.alias_name();
         self.expect_or_take(T::Assign);
         let ty = self.ty();
         self.close(mark, NodeKind::TypeAlias);
         self.add_stmt(Stmt::TypeAlias { name, ty }, start)
+    }
+
+    /// The name of an alias; anything else is parsed as an expression and refused.
+    fn alias_name(&mut self) -> Ident {
+        let span = self.here();
+        let first_expr = self.tree.exprs.len();
+        let id = self.expr();
+        let name = match self.tree.expr(id) {
+            Expr::Name(parts) => joined_name(parts, self.tree.expr_span(id)),
+            _ => {
+                self.error_span(span, "expected identifier");
+                Ident { name: Str::new(), span }
+            }
+        };
+        self.tree.exprs.truncate(first_expr);
+        name
     }
 
     pub(super) fn assert(&mut self) -> StmtId {
@@ -231,8 +248,8 @@ impl<S: Sink> Parser<'_, S> {
                 Some(op) => {
                     self.bump();
                     let (target, wrong) = self.target(first, first_expr);
-                    let value = self.expr();
                     self.diags.extend(wrong);
+                    let value = self.expr();
                     self.close(mark, NodeKind::AugAssign);
                     self.add_stmt(Stmt::AugAssign { target, op, value }, start)
                 }

@@ -76,11 +76,9 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn name_type(&mut self) -> Type {
-        let dollar = self.token_text().starts_with('$');
-        let parts = self.dotted();
-        match parts.as_ref() {
-            [one] if !dollar => named_type(&one.name).unwrap_or(Type::Named(parts)),
-            _ => Type::Named(parts),
+        match named_type(self.token_text()) {
+            Some(kind) => self.take_type(kind),
+            None => Type::Named(self.dotted()),
         }
     }
 
@@ -103,7 +101,7 @@ impl<S: Sink> Parser<'_, S> {
     fn function_type(&mut self) -> Type {
         self.bump();
         let mut params = Vec::new();
-        while !matches!(self.kind, T::RParen | T::Newline | T::Eof) {
+        while !matches!(self.kind, T::RParen | T::Eof) {
             let before = self.pos;
             params.push(self.ty());
             if !self.eat(T::Comma) && self.pos == before {
