@@ -3,10 +3,13 @@
 //! In: text under `spec/`, or a seed. Out: [`Program`]s, and [`Verdict`]s about them that can be compared.
 //! Who runs a program is left open ([`Runner`]): our façade and the black-box oracle are judged by the same rules.
 //!
-//! Invariant: nothing here depends on the language crates, so that every one of them may use it in its tests.
+//! Invariant: without the feature `ours` nothing here depends on the language crates, so that every one of them may use it in
+//! its tests.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod generate;
+#[cfg(feature = "ours")]
+pub mod ours;
 pub mod program;
 pub mod spec;
 pub mod verdict;

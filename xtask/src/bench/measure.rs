@@ -2,9 +2,8 @@
 
 use super::workloads::WORKLOADS;
 use crate::Outcome;
-use crate::oracle;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use testkit::Verdict;
 
 /// One measured run of ours.
@@ -41,16 +40,9 @@ pub(super) fn child(words: &[String]) -> Outcome {
     let workload = WORKLOADS.get(index).ok_or("no such workload")?;
     let program = (workload.make)(scale);
     let runs = if workload.scale_runs { workload.runs * scale as u32 } else { workload.runs };
-    // A thread of its own, as the façade's callers have: deep programs need stack, and its clock starts at zero.
-    let thread = std::thread::Builder::new()
-        .stack_size(64 << 20)
-        .spawn(move || {
-            let before = thread_cpu();
-            let verdict = oracle::repeat(&program, runs);
-            (thread_cpu() - before, verdict)
-        })
-        .map_err(|e| e.to_string())?;
-    let (cpu, verdict) = thread.join().map_err(|_| "panic")?;
+    let before = process_clock();
+    let verdict = testkit::ours::repeat(&program, runs);
+    let cpu = process_clock() - before;
     if !matches!(verdict, Verdict::Output(_)) {
         return Err(verdict.to_string());
     }
@@ -58,15 +50,10 @@ pub(super) fn child(words: &[String]) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// CPU seconds of the calling thread.
-fn thread_cpu() -> f64 {
-    schedstat("/proc/thread-self/schedstat")
-}
-
-fn schedstat(path: &str) -> f64 {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let nanoseconds: f64 = text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0);
-    nanoseconds / 1e9
+/// CPU seconds of this process, all threads, ended ones too.
+fn process_clock() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn peak_kib() -> u64 {
@@ -75,48 +62,48 @@ fn peak_kib() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()).and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// Median CPU seconds of `kcl run` on `a = 1`, and of `/bin/true`, interleaved.
-pub(super) fn start_up(runs: usize) -> Result<(f64, f64), String> {
+/// Mean CPU seconds of `kcl run` on `a = 1`, and of `/bin/true`, in blocks that alternate.
+pub(super) fn start_up(blocks: usize) -> Result<(f64, f64), String> {
     let kcl = kcl_binary()?;
     let folder = std::env::temp_dir().join(format!("kcl-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
     let file = folder.join("main.k");
     std::fs::write(&file, "a = 1\n").map_err(|e| e.to_string())?;
     let (mut ours, mut nothing) = (Vec::new(), Vec::new());
-    for _ in 0..runs {
-        ours.push(process_cpu(Command::new(&kcl).arg("run").arg(&file).current_dir(&folder))?);
-        nothing.push(process_cpu(&mut Command::new("/bin/true"))?);
+    for _ in 0..blocks {
+        ours.push(block(&|| run(Command::new(&kcl).arg("run").arg(&file).current_dir(&folder)))?);
+        nothing.push(block(&|| run(&mut Command::new("/bin/true")))?);
     }
     let _ = std::fs::remove_dir_all(&folder);
     Ok((super::median(&mut ours), super::median(&mut nothing)))
+}
+
+/// Runs that share one reading of the clock, which ticks every 10 ms.
+const BLOCK: u32 = 100;
+
+fn block(one: &dyn Fn() -> Result<(), String>) -> Result<f64, String> {
+    let before = children_clock();
+    for _ in 0..BLOCK {
+        one()?;
+    }
+    Ok((children_clock() - before) / f64::from(BLOCK))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(|e| e.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
+}
+
+/// CPU seconds of all children that have ended: fields 16 and 17 of `stat`, in ticks of 10 ms.
+fn children_clock() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(13) + ticks(14)) / 100.0
 }
 
 fn kcl_binary() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let path = here.with_file_name("kcl");
     if path.exists() { Ok(path) } else { Err(format!("{} is missing: cargo build --release -p kcl-cli", path.display())) }
-}
-
-/// CPU seconds of a process from start to end: read while it is a zombie, before it is reaped.
-fn process_cpu(command: &mut Command) -> Result<f64, String> {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(|e| e.to_string())?;
-    let cpu = zombie_cpu(&child);
-    let status = child.wait().map_err(|e| e.to_string())?;
-    if !status.success() {
-        return Err(format!("{command:?}: {status}"));
-    }
-    cpu.ok_or_else(|| "a process vanished before it was measured".into())
-}
-
-fn zombie_cpu(child: &Child) -> Option<f64> {
-    let id = child.id();
-    for _ in 0..200_000 {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
-        if state == Some("Z") {
-            return Some(schedstat(&format!("/proc/{id}/schedstat")));
-        }
-        std::thread::sleep(std::time::Duration::from_micros(200));
-    }
-    None
 }

@@ -13,7 +13,7 @@ mod shrink;
 mod sources;
 
 pub(crate) use child::Oracle;
-pub(crate) use ours::{Ours, repeat};
+pub(crate) use ours::Ours;
 
 use crate::Outcome;
 use std::path::PathBuf;

@@ -1,0 +1,87 @@
+//! The façade of this repository as a runner: programs in memory, no world around them.
+
+use base_diag::{Diagnostic, Place, SourceMap};
+use kcl::{MemoryFiles, NoWorld, Outcome, Request, Session};
+use std::path::{Path, PathBuf};
+use crate::{Fault, Output, Program, Verdict};
+
+/// Where the files of a program seem to be.
+const ROOT: &str = "/program";
+
+/// Runs a program.
+pub fn run(program: &Program) -> Verdict {
+    repeat(program, 1)
+}
+
+/// Runs a program several times in one session, as one process that serves many, and returns the last verdict.
+pub fn repeat(program: &Program, runs: u32) -> Verdict {
+    let mut files = MemoryFiles::default();
+    for file in &program.files {
+        files.add(Path::new(ROOT).join(&file.path), file.text.as_str());
+    }
+    let request = match request(program) {
+        Ok(request) => request,
+        Err(message) => return Verdict::Broken(message),
+    };
+    let session = Session::new();
+    let mut outcome = Outcome::default();
+    for _ in 0..runs {
+        outcome = kcl::run_in(&session, &request, &files, &NoWorld);
+    }
+    verdict(outcome)
+}
+
+fn request(program: &Program) -> Result<Request, String> {
+    let flags = &program.flags;
+    let mut request = Request::paths(program.entries().map(|file| file.path.clone()));
+    request.work_dir = PathBuf::from(ROOT);
+    for option in &flags.options {
+        request.arguments.push(kcl::argument(option).map_err(|e| format!("{option}: {e:?}"))?);
+    }
+    request.overrides = flags.overrides.clone();
+    request.selectors = flags.selectors.clone();
+    for external in &flags.externals {
+        let (name, path) = external.split_once('=').ok_or("-E name=path")?;
+        request.externals.push((name.into(), Path::new(ROOT).join(path)));
+    }
+    request.output.disable_none = flags.disable_none;
+    request.output.sort_keys = flags.sort_keys;
+    request.output.show_hidden = flags.show_hidden;
+    request.strict_range = flags.strict_range;
+    request.debug = flags.debug;
+    Ok(request)
+}
+
+fn verdict(outcome: Outcome) -> Verdict {
+    match outcome.diagnostics.first() {
+        None => Verdict::Output(Output { yaml: outcome.yaml, json: outcome.json, log: outcome.log }),
+        Some(first) if first.id == "internal-error" => Verdict::Broken(first.message().to_string()),
+        Some(first) => Verdict::Fault(fault(first, &outcome.sources)),
+    }
+}
+
+fn fault(diagnostic: &Diagnostic, sources: &SourceMap) -> Fault {
+    let mut fault = Fault {
+        code: diagnostic.code.code.to_string(),
+        kind: diagnostic.code.kind.to_string(),
+        message: diagnostic.message().to_string(),
+        ..Fault::default()
+    };
+    let file = match diagnostic.place() {
+        Place::Span(file, span) => {
+            let position = sources.position(file, span.start);
+            fault.line = position.line;
+            fault.column = Some(position.column);
+            file
+        }
+        Place::Line(file, line) => {
+            fault.line = line;
+            file
+        }
+        Place::None => return fault,
+    };
+    if let Some(source) = sources.get(file) {
+        fault.file = source.path.strip_prefix(ROOT).map_or(source.path.as_str(), |p| p.trim_start_matches('/')).into();
+    }
+    fault
+}
