@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod bench;
+mod ci;
 mod codegen;
 mod oracle;
 mod record;
@@ -18,6 +19,7 @@ pub(crate) type Outcome = Result<ExitCode, String>;
 type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
+    ("ci", "everything that judges a change, in one command", ci::main),
     ("bench", "kcl: ours beside the released wheel, CPU time and memory", bench::main),
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),

@@ -1,3 +1,79 @@
-//! The `kcl` command.
+//! The `kcl` command: one file per sub-command. Exit codes: 0 · 1 for anything wrong in the input or the call · 70 for a bug.
+//!
+//! Arguments are read by a small table-driven reader (`flags.rs`) rather than a general library: start-up is part of the
+//! product (at most a millisecond above `/bin/true`), and upstream's greedy options need their own rules anyway.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
-fn main() {}
+mod completion;
+mod explain;
+mod flags;
+mod plugin;
+mod run;
+mod settings;
+mod watch;
+
+use std::process::ExitCode;
+
+/// Anything wrong in the input or the call.
+pub(crate) const EXIT_WRONG: u8 = 1;
+/// A bug of ours.
+pub(crate) const EXIT_BUG: u8 = 70;
+
+/// Name, one line of help, entry point.
+type Command = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+pub(crate) const COMMANDS: &[Command] = &[
+    ("run", "evaluate files and print YAML or JSON", run::main),
+    ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
+    ("completion", "print completions for bash, zsh or fish", completion::main),
+    ("version", "print the version", version),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some(first) = words.first() else {
+        print!("{}", help());
+        return ExitCode::from(EXIT_WRONG);
+    };
+    match first.as_str() {
+        "-h" | "--help" | "help" => {
+            print!("{}", help());
+            ExitCode::SUCCESS
+        }
+        "-V" | "--version" => version(&[]),
+        name => match COMMANDS.iter().find(|c| c.0 == name) {
+            Some((_, _, main)) => main(&words[1..]),
+            // `kcl main.k` is `kcl run main.k`.
+            None if name.ends_with(".k") || std::path::Path::new(name).is_dir() => run::main(&words),
+            None => unknown_command(name),
+        },
+    }
+}
+
+fn help() -> String {
+    let mut out = String::from(
+        "kcl: the configuration and policy language\n\nExamples:\n  kcl run main.k\n  kcl run base/base.k prod/main.k -D env=prod\n  \
+         kcl run . --format json -S app.image\n\nCommands:\n",
+    );
+    for (name, text, _) in COMMANDS {
+        out.push_str(&format!("  {name:<11} {text}\n"));
+    }
+    out.push_str("\n`kcl COMMAND --help` says more.\n");
+    out
+}
+
+fn unknown_command(name: &str) -> ExitCode {
+    eprintln!("error: there is no command `{name}`");
+    let near = COMMANDS.iter().map(|c| c.0).find(|c| flags::near(c, name));
+    match near {
+        Some(near) => eprintln!("help: did you mean `kcl {near}`?"),
+        None => eprintln!("help: `kcl --help` lists the commands; to run a file: `kcl run FILE`"),
+    }
+    ExitCode::from(EXIT_WRONG)
+}
+
+fn version(_: &[String]) -> ExitCode {
+    println!("kcl {} (language 0.12.4)", env!("CARGO_PKG_VERSION"));
+    ExitCode::SUCCESS
+}

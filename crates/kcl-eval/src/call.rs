@@ -159,7 +159,7 @@ impl Machine<'_> {
     ) -> Eval<Value> {
         let arguments = crate::output::plugin_arguments(args, kwargs);
         let answer = self.world.call_plugin(module, name, &arguments);
-        let parsed = answer.map(Value::from);
+        let parsed = answer.and_then(|text| kcl_std::value_from_json(&text));
         parsed.map_err(|message| self.fault("plugin-failed", message))
     }
 }

@@ -26,7 +26,7 @@ fn json_of(value: &str) -> String {
         _ => {}
     }
     let scientific = value.contains(['e', 'E']) && value.parse::<f64>().is_ok();
-    if !scientific && crate::pending::value_from_json(value).is_ok() {
+    if !scientific && kcl_std::value_from_json(value).is_ok() {
         return value.to_owned();
     }
     let mut out = String::new();

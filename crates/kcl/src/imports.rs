@@ -13,9 +13,10 @@ use crate::request::Request;
 pub(crate) enum Found {
     System(String),
     Plugin(String),
-    /// A package: its dotted path, its files, the root of its module.
+    /// A package: its dotted path, where it stands (a folder or a file), its files, the root of its module.
     Package {
         path: String,
+        place: PathBuf,
         files: Vec<PathBuf>,
         root: PathBuf,
     },
@@ -58,8 +59,12 @@ pub(crate) fn resolve(
     let external = if import.dots == 0 { external(request, files, &names) } else { None };
     match (internal, external) {
         (Some(_), Some(_)) => Err(Lost::Twice { path: dotted }),
-        (Some(found), None) => Ok(Found::Package { path: dotted, files: found, root: root.to_path_buf() }),
-        (None, Some((found, root))) => Ok(Found::Package { path: dotted, files: found, root }),
+        (Some(files), None) => {
+            // Inside an external package its own name is put in front, so that one package has one path.
+            let path = external_name(request, root).map_or(dotted.clone(), |name| format!("{name}.{dotted}"));
+            Ok(Found::Package { path, place: inside, files, root: root.to_path_buf() })
+        }
+        (None, Some((place, files, root))) => Ok(Found::Package { path: dotted, place, files, root }),
         (None, None) => {
             let path = if import.dots > 0 { import.raw_path() } else { dotted };
             Err(Lost::Missing { path, looked_at: inside })
@@ -99,7 +104,11 @@ fn package_at(files: &dyn Files, place: &Path) -> Option<Vec<PathBuf>> {
     files.is_file(&file).then(|| vec![file])
 }
 
-fn external(request: &Request, files: &dyn Files, names: &[&str]) -> Option<(Vec<PathBuf>, PathBuf)> {
+fn external(
+    request: &Request,
+    files: &dyn Files,
+    names: &[&str],
+) -> Option<(PathBuf, Vec<PathBuf>, PathBuf)> {
     let (first, rest) = names.split_first()?;
     let mapped =
         request.externals.iter().rev().find(|(n, _)| n == first).map(|(_, p)| request.work_dir.join(p));
@@ -110,5 +119,10 @@ fn external(request: &Request, files: &dyn Files, names: &[&str]) -> Option<(Vec
     }
     let place = rest.iter().fold(root.clone(), |at, part| at.join(part));
     let found = package_at(files, &place)?;
-    Some((found, root))
+    Some((place, found, root))
+}
+
+fn external_name<'r>(request: &'r Request, root: &Path) -> Option<&'r str> {
+    let is_root = |path: &PathBuf| crate::files::normalise(&request.work_dir.join(path)) == root;
+    request.externals.iter().rev().find(|(_, path)| is_root(path)).map(|(name, _)| name.as_str())
 }

@@ -17,7 +17,6 @@ mod entries;
 mod files;
 mod imports;
 mod load;
-mod pending;
 mod request;
 mod run;
 mod session;

@@ -92,11 +92,7 @@ impl Loader<'_> {
         self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);
     }
 
-    fn load_package(&mut self, path: &str, files: &[PathBuf], root: &Path) -> PkgId {
-        let key = match files {
-            [one] if one.file_stem().is_some_and(|s| path.ends_with(&*s.to_string_lossy())) => one.clone(),
-            _ => root.join(path),
-        };
+    fn load_package(&mut self, path: &str, key: PathBuf, files: &[PathBuf], root: &Path) -> PkgId {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
@@ -148,7 +144,9 @@ impl Loader<'_> {
         let target = match resolve(self.request, self.files, root, importer, import) {
             Ok(Found::System(name)) => ImportTarget::System(name.into()),
             Ok(Found::Plugin(name)) => ImportTarget::Plugin(name.into()),
-            Ok(Found::Package { path, files, root }) => self.link_package(place, &path, &files, &root),
+            Ok(Found::Package { path, place: key, files, root }) => {
+                self.link_package(place, &path, key, &files, &root)
+            }
             Err(lost) => {
                 self.report_lost(place, &lost, root);
                 ImportTarget::Missing
@@ -167,16 +165,24 @@ impl Loader<'_> {
         package.imports.push(ImportLink { stmt, name, target });
     }
 
-    fn link_package(&mut self, place: Place, path: &str, files: &[PathBuf], root: &Path) -> ImportTarget {
-        let cycle = self.open.iter().position(|(key, first)| {
-            *key == root.join(path) || files.first().is_some_and(|f| f == first || f == key)
-        });
+    fn link_package(
+        &mut self,
+        place: Place,
+        path: &str,
+        key: PathBuf,
+        files: &[PathBuf],
+        root: &Path,
+    ) -> ImportTarget {
+        let cycle = self
+            .open
+            .iter()
+            .position(|(open, first)| *open == key || files.first().is_some_and(|f| f == first || f == open));
         match cycle {
             Some(start) => {
                 self.report_cycle(place, start);
                 ImportTarget::Missing
             }
-            None => ImportTarget::Package(self.load_package(path, files, root)),
+            None => ImportTarget::Package(self.load_package(path, key, files, root)),
         }
     }
 

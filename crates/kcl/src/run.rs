@@ -99,7 +99,7 @@ fn eval_options(request: &Request, root: &std::path::Path) -> Options {
         .arguments
         .iter()
         .map(|(name, json)| {
-            let value = crate::pending::value_from_json(json).unwrap_or_else(|_| json.as_str().into());
+            let value = kcl_std::value_from_json(json).unwrap_or_else(|_| json.as_str().into());
             (name.as_str().into(), value)
         })
         .collect();

@@ -1,0 +1,311 @@
+//! `kcl run`.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use base_diag::{Color, Diagnostic, SourceMap, render_full, render_short, to_json};
+use kcl::{Disk, DiskWorld, Entry, Outcome, Request, Session, run_in};
+
+use crate::flags::{Flag, Given, help, read};
+use crate::plugin::Plugins;
+use crate::settings;
+use crate::{EXIT_BUG, EXIT_WRONG};
+
+macro_rules! flags {
+    ($($long:literal $short:expr, $value:literal $greedy:literal $help:literal;)*) => {
+        &[$(Flag { long: $long, short: $short, value: $value, greedy: $greedy, help: $help },)*]
+    };
+}
+
+pub(crate) const FLAGS: &[Flag] = flags! {
+    "argument" Some('D'), "KEY=VALUE" true "a value for option(); JSON, or text";
+    "overrides" Some('O'), "PATH=VALUE" true "change the source before it runs: a.b=1, a.b:{..}, a.l+=[1], a.b-";
+    "path-selector" Some('S'), "PATH" true "print only this part of the result";
+    "setting" Some('Y'), "FILE" true "settings files, merged in order (default: kcl.yaml, if there)";
+    "external" Some('E'), "NAME=PATH" true "the folder of an external package";
+    "format" Some('f'), "yaml|json" false "format of the output";
+    "output" Some('o'), "FILE" false "write to a file instead of standard output";
+    "disable-none" Some('n'), "" false "leave out keys whose value is None";
+    "sort-keys" Some('k'), "" false "sort keys on all levels";
+    "show-hidden" Some('H'), "" false "print names that start with _";
+    "strict-range-check" Some('r'), "" false "check integers and floats against 32 bits";
+    "debug" Some('d'), "" false "keep 64-bit checks beside -r";
+    "why" None, "PATH" false "print where the value at a path came from";
+    "plugin" None, "NAME=COMMAND" false "start COMMAND for `import kcl_plugin.NAME`";
+    "allow-files" None, "" false "let file.* reach outside the module and the work folder";
+    "edition" None, "0.12|0.13" false "language edition";
+    "max-steps" None, "N" false "stop after N steps of work";
+    "max-memory" None, "N" false "stop after N value cells";
+    "max-depth" None, "N" false "stop at N levels of nesting";
+    "error-format" None, "full|short|json" false "form of errors on standard error";
+    "watch" Some('w'), "" false "run again whenever a source file changes";
+    "vendor" None, "" false "accepted for compatibility: vendored packages are always used";
+    "quiet" Some('q'), "" false "accepted for compatibility";
+    "verbose" Some('v'), "" false "accepted for compatibility";
+    "fast-eval" Some('K'), "" false "accepted for compatibility";
+    "recursive" Some('R'), "" false "accepted for compatibility";
+    "target" None, "NAME" false "accepted for compatibility";
+    "help" Some('h'), "" false "print this";
+};
+
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let given = match read(FLAGS, words) {
+        Ok(given) => given,
+        Err(message) => return wrong_call(&message),
+    };
+    if given.has("help") {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let job = match Job::new(&given) {
+        Ok(job) => job,
+        Err(message) => return wrong_call(&message),
+    };
+    if given.has("watch") {
+        return crate::watch::watch(&job);
+    }
+    job.run()
+}
+
+fn usage() -> String {
+    format!(
+        "Evaluates KCL files and prints the result.\n\nExamples:\n  kcl run main.k\n  kcl run base.k prod.k -D env=prod -o \
+         out.yaml\n  cat main.k | kcl run -\n\nUsage: kcl run [FILE|FOLDER|-]… [flags]\n\n{}\nData goes to standard output, \
+         everything else to standard error. Exit codes: 0, 1 wrong input, 70 a bug of ours.\n",
+        help(FLAGS)
+    )
+}
+
+fn wrong_call(message: &str) -> ExitCode {
+    eprintln!("error: {message}\nhelp: `kcl run --help` lists the flags");
+    ExitCode::from(EXIT_WRONG)
+}
+
+/// One evaluation as the command line describes it.
+pub(crate) struct Job {
+    request: Request,
+    format: Format,
+    output: Option<PathBuf>,
+    errors: ErrorFormat,
+    why: Option<String>,
+    allow_files: bool,
+    plugins: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ErrorFormat {
+    Full,
+    Short,
+    Json,
+}
+
+impl Job {
+    fn new(given: &Given) -> Result<Job, String> {
+        let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
+        let mut request = Request { work_dir: work_dir.clone(), ..Request::default() };
+        let mut output = None;
+        let files = given.all("setting");
+        let default = work_dir.join("kcl.yaml");
+        let found: Vec<PathBuf> = match files.is_empty() {
+            true => default.is_file().then_some(default).into_iter().collect(),
+            false => files.iter().map(|f| work_dir.join(f)).collect(),
+        };
+        for (i, path) in found.iter().enumerate() {
+            let shown = files.get(i).map_or_else(|| "kcl.yaml".to_owned(), |f| (*f).to_owned());
+            settings::apply(path, &shown, &mut request, &mut output)?;
+        }
+        apply_flags(given, &mut request)?;
+        apply_entries(given, &mut request)?;
+        let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
+        request.vendor = vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")));
+        let plugins = pairs(given, "plugin")?;
+        request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
+        Ok(Job {
+            request,
+            format: match given.last("format") {
+                None | Some("yaml") => Format::Yaml,
+                Some("json") => Format::Json,
+                Some(other) => return Err(format!("`{other}` is not a format: use yaml or json")),
+            },
+            output: given.last("output").map(PathBuf::from).or(output),
+            errors: match given.last("error-format") {
+                None | Some("full" | "pretty") => ErrorFormat::Full,
+                Some("short") => ErrorFormat::Short,
+                Some("json") => ErrorFormat::Json,
+                Some(other) => {
+                    return Err(format!("`{other}` is not an error format: use full, short or json"));
+                }
+            },
+            why: given.last("why").map(str::to_owned),
+            allow_files: given.has("allow-files"),
+            plugins,
+        })
+    }
+
+    /// Runs once; prints the result or the errors.
+    pub(crate) fn run(&self) -> ExitCode {
+        let mut world = DiskWorld::new(&self.request.work_dir);
+        world.allow_all_files = self.allow_files;
+        let world = Plugins::new(world, &self.plugins);
+        let outcome = run_in(&Session::new(), &self.request, &Disk, &world);
+        print!("{}", outcome.log);
+        if !outcome.is_ok() {
+            return self.fail(&outcome);
+        }
+        if let Some(path) = &self.why {
+            return match &outcome.why {
+                Some(why) => {
+                    print!("{}", why.render(path));
+                    ExitCode::SUCCESS
+                }
+                None => ExitCode::from(EXIT_BUG),
+            };
+        }
+        self.print(&outcome)
+    }
+
+    /// Returns the folders whose files decide the result.
+    pub(crate) fn watched(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for entry in &self.request.entries {
+            if let Entry::Path(path) = entry {
+                let path = self.request.work_dir.join(path);
+                let folder =
+                    if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")).to_path_buf() };
+                folders.push(folder);
+            }
+        }
+        folders.extend(self.request.externals.iter().map(|(_, p)| self.request.work_dir.join(p)));
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    fn print(&self, outcome: &Outcome) -> ExitCode {
+        let mut text = match self.format {
+            Format::Yaml => outcome.yaml.clone(),
+            Format::Json => outcome.json_pretty.clone(),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let written = match &self.output {
+            Some(path) => std::fs::write(path, &text),
+            None => std::io::stdout().write_all(text.as_bytes()),
+        };
+        match written {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever reads us may stop early (`| head`): that is success.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(e) => {
+                let to = self.output.as_ref().map_or("standard output".into(), |p| p.display().to_string());
+                eprintln!("error: cannot write to {to}: {e}");
+                ExitCode::from(EXIT_WRONG)
+            }
+        }
+    }
+
+    fn fail(&self, outcome: &Outcome) -> ExitCode {
+        eprint!("{}", render(&outcome.diagnostics, &outcome.sources, self.errors));
+        let bug = outcome.diagnostics.iter().any(|d| d.id == "internal-error");
+        ExitCode::from(if bug { EXIT_BUG } else { EXIT_WRONG })
+    }
+}
+
+fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
+    match format {
+        ErrorFormat::Short => diagnostics.iter().map(|d| render_short(d, sources) + "\n").collect(),
+        ErrorFormat::Json => {
+            let all: Vec<_> = diagnostics.iter().map(|d| to_json(d, sources)).collect();
+            format!("{}\n", serde_json::Value::Array(all))
+        }
+        ErrorFormat::Full => {
+            let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
+            let color = if plain { Color::Never } else { Color::Always };
+            let mut out: String = diagnostics.iter().map(|d| render_full(d, sources, color) + "\n").collect();
+            if let Some(first) = diagnostics.first() {
+                let n = diagnostics.len();
+                let s = if n == 1 { "" } else { "s" };
+                out.push_str(&format!("{n} error{s}. More: `kcl explain {}`\n", first.code.code));
+            }
+            out
+        }
+    }
+}
+
+fn apply_flags(given: &Given, request: &mut Request) -> Result<(), String> {
+    for argument in given.all("argument") {
+        request
+            .arguments
+            .push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}` (write -D key=value)"))?);
+    }
+    if given.has("overrides") {
+        request.overrides = given.all("overrides").iter().map(|s| (*s).to_owned()).collect();
+    }
+    if given.has("path-selector") {
+        request.selectors = given.all("path-selector").iter().map(|s| (*s).to_owned()).collect();
+    }
+    request.externals.extend(pairs(given, "external")?.into_iter().map(|(n, p)| (n, PathBuf::from(p))));
+    request.output.disable_none |= given.has("disable-none");
+    request.output.sort_keys |= given.has("sort-keys");
+    request.output.show_hidden |= given.has("show-hidden");
+    request.strict_range |= given.has("strict-range-check");
+    request.debug |= given.has("debug");
+    request.track_origins = given.has("why");
+    request.limits.steps = number(given, "max-steps", request.limits.steps)?;
+    request.limits.cells = number(given, "max-memory", request.limits.cells)?;
+    let depth = number(given, "max-depth", u64::from(request.limits.depth))?;
+    request.limits.depth = u32::try_from(depth).unwrap_or(u32::MAX).min(request.limits.depth.max(8_000));
+    request.edition = match given.last("edition") {
+        None => None,
+        Some("0.12" | "0.12.4") => Some(kcl::Edition::Reference),
+        Some("0.13") => Some(kcl::Edition::V0_13),
+        Some(other) => return Err(format!("`{other}` is not an edition: use 0.12 or 0.13")),
+    };
+    Ok(())
+}
+
+fn apply_entries(given: &Given, request: &mut Request) -> Result<(), String> {
+    if !given.rest.is_empty() {
+        request.entries.clear();
+    }
+    for word in &given.rest {
+        if word == "-" {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|e| format!("cannot read standard input: {e}"))?;
+            request.entries.push(Entry::Source { path: "stdin.k".into(), text });
+        } else {
+            request.entries.push(Entry::Path(word.clone()));
+        }
+    }
+    if request.entries.is_empty() {
+        return Err("No input KCL files or paths".into());
+    }
+    Ok(())
+}
+
+fn pairs(given: &Given, flag: &str) -> Result<Vec<(String, String)>, String> {
+    let split = |text: &&str| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("--{flag} {text}: write NAME=VALUE")),
+    };
+    given.all(flag).iter().map(split).collect()
+}
+
+fn number(given: &Given, flag: &str, default: u64) -> Result<u64, String> {
+    match given.last(flag) {
+        None => Ok(default),
+        Some(text) => text.parse().map_err(|_| format!("--{flag} {text}: write a whole number")),
+    }
+}

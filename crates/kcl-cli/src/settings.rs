@@ -1,0 +1,116 @@
+//! Settings files: `kcl.yaml` and `-Y`.
+
+use std::path::{Path, PathBuf};
+
+use base_yaml::{Data, Node, Sink};
+use kcl::{Entry, Request};
+
+/// Lays one settings file over a request. Later files replace lists and scalars; options are added up.
+///
+/// # Errors
+/// A sentence about a file that is missing or is not a settings file.
+pub(crate) fn apply(
+    path: &Path,
+    shown: &str,
+    request: &mut Request,
+    output: &mut Option<PathBuf>,
+) -> Result<(), String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|_| format!("Failed to load '{shown}', no such file or directory"))?;
+    let invalid = || format!("Failed to load '{shown}', invalid setting file format");
+    let documents =
+        base_yaml::parse_documents(&text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
+    let Some(root) = documents.first() else { return Ok(()) };
+    let Data::Map(sections) = &root.value else { return Err(invalid()) };
+    for section in sections {
+        match (section.key.as_str(), &section.value.value) {
+            (_, Data::Null) => {}
+            ("kcl_cli_configs", Data::Map(entries)) => {
+                for entry in entries {
+                    configure(&entry.key, &entry.value, path, request, output);
+                }
+            }
+            ("kcl_options", Data::List(items)) => {
+                for item in items {
+                    request.arguments.push(option(item).ok_or_else(invalid)?);
+                }
+            }
+            ("kcl_cli_configs" | "kcl_options", _) => return Err(invalid()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn configure(name: &str, value: &Node, path: &Path, request: &mut Request, output: &mut Option<PathBuf>) {
+    let switch = matches!(value.value, Data::Bool(true));
+    match name {
+        "file" | "files" => {
+            request.entries = strings(value).into_iter().map(Entry::Path).collect();
+            if !request.entries.is_empty()
+                && let Some(folder) = path.parent()
+            {
+                request.work_dir = folder.to_path_buf();
+            }
+        }
+        "output" => *output = text_of(value).map(PathBuf::from),
+        "overrides" => request.overrides = strings(value),
+        "path_selector" => request.selectors = strings(value),
+        "strict_range_check" => request.strict_range = switch,
+        "disable_none" => request.output.disable_none = switch,
+        "debug" => request.debug = switch || matches!(value.value, Data::Int(i) if i != 0),
+        "sort_keys" => request.output.sort_keys = switch,
+        "show_hidden" => request.output.show_hidden = switch,
+        "include_schema_type_path" => request.output.schema_type_path = switch,
+        "package_maps" => {
+            if let Data::Map(entries) = &value.value {
+                let pair = |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));
+                request.externals = entries.iter().filter_map(pair).collect();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn strings(node: &Node) -> Vec<String> {
+    match &node.value {
+        Data::List(items) => items.iter().filter_map(text_of).collect(),
+        _ => text_of(node).into_iter().collect(),
+    }
+}
+
+fn text_of(node: &Node) -> Option<String> {
+    match &node.value {
+        Data::Str(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn option(item: &Node) -> Option<(String, String)> {
+    let mut writer = base_yaml::JsonWriter::new();
+    write_node(&mut writer, item.get("value")?);
+    Some((text_of(item.get("key")?)?, writer.into_string()))
+}
+
+fn write_node(sink: &mut dyn Sink, node: &Node) {
+    match &node.value {
+        Data::Null => sink.null(),
+        Data::Bool(b) => sink.bool(*b),
+        Data::Int(i) => sink.int(*i),
+        Data::Float(f) => sink.float(*f),
+        Data::Str(text) => sink.str(text),
+        Data::List(items) => {
+            sink.begin_list();
+            items.iter().for_each(|i| write_node(sink, i));
+            sink.end_list();
+        }
+        Data::Map(entries) => {
+            sink.begin_map();
+            for entry in entries {
+                sink.key(&entry.key);
+                write_node(sink, &entry.value);
+            }
+            sink.end_map();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `cargo xtask ci`: everything that judges a change, in one command; `.ci/run` calls it.
+//!
+//! The long runs have short forms here: 2,000 generated programs against the wheel, 300 random write sequences against
+//! the real server. What this machine lacks (Go, the wheel) is skipped loudly, unless `KUSION_REQUIRE_TESTENV=1`.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::Outcome;
+
+/// Name, and the words after `cargo`.
+type Stage = (&'static str, &'static [&'static str]);
+
+const STAGES: &[Stage] = &[
+    ("format", &["fmt", "--all", "--check"]),
+    ("tests", &["test", "--workspace", "--locked"]),
+    ("tidy", &["xtask", "tidy"]),
+    ("wheel: specs", &["xtask", "oracle", "--spec"]),
+    ("wheel: generated programs", &["xtask", "oracle", "--generated", "2000", "--seed", "1"]),
+    ("server: random writes", &["xtask", "ssa-diff", "--sequences", "300"]),
+];
+
+pub(crate) fn main(words: &[String]) -> Outcome {
+    if let Some(word) = words.first() {
+        return Err(format!("`ci` takes no words, got `{word}`"));
+    }
+    let start = Instant::now();
+    let mut failed = Vec::new();
+    for (name, words) in STAGES {
+        eprintln!("== {name}: cargo {}", words.join(" "));
+        let begun = Instant::now();
+        let status = Command::new("cargo").args(*words).status().map_err(|e| format!("cannot run cargo: {e}"))?;
+        eprintln!("== {name}: {} in {} s", if status.success() { "ok" } else { "FAILED" }, begun.elapsed().as_secs());
+        if !status.success() {
+            failed.push(*name);
+        }
+    }
+    eprintln!("== ci took {} s", start.elapsed().as_secs());
+    if failed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(format!("failed: {}", failed.join(", ")))
+}
