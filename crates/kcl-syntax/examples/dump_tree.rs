@@ -1,11 +1,11 @@
 //! Dumps trees for comparison with the oracle: programs on standard input, each ended by NUL; per program the lines
-//! `E line column message` (line from 1, column from 0) and one line `A tree`, then a NUL.
+//! `E line column message` (line from 1, column from 0) and one line `A tree`, then a NUL. With `-s` the tree has ranges.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 
-use base_diag::{FileId, LineIndex, Place};
+use base_diag::{FileId, LineIndex, Place, Span};
 use kcl_syntax::ast::*;
 use kcl_syntax::parse_file;
 
@@ -28,7 +28,8 @@ fn main() {
             }
         }
         let mut out = String::new();
-        let dump = Dump { tree: &tree };
+        let spans = std::env::args().any(|a| a == "-s");
+        let dump = Dump { tree: &tree, text, lines: &lines, spans };
         dump.stmts(&mut out, &tree.files[0].body);
         println!("A {out}");
         print!("\0");
@@ -38,6 +39,9 @@ fn main() {
 
 struct Dump<'a> {
     tree: &'a Tree,
+    text: &'a str,
+    lines: &'a LineIndex,
+    spans: bool,
 }
 
 fn quote(text: &str) -> String {
@@ -59,6 +63,14 @@ fn dotted(parts: &[Ident]) -> String {
 }
 
 impl Dump<'_> {
+    fn at(&self, out: &mut String, span: Span) {
+        if self.spans {
+            let p = self.lines.position(self.text, span.start);
+            let e = self.lines.position(self.text, span.end);
+            write!(out, "@{}:{}-{}:{}", p.line, p.column - 1, e.line, e.column - 1).unwrap();
+        }
+    }
+
     fn stmts(&self, out: &mut String, list: &[StmtId]) {
         out.push('[');
         for id in list {
@@ -128,6 +140,7 @@ impl Dump<'_> {
     }
 
     fn stmt(&self, out: &mut String, id: StmtId) {
+        self.at(out, self.tree.stmt_span(id));
         match self.tree.stmt(id) {
             Stmt::Expr(e) => {
                 out.push_str("(expr ");
@@ -262,6 +275,7 @@ impl Dump<'_> {
     }
 
     fn expr(&self, out: &mut String, id: ExprId) {
+        self.at(out, self.tree.expr_span(id));
         match self.tree.expr(id) {
             Expr::Missing => out.push_str("(missing"),
             Expr::Name(n) => write!(out, "(id {}", dotted(n)).unwrap(),
@@ -393,6 +407,7 @@ impl Dump<'_> {
     }
 
     fn ty(&self, out: &mut String, id: TypeId) {
+        self.at(out, self.tree.type_span(id));
         match self.tree.ty(id) {
             Type::Missing => out.push_str("<missing"),
             Type::Any => out.push_str("<any"),

@@ -272,7 +272,6 @@ impl Lexer<'_> {
 
     fn unknown(&mut self, start: usize) {
         self.error(start, self.pos, "unknown start of token");
-        self.token(TokenKind::Unknown, start);
     }
 
     fn non_ascii(&mut self) {

@@ -251,12 +251,19 @@ fn trivia(text: &str, start: usize, end: usize, leaves: &mut Vec<Leaf>) {
                 (LeafKind::Continuation, rest.len().min(2))
             }
             b'\\' if rest[1..].starts_with("\r\n") => (LeafKind::Continuation, 3),
-            b'\\' | b';' => (LeafKind::Skipped, 1),
-            _ => (LeafKind::Blank, rest.find(['#', '\\', ';']).unwrap_or(rest.len())),
+            _ => match rest.find(|c| !is_blank(c)) {
+                Some(0) => (LeafKind::Skipped, rest.chars().next().map_or(1, char::len_utf8)),
+                found => (LeafKind::Blank, found.unwrap_or(rest.len())),
+            },
         };
         leaves.push(Leaf { kind, span: Span::new(at as u32, (at + len) as u32) });
         at += len;
     }
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// Puts nodes into pre-order. Of two nodes over the same tokens, the one that ended later is the outer one.

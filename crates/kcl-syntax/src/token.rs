@@ -13,7 +13,7 @@ pub enum TokenKind {
     OddDedent,
     /// Only in placeholders, where it can be a format spec.
     Comment,
-    /// Characters that are no token; already reported.
+    /// What [`super::lexer`] calls a character that starts no token; never in a token list.
     Unknown,
     Ident,
     KwAs,

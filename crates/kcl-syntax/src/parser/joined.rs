@@ -38,7 +38,7 @@ impl<S: Sink> Parser<'_, S> {
                     }
                     text.push_str(&piece_text);
                     if matches!(piece, Piece::Unclosed(..)) {
-                        let end = (at + lit.content.len()) as u32;
+                        let end = self.token().end;
                         self.error_at(end, end, "invalid joined string");
                     }
                 }
@@ -56,7 +56,8 @@ impl<S: Sink> Parser<'_, S> {
         let old = self.load(lex(self.text, from, to, LexMode::Placeholder));
         self.sink.pause(true);
         let expr = if self.at(T::Eof) {
-            self.error(format!("invalid string interpolation expression: '{text}'"));
+            let start = (from as u32).saturating_sub(2);
+            self.error_at(start, to as u32, format!("invalid string interpolation expression: '{text}'"));
             let here = self.start();
             self.tree.add_expr(Expr::Missing, Span::new(here, here))
         } else {

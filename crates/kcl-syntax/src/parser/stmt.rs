@@ -73,13 +73,8 @@ impl<S: Sink> Parser<'_, S> {
 
     /// Reports the current token and skips it.
     pub(super) fn unexpected(&mut self) {
-        match self.kind {
-            T::Unknown => {}
-            _ => {
-                let name = self.token_name();
-                self.error(format!("unexpected token '{name}'"));
-            }
-        }
+        let name = self.token_name();
+        self.error(format!("unexpected token '{name}'"));
         self.bump();
     }
 
@@ -102,10 +97,9 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn import_alias(&mut self) -> Ident {
-        let at = self.token();
         let parts = self.dotted();
         if parts.len() > 1 {
-            self.error_at(at.start, at.end, "Invalid import asname");
+            self.error("Invalid import asname");
         }
         parts[0].clone()
     }
@@ -166,11 +160,12 @@ impl<S: Sink> Parser<'_, S> {
         }
         let mut orelse: Box<[StmtId]> = Box::default();
         if self.at(T::KwElse) {
+            let at = self.token();
             self.bump();
             if self.at(T::KwIf) {
-                self.error("'else if' here is invalid in KCL, consider using the 'elif' keyword");
+                let message = "'else if' here is invalid in KCL, consider using the 'elif' keyword";
+                self.error_at(at.start, at.end, message);
                 self.bump();
-                self.expr();
             }
             self.expect_or_take(T::Colon);
             orelse = self.body();
