@@ -4,13 +4,19 @@
 //! byte-exact with the reference. Reading: YAML 1.2 text to [`Node`]s with spans, bounded against alias bombs and depth.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod json_reader;
 mod json_writer;
+mod node;
 mod number;
 mod scalar;
+mod yaml_reader;
 mod yaml_writer;
 
+pub use json_reader::parse_json;
 pub use json_writer::{JsonWriter, push_json_string};
+pub use node::{Data, Limits, MapEntry, Node, Span, YamlError};
 pub use number::{lossy_float, lossy_parse};
+pub use yaml_reader::parse_documents;
 pub use yaml_writer::{YamlWriter, join_documents};
 
 /// What a writer of structured text takes. Calls must nest properly: a map is `begin_map (key value)* end_map`.

@@ -6,11 +6,14 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod builtins;
+mod data;
 mod host;
+mod modules;
 mod numbers;
 mod string;
 mod table;
 
+pub use data::{format_json_inline, format_yaml_inline, value_from_json, value_from_node, values_from_yaml};
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
 
 use kcl_value::Value;
@@ -62,6 +65,11 @@ pub fn is_system_module(name: &str) -> bool {
 pub fn module_member(module: &str, name: &str) -> Option<Member> {
     if !is_system_module(module) {
         return None;
+    }
+    if module == "units"
+        && let Some(constant) = modules::units::constant(name)
+    {
+        return Some(Member::Constant(constant));
     }
     table::find_row(module, name).map(Member::Function)
 }

@@ -1,0 +1,475 @@
+//! Tokens to nodes: the grammar, anchors and tags.
+
+use std::collections::HashMap;
+
+use super::resolve;
+use super::scanner::Scanner;
+use super::token::{Kind, Mark, Token, failure};
+use crate::node::{Data, Limits, MapBuilder, MapEntry, Node, Span, YamlError};
+
+const YAML_TAG: &str = "tag:yaml.org,2002:";
+
+type Parsed = Result<Node, YamlError>;
+
+pub(super) struct Composer<'a> {
+    scanner: Scanner<'a>,
+    /// Nodes by anchor, with the number of nodes in them.
+    anchors: HashMap<String, (Node, usize)>,
+    /// Where in the document we are, for messages.
+    path: Vec<String>,
+    max_depth: usize,
+    depth: usize,
+    nodes_left: usize,
+}
+
+/// A scalar as it was written, before its meaning.
+enum Raw {
+    Scalar(String, bool),
+    Done(Data),
+}
+
+#[derive(Default)]
+struct Properties {
+    anchor: Option<String>,
+    tag: Option<(String, Mark)>,
+    start: Option<Mark>,
+}
+
+impl<'a> Composer<'a> {
+    pub(super) fn new(text: &'a str, limits: &Limits) -> Result<Self, YamlError> {
+        Ok(Composer {
+            scanner: Scanner::new(text, limits.depth)?,
+            anchors: HashMap::new(),
+            path: Vec::new(),
+            max_depth: limits.depth,
+            depth: 0,
+            nodes_left: limits.nodes,
+        })
+    }
+
+    pub(super) fn documents(mut self) -> Result<Vec<Node>, YamlError> {
+        let mut documents = Vec::new();
+        let mut bare_allowed = true;
+        loop {
+            while !bare_allowed && self.scanner.peek()?.kind == Kind::DocumentEnd {
+                self.scanner.next()?;
+            }
+            let mut directives = false;
+            while self.scanner.peek()?.kind == Kind::Directive {
+                self.scanner.next()?;
+                directives = true;
+            }
+            let token = self.scanner.peek()?;
+            match &token.kind {
+                Kind::StreamEnd if !directives => return Ok(documents),
+                Kind::DocumentStart => {
+                    self.scanner.next()?;
+                }
+                _ if bare_allowed && !directives => {}
+                _ => return Err(failure("did not find expected <document start>", token.start, None)),
+            }
+            bare_allowed = false;
+            self.anchors.clear();
+            documents.push(self.document()?);
+        }
+    }
+
+    fn document(&mut self) -> Parsed {
+        let token = self.scanner.peek()?;
+        match token.kind {
+            Kind::Directive | Kind::DocumentStart | Kind::DocumentEnd | Kind::StreamEnd => {
+                let mark = token.start;
+                self.empty(mark)
+            }
+            _ => self.node(true, false),
+        }
+    }
+
+    fn count(&mut self, nodes: usize, at: Mark) -> Result<(), YamlError> {
+        match self.nodes_left.checked_sub(nodes) {
+            Some(left) => {
+                self.nodes_left = left;
+                Ok(())
+            }
+            None => Err(failure("repetition limit exceeded", at, None)),
+        }
+    }
+
+    fn empty(&mut self, mark: Mark) -> Parsed {
+        self.count(1, mark)?;
+        Ok(Node { value: Data::Null, span: span(mark, mark) })
+    }
+
+    /// Parses a node whose meaning is a value.
+    fn node(&mut self, block: bool, indentless: bool) -> Parsed {
+        let (raw, span, tag) = match self.raw_node(block, indentless)? {
+            Ok(node) => return Ok(node),
+            Err(parts) => parts,
+        };
+        let (data, anchor) = raw;
+        let value = match data {
+            Raw::Done(data) => self.check_collection_tag(data, tag)?,
+            Raw::Scalar(text, plain) => self.scalar_value(text, plain, tag, span.1)?,
+        };
+        Ok(self.finish(Node { value, span: span.0 }, anchor))
+    }
+
+    fn finish(&mut self, node: Node, anchor: Option<String>) -> Node {
+        if let Some(name) = anchor {
+            let size = size_of(&node);
+            self.anchors.insert(name, (node.clone(), size));
+        }
+        node
+    }
+
+    /// Parses properties and content. Ok is an alias, Err what is not yet a value.
+    #[allow(clippy::type_complexity)]
+    fn raw_node(
+        &mut self,
+        block: bool,
+        indentless: bool,
+    ) -> Result<Result<Node, ((Raw, Option<String>), (Span, Mark), Option<(String, Mark)>)>, YamlError> {
+        if let Kind::Alias(name) = &self.scanner.peek()?.kind {
+            let name = name.clone();
+            let token = self.scanner.next()?;
+            let Some((node, size)) = self.anchors.get(&name) else {
+                return Err(failure("unknown anchor", token.start, None));
+            };
+            let (node, size) = (node.clone(), *size);
+            self.count(size, token.start)?;
+            return Ok(Ok(node));
+        }
+        let properties = self.properties()?;
+        let token = self.scanner.peek()?.clone();
+        let start = properties.start.unwrap_or(token.start);
+        self.count(1, start)?;
+        let (raw, end) = match token.kind {
+            Kind::BlockEntry if indentless => self.nested(token.start, Self::indentless_sequence)?,
+            Kind::Scalar(text, plain) => {
+                self.scanner.next()?;
+                (Raw::Scalar(text, plain), token.end)
+            }
+            Kind::FlowSequenceStart => self.nested(token.start, Self::flow_sequence)?,
+            Kind::FlowMappingStart => self.nested(token.start, Self::flow_mapping)?,
+            Kind::BlockSequenceStart if block => self.nested(token.start, Self::block_sequence)?,
+            Kind::BlockMappingStart if block => self.nested(token.start, Self::block_mapping)?,
+            _ if properties.start.is_some() => (Raw::Scalar(String::new(), true), start),
+            _ => {
+                let context = if block { "while parsing a block node" } else { "while parsing a flow node" };
+                let problem = "did not find expected node content";
+                return Err(failure(problem, token.start, Some((context, start))));
+            }
+        };
+        Ok(Err(((raw, properties.anchor), (span(start, end), start), properties.tag)))
+    }
+
+    fn properties(&mut self) -> Result<Properties, YamlError> {
+        let mut found = Properties::default();
+        loop {
+            let token = self.scanner.peek()?;
+            match &token.kind {
+                Kind::Anchor(_) if found.anchor.is_none() => {}
+                Kind::Tag(_) if found.tag.is_none() => {}
+                _ => return Ok(found),
+            }
+            let token = self.scanner.next()?;
+            found.start.get_or_insert(token.start);
+            match token.kind {
+                Kind::Anchor(name) => found.anchor = Some(name),
+                Kind::Tag(tag) => found.tag = Some((tag, token.start)),
+                _ => {}
+            }
+        }
+    }
+
+    fn nested(
+        &mut self,
+        start: Mark,
+        read: fn(&mut Self, Mark) -> Result<(Data, Mark), YamlError>,
+    ) -> Result<(Raw, Mark), YamlError> {
+        if self.depth >= self.max_depth {
+            return Err(failure("recursion limit exceeded", start, None));
+        }
+        self.depth += 1;
+        let (data, end) = read(self, start)?;
+        self.depth -= 1;
+        Ok((Raw::Done(data), end))
+    }
+
+    // Collections. `start` is where the collection begins.
+
+    fn item(
+        &mut self,
+        items: &mut Vec<Node>,
+        read: impl FnOnce(&mut Self) -> Parsed,
+    ) -> Result<(), YamlError> {
+        self.path.push(format!("[{}]", items.len()));
+        items.push(read(self)?);
+        self.path.pop();
+        Ok(())
+    }
+
+    fn block_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+        self.scanner.next()?;
+        let mut items = Vec::new();
+        loop {
+            let token = self.scanner.next()?;
+            match token.kind {
+                Kind::BlockEntry => {
+                    let after = self.scanner.peek()?.kind.clone();
+                    self.item(&mut items, |c| match after {
+                        Kind::BlockEntry | Kind::BlockEnd => c.empty(token.end),
+                        _ => c.node(true, false),
+                    })?;
+                }
+                Kind::BlockEnd => return Ok((Data::List(items), token.end)),
+                _ => {
+                    let context = Some(("while parsing a block collection", start));
+                    return Err(failure("did not find expected '-' indicator", token.start, context));
+                }
+            }
+        }
+    }
+
+    /// A sequence under a key, not indented: it ends where no dash follows.
+    fn indentless_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+        let mut items = Vec::new();
+        let mut end = start;
+        while self.scanner.peek()?.kind == Kind::BlockEntry {
+            let token = self.scanner.next()?;
+            end = token.end;
+            let after = self.scanner.peek()?.kind.clone();
+            self.item(&mut items, |c| match after {
+                Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd => c.empty(token.end),
+                _ => c.node(true, false),
+            })?;
+        }
+        Ok((Data::List(items), end))
+    }
+
+    fn block_mapping(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+        self.scanner.next()?;
+        let ends = |kind: &Kind| matches!(kind, Kind::Key | Kind::Value | Kind::BlockEnd);
+        let mut map = MapBuilder::default();
+        loop {
+            let token = self.scanner.next()?;
+            match token.kind {
+                Kind::Key => {
+                    let entry = self.entry(token.end, true, ends)?;
+                    map.insert(entry);
+                }
+                Kind::BlockEnd => return Ok((map.finish(), token.end)),
+                _ => {
+                    let context = Some(("while parsing a block mapping", start));
+                    return Err(failure("did not find expected key", token.start, context));
+                }
+            }
+        }
+    }
+
+    /// Parses a key, which stands before a token that `ends` nothing, and its value.
+    fn entry(&mut self, mark: Mark, block: bool, ends: fn(&Kind) -> bool) -> Result<MapEntry, YamlError> {
+        let (key, key_span) = match ends(&self.scanner.peek()?.kind) {
+            true => ("null".to_owned(), span(mark, mark)),
+            false => self.key(block)?,
+        };
+        self.path.push(key);
+        let value = if self.scanner.peek()?.kind == Kind::Value {
+            let token = self.scanner.next()?;
+            match ends(&self.scanner.peek()?.kind) {
+                true => self.empty(token.end)?,
+                false => self.node(block, block)?,
+            }
+        } else {
+            self.empty(mark)?
+        };
+        let key = self.path.pop().unwrap_or_default();
+        Ok(MapEntry { key, key_span, value })
+    }
+
+    /// Parses a key: scalars only, as their text.
+    fn key(&mut self, block: bool) -> Result<(String, Span), YamlError> {
+        let (text, span, mark, anchor) = match self.raw_node(block, block)? {
+            Ok(node) => match node.value {
+                Data::Str(text) => return Ok((text, node.span)),
+                other => match scalar_text(&other) {
+                    Some(text) => return Ok((text, node.span)),
+                    None => return Err(self.bad_key(&other, None)),
+                },
+            },
+            Err(((Raw::Scalar(text, _), anchor), (span, mark), _)) => (text, span, mark, anchor),
+            Err(((Raw::Done(data), _), (_, mark), _)) => return Err(self.bad_key(&data, Some(mark))),
+        };
+        let _ = mark;
+        let text = match text.is_empty() && span.start == span.end {
+            true => "null".to_owned(),
+            false => text,
+        };
+        if anchor.is_some() {
+            self.finish(Node { value: Data::Str(text.clone()), span }, anchor);
+        }
+        Ok((text, span))
+    }
+
+    fn bad_key(&self, data: &Data, mark: Option<Mark>) -> YamlError {
+        let kind = if matches!(data, Data::List(_)) { "sequence" } else { "map" };
+        let what = format!("invalid type: {kind}, expected a string key");
+        failure(&self.with_path(&what), mark.unwrap_or_default(), None)
+    }
+
+    fn flow_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+        self.scanner.next()?;
+        let mut items = Vec::new();
+        let mut first = true;
+        loop {
+            if !first && self.scanner.peek()?.kind != Kind::FlowSequenceEnd {
+                let context = ("while parsing a flow sequence", start);
+                self.flow_entry("did not find expected ',' or ']'", context)?;
+            }
+            first = false;
+            let token = self.scanner.peek()?;
+            let mark = token.start;
+            match token.kind {
+                Kind::FlowSequenceEnd => {
+                    let end = self.scanner.next()?.end;
+                    return Ok((Data::List(items), end));
+                }
+                Kind::Key => {
+                    self.scanner.next()?;
+                    self.item(&mut items, |c| c.single_pair(mark))?;
+                }
+                _ => self.item(&mut items, |c| c.node(false, false))?,
+            }
+        }
+    }
+
+    /// `[a: b]` holds a mapping of one entry.
+    fn single_pair(&mut self, start: Mark) -> Parsed {
+        let ends = |kind: &Kind| matches!(kind, Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd);
+        self.count(1, start)?;
+        let mut map = MapBuilder::default();
+        let entry = self.entry(start, false, ends)?;
+        let end = entry.value.span.end;
+        map.insert(entry);
+        Ok(Node { value: map.finish(), span: Span { end, ..span(start, start) } })
+    }
+
+    fn flow_mapping(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+        let ends = |kind: &Kind| matches!(kind, Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd);
+        self.scanner.next()?;
+        let mut map = MapBuilder::default();
+        let mut first = true;
+        loop {
+            if !first && self.scanner.peek()?.kind != Kind::FlowMappingEnd {
+                let context = ("while parsing a flow mapping", start);
+                self.flow_entry("did not find expected ',' or '}'", context)?;
+            }
+            first = false;
+            let token = self.scanner.peek()?;
+            let mark = token.start;
+            match token.kind {
+                Kind::FlowMappingEnd => {
+                    let end = self.scanner.next()?.end;
+                    return Ok((map.finish(), end));
+                }
+                Kind::Key => {
+                    self.scanner.next()?;
+                }
+                _ => {}
+            }
+            let entry = self.entry(mark, false, ends)?;
+            map.insert(entry);
+        }
+    }
+
+    fn flow_entry(&mut self, problem: &str, context: (&str, Mark)) -> Result<(), YamlError> {
+        let Token { kind, start, .. } = self.scanner.next()?;
+        match kind {
+            Kind::FlowEntry => Ok(()),
+            _ => Err(failure(problem, start, Some(context))),
+        }
+    }
+
+    // Meaning.
+
+    fn with_path(&self, what: &str) -> String {
+        let mut path = String::new();
+        for part in &self.path {
+            if !path.is_empty() && !part.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(part);
+        }
+        if path.is_empty() { what.to_owned() } else { format!("{path}: {what}") }
+    }
+
+    fn check_collection_tag(&self, data: Data, tag: Option<(String, Mark)>) -> Result<Data, YamlError> {
+        match tag {
+            Some((tag, mark)) if !tag.starts_with(YAML_TAG) => Err(self.custom_tag(mark)),
+            _ => Ok(data),
+        }
+    }
+
+    fn custom_tag(&self, mark: Mark) -> YamlError {
+        failure(&self.with_path("invalid type: enum, expected any valid JSON value"), mark, None)
+    }
+
+    fn scalar_value(
+        &self,
+        text: String,
+        plain: bool,
+        tag: Option<(String, Mark)>,
+        start: Mark,
+    ) -> Result<Data, YamlError> {
+        let wrong = |what: &str, mark: Mark| failure(&self.with_path(what), mark, None);
+        let Some((tag, mark)) = tag else {
+            return match plain {
+                true => resolve::plain(&text).map_err(|what| wrong(&what, start)),
+                false => Ok(Data::Str(text)),
+            };
+        };
+        let Some(name) = tag.strip_prefix(YAML_TAG) else { return Err(self.custom_tag(mark)) };
+        let (meaning, expected) = match name {
+            "str" => return Ok(Data::Str(text)),
+            "null" => (resolve::plain(&text).ok().filter(|d| *d == Data::Null), "null"),
+            "bool" => (resolve::plain(&text).ok().filter(|d| matches!(d, Data::Bool(_))), "a boolean"),
+            "int" => (resolve::integer(&text).map_err(|what| wrong(&what, mark))?, "an integer"),
+            "float" => (resolve::float(&text).map(Data::Float), "a float"),
+            _ if plain => return resolve::plain(&text).map_err(|what| wrong(&what, mark)),
+            _ => return Ok(Data::Str(text)),
+        };
+        meaning.ok_or_else(|| wrong(&format!("invalid value: string {text:?}, expected {expected}"), mark))
+    }
+}
+
+fn span(start: Mark, end: Mark) -> Span {
+    Span { start: start.index, end: end.index, line: start.line as u32 + 1, column: start.column as u32 + 1 }
+}
+
+/// The text of a scalar that an alias names, when it stands as a key.
+fn scalar_text(data: &Data) -> Option<String> {
+    Some(match data {
+        Data::Null => "null".to_owned(),
+        Data::Bool(b) => b.to_string(),
+        Data::Int(i) => i.to_string(),
+        Data::Float(f) => {
+            let mut out = String::new();
+            crate::number::push_float(&mut out, *f, false);
+            out
+        }
+        Data::Str(text) => text.clone(),
+        Data::List(_) | Data::Map(_) => return None,
+    })
+}
+
+/// What copying a node costs: its nodes, and something for long texts.
+fn size_of(node: &Node) -> usize {
+    match &node.value {
+        Data::List(items) => 1 + items.iter().map(size_of).sum::<usize>(),
+        Data::Map(entries) => {
+            1 + entries.iter().map(|e| 1 + e.key.len() / 64 + size_of(&e.value)).sum::<usize>()
+        }
+        Data::Str(text) => 1 + text.len() / 64,
+        _ => 1,
+    }
+}

@@ -1,0 +1,55 @@
+//! Between text and values: what `json`, `yaml`, `-D`, settings files and interpolation share.
+
+use base_yaml::{Data, JsonWriter, Limits, Node, YamlWriter};
+use kcl_value::{Dict, Entry, Op, OutputOptions, Str, Value, write_value};
+
+const ALL: OutputOptions =
+    OutputOptions { disable_none: false, show_hidden: true, sort_keys: false, schema_type_path: false };
+
+/// Returns one line of JSON (`${x:#json}`).
+pub fn format_json_inline(value: &Value) -> String {
+    let mut writer = JsonWriter::new();
+    write_value(&mut writer, value, &ALL);
+    writer.into_string()
+}
+
+/// Returns YAML with its final newline (`${x:#yaml}`).
+pub fn format_yaml_inline(value: &Value) -> String {
+    let mut writer = YamlWriter::new();
+    write_value(&mut writer, value, &ALL);
+    writer.into_document()
+}
+
+/// Reads JSON text. The message is the one users see.
+pub fn value_from_json(text: &str) -> Result<Value, String> {
+    base_yaml::parse_json(text, &Limits::default())
+        .map(|node| value_from_node(&node))
+        .map_err(|err| err.to_string())
+}
+
+/// Reads a stream of YAML documents; no document at all gives an empty list.
+pub fn values_from_yaml(text: &str) -> Result<Vec<Value>, String> {
+    let documents = base_yaml::parse_documents(text, &Limits::default()).map_err(|err| err.to_string())?;
+    Ok(documents.iter().map(value_from_node).collect())
+}
+
+/// Turns a node into a value. Infinities and NaN become None: they cannot pass the reference's road through JSON.
+pub fn value_from_node(node: &Node) -> Value {
+    match &node.value {
+        Data::Null => Value::None,
+        Data::Bool(b) => Value::Bool(*b),
+        Data::Int(i) => Value::Int(*i),
+        Data::Float(f) if f.is_finite() => Value::Float(*f),
+        Data::Float(_) => Value::None,
+        Data::Str(text) => Value::from(text.as_str()),
+        Data::List(items) => Value::from(items.iter().map(value_from_node).collect::<Vec<_>>()),
+        Data::Map(entries) => {
+            let mut dict = Dict::with_capacity(entries.len());
+            for entry in entries {
+                let value = value_from_node(&entry.value);
+                dict.insert(Str::from(entry.key.as_str()), Entry::new(value, Op::Union));
+            }
+            Value::from(dict)
+        }
+    }
+}

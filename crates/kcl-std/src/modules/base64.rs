@@ -1,0 +1,27 @@
+//! `base64`: the standard alphabet; padding may be missing when decoding.
+
+use data_encoding::{BASE64, BASE64_NOPAD};
+use kcl_value::Value;
+
+use super::text;
+use crate::{Args, Error, Host};
+
+/// `encode(value, encoding)`; the encoding is ignored.
+pub(crate) fn encode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    let value = text(args, 0, "value");
+    host.charge(value.len() as u64 / 12)?;
+    Ok(Value::from(BASE64.encode(value.as_bytes())))
+}
+
+/// `decode(value)`.
+pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+    let value = text(args, 0, "value");
+    host.charge(value.len() as u64 / 16)?;
+    let digits = value.trim_end_matches('=');
+    let bytes = BASE64_NOPAD
+        .decode(digits.as_bytes())
+        .map_err(|err| format!("base64.decode() invalid text: {} at byte {}", err.kind, err.position))?;
+    String::from_utf8(bytes)
+        .map(Value::from)
+        .map_err(|_| "base64.decode() the bytes are not UTF-8 text".into())
+}

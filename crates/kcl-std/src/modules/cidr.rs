@@ -1,0 +1,212 @@
+//! `net`: networks in prefix notation. An address is a number of 32 or 128 bits here.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use kcl_value::{Dict, Op, Value};
+
+use super::{int, list, text};
+use crate::{Args, Error, Host};
+
+type Answer = Result<Value, Error>;
+
+/// A network; bits behind the prefix are zero.
+#[derive(Clone, Copy)]
+struct Network {
+    bits: u128,
+    prefix: u32,
+    v4: bool,
+}
+
+fn bits_of(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(v4) => u128::from(u32::from(v4)),
+        IpAddr::V6(v6) => u128::from(v6),
+    }
+}
+
+impl Network {
+    fn parse(cidr: &str) -> Result<Network, String> {
+        let (address, length) = match cidr.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (cidr, None),
+        };
+        let ip: IpAddr = address
+            .parse()
+            .map_err(|_| "couldn't parse address in network: invalid IP address syntax".to_owned())?;
+        let width = if ip.is_ipv4() { 32 } else { 128 };
+        let prefix = match length {
+            None => width,
+            Some(text) => {
+                text.parse::<u8>().map_err(|err| format!("couldn't parse length in network: {err}"))?.into()
+            }
+        };
+        if prefix > width {
+            return Err(format!(
+                "invalid length for network: Network length {prefix} is too long for {} (maximum: {width})",
+                if width == 32 { "Ipv4" } else { "Ipv6" }
+            ));
+        }
+        let network = Network { bits: bits_of(ip), prefix, v4: width == 32 };
+        if network.bits & network.host_mask() != 0 {
+            return Err("host part of address was not zero".to_owned());
+        }
+        Ok(network)
+    }
+
+    fn width(self) -> u32 {
+        if self.v4 { 32 } else { 128 }
+    }
+
+    /// Ones where the host part is.
+    fn host_mask(self) -> u128 {
+        ones(self.width() - self.prefix)
+    }
+
+    fn address(self, bits: u128) -> IpAddr {
+        if self.v4 { IpAddr::V4(Ipv4Addr::from(bits as u32)) } else { IpAddr::V6(Ipv6Addr::from(bits)) }
+    }
+
+    fn to_value(self) -> Value {
+        Value::from(format!("{}/{}", self.address(self.bits), self.prefix))
+    }
+
+    fn family(self) -> &'static str {
+        if self.v4 { "IPv4" } else { "IPv6" }
+    }
+
+    /// Returns the longer prefix after `additional` bits.
+    fn extended(self, func: &str, additional: i64) -> Result<u32, Error> {
+        let wrong = |why: String| Error::from(format!("{func}() invalid additional_bits: {why}"));
+        if additional < 0 {
+            return Err(wrong("cannot be negative".to_owned()));
+        }
+        let length = i128::from(self.prefix) + i128::from(additional);
+        if length > i128::from(self.width()) {
+            let family = self.family();
+            return Err(wrong(format!(
+                "would extend network length to {length} bits, which is too long for {family}"
+            )));
+        }
+        Ok(length as u32)
+    }
+}
+
+fn ones(n: u32) -> u128 {
+    if n >= 128 { u128::MAX } else { (1u128 << n) - 1 }
+}
+
+fn network(args: Args<'_>, at: usize, func: &str) -> Result<Network, Error> {
+    Network::parse(text(args, at, "cidr")).map_err(|err| format!("{func}() invalid cidr: {err}").into())
+}
+
+fn number(args: Args<'_>, at: usize, name: &str) -> Result<i64, Error> {
+    int(args, at, name)?.ok_or_else(|| "invalid int value".into())
+}
+
+/// `parse_CIDR(cidr)`: `{ip, mask}`, empty if invalid.
+pub(crate) fn parse_cidr(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    let mut dict = Dict::default();
+    if let Ok(network) = Network::parse(text(args, 0, "cidr")) {
+        dict.set("ip", Value::from(network.address(network.bits).to_string()), Op::Union);
+        dict.set("mask", Value::Int(i64::from(network.prefix)), Op::Union);
+    }
+    Ok(Value::from(dict))
+}
+
+/// `is_IP_in_CIDR(ip, cidr)`.
+pub(crate) fn is_ip_in_cidr(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    let ip: IpAddr = text(args, 0, "ip")
+        .parse()
+        .map_err(|_| Error::from("is_IP_in_CIDR() invalid ip: invalid IP address syntax"))?;
+    let network = network(args, 1, "is_IP_in_CIDR")?;
+    let inside = ip.is_ipv4() == network.v4 && bits_of(ip) & !network.host_mask() == network.bits;
+    Ok(Value::Bool(inside))
+}
+
+/// `CIDR_subnet(cidr, additional_bits, net_num)`.
+pub(crate) fn subnet(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    const FUNC: &str = "CIDR_subnet";
+    let base = network(args, 0, FUNC)?;
+    let (additional, net_num) = (number(args, 1, "additional_bits")?, number(args, 2, "net_num")?);
+    let prefix = base.extended(FUNC, additional)?;
+    let Ok(net) = u128::try_from(net_num) else {
+        return Err(format!("{FUNC}() invalid net_num: cannot be negative").into());
+    };
+    if net > ones(prefix - base.prefix) {
+        return Err(format!(
+            "{FUNC}() additional_bits of {additional} does not accommodate a net_num of {net_num}"
+        )
+        .into());
+    }
+    let shifted = if prefix == 0 { 0 } else { net << (base.width() - prefix) };
+    Ok(Network { bits: base.bits | shifted, prefix, v4: base.v4 }.to_value())
+}
+
+/// `CIDR_subnets(cidr, additional_bits)`: one after the other, each aligned to its size.
+pub(crate) fn subnets(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    const FUNC: &str = "CIDR_subnets";
+    let base = network(args, 0, FUNC)?;
+    let wanted = list(args, 1, "additional_bits")?;
+    host.charge(wanted.len() as u64)?;
+    let mut found: Vec<Value> = Vec::with_capacity(wanted.len());
+    let mut last: Option<Network> = None;
+    for bits in wanted {
+        let Value::Int(additional) = bits else { return Err("invalid int value".into()) };
+        let prefix = base.extended(FUNC, *additional)?;
+        let next = match last {
+            None => Some(base.bits),
+            Some(last) => after(last, prefix).filter(|bits| bits & !base.host_mask() == base.bits),
+        };
+        let Some(bits) = next else {
+            let last = last.unwrap_or(base);
+            let place = format!("{}/{}", last.address(last.bits), last.prefix);
+            return Err(format!(
+                "{FUNC}() not enough remaining address space for a subnet with a prefix of {prefix} bits after {place}"
+            )
+            .into());
+        };
+        let network = Network { bits, prefix, v4: base.v4 };
+        found.push(network.to_value());
+        last = Some(network);
+    }
+    Ok(Value::from(found))
+}
+
+/// Returns the first address behind a network at which one of the given prefix can start.
+fn after(last: Network, prefix: u32) -> Option<u128> {
+    let end = (last.bits | last.host_mask()).checked_add(1)?;
+    if last.v4 && end > u128::from(u32::MAX) {
+        return None;
+    }
+    let step = ones(last.width() - prefix);
+    Some(end.checked_add(step)? & !step)
+}
+
+/// `CIDR_host(cidr, host_num)`: negative numbers count from the end.
+pub(crate) fn host(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    let network = network(args, 0, "CIDR_host")?;
+    let wanted = number(args, 1, "host_num")?;
+    let distance = u128::from(wanted.unsigned_abs());
+    let last = network.host_mask();
+    let host = if wanted >= 0 {
+        Some(distance).filter(|n| *n <= last)
+    } else {
+        Some(distance - 1).filter(|n| *n <= last).map(|n| last - n)
+    };
+    let Some(host) = host else {
+        let prefix = network.prefix;
+        return Err(
+            format!("CIDR_host() prefix of {prefix} does not accommodate a host numbered {wanted}").into()
+        );
+    };
+    Ok(Value::from(network.address(network.bits | host).to_string()))
+}
+
+/// `CIDR_netmask(cidr)`: IPv4 only.
+pub(crate) fn netmask(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    let network = network(args, 0, "CIDR_netmask")?;
+    if !network.v4 {
+        return Err("CIDR_netmask() IPv6 addresses cannot have a netmask".into());
+    }
+    Ok(Value::from(network.address(ones(32) & !network.host_mask()).to_string()))
+}
