@@ -9,16 +9,27 @@ use testenv::ControlPlane;
 
 use super::write;
 
-const PER_KIND: u64 = 8;
+const PER_KIND: u64 = 3;
+/// Seeds on which `cargo xtask ssa-diff` once found the model wrong.
+const FOUND: [u64; 49] = [
+    32, 84, 85, 90, 107, 112, 132, 137, 139, 143, 145, 159, 169, 205, 259, 299, 325, 339, 396, 482, 532, 543,
+    574, 575, 657, 753, 757, 824, 834, 879, 892, 949, 1004, 1006, 1029, 1109, 1115, 1572, 1663, 1684, 1892,
+    1905, 2022, 2233, 2329, 2509, 2874, 2875, 2909,
+];
 
 pub(super) fn record(plane: &ControlPlane) -> Result<(), String> {
     let mut live = Live::new(plane)?;
     let mut codes: BTreeMap<(&str, u16), usize> = BTreeMap::new();
-    let mut bytes = 0;
+    let (mut sequences, mut bytes) = (0, 0);
     for (index, kind) in kinds().iter().enumerate() {
         let mut writer = Writer::default();
-        for turn in 0..PER_KIND {
-            let mut sequence = Sequence::new(turn * kinds().len() as u64 + index as u64);
+        let count = kinds().len() as u64;
+        let first = (0..PER_KIND).map(|turn| turn * count + index as u64);
+        let found =
+            FOUND.into_iter().filter(|seed| seed % count == index as u64 && *seed >= PER_KIND * count);
+        for seed in first.chain(found) {
+            sequences += 1;
+            let mut sequence = Sequence::new(seed);
             writer.begin(&sequence);
             live.run(&mut sequence, |step| {
                 writer.step(step);
@@ -33,6 +44,6 @@ pub(super) fn record(plane: &ControlPlane) -> Result<(), String> {
     for ((operation, code), count) in codes {
         println!("{operation:<10} {code} {count:>4}");
     }
-    println!("{} sequences, {bytes} bytes", kinds().len() as u64 * PER_KIND);
+    println!("{sequences} sequences, {bytes} bytes");
     Ok(())
 }
