@@ -52,11 +52,11 @@ pub(crate) fn judge_in(object: View<'_>, context: &Context<'_>) -> Verdict {
     if object.get("/metadata/deletionTimestamp").is_some() {
         return deletion::judge(object, context);
     }
-    if let (Some(seen), Some(current)) = (observed_generation(object), object.generation()) {
-        if seen < current {
-            let message = format!("generation {current} is not observed yet, only {seen}");
-            return Verdict::progressing("SpecNotObserved", message);
-        }
+    if let (Some(seen), Some(current)) = (observed_generation(object), object.generation())
+        && seen < current
+    {
+        let message = format!("generation {current} is not observed yet, only {seen}");
+        return Verdict::progressing("SpecNotObserved", message);
     }
     if let Some(verdict) = rules::judge(object, context) {
         return verdict;

@@ -8,6 +8,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cause;
+#[cfg(feature = "cel")]
+mod cel_rules;
 mod condition;
 mod context;
 mod cron;

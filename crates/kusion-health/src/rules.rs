@@ -1,7 +1,7 @@
 //! Rules of users for their own kinds.
 //!
 //! Problem: a CRD nobody knows. In: lines in the language of the data table (`group/Kind : F phase=Broken | H phase=Up`), or
-//! an annotation on the object with the rules alone. Out: a verdict that wins over built-in rules. Invariant: a rule that
+//! an annotation on the object with the rules alone, or JSON with CEL expressions (`cel_rules.rs`). Out: a verdict that wins over built-in rules. Invariant: a rule that
 //! cannot be read gives unknown `RuleError`, never healthy; failed is asked first, then suspended, progressing, healthy.
 
 use crate::context::Context;
@@ -17,12 +17,24 @@ pub const ANNOTATION: &str = "kusion.io/health-rule";
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     lines: Vec<Line>,
+    #[cfg(feature = "cel")]
+    expressions: Vec<crate::cel_rules::Expressions>,
 }
 
 impl Rules {
-    /// Reads one rule per line; empty lines and `#` comments are skipped. The error names the line.
+    /// Reads one rule per line; empty lines and `#` comments are skipped. A text that is JSON holds CEL expressions. The error
+    /// names the line or the rule.
     pub fn parse(text: &str) -> Result<Rules, String> {
         let mut rules = Rules::default();
+        #[cfg(not(feature = "cel"))]
+        if text.trim_start().starts_with(['[', '{']) {
+            return Err("this build reads no CEL expressions".to_owned());
+        }
+        #[cfg(feature = "cel")]
+        if text.trim_start().starts_with(['[', '{']) {
+            rules.expressions = crate::cel_rules::parse_json(text)?;
+            return Ok(rules);
+        }
         for (at, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -35,8 +47,11 @@ impl Rules {
         Ok(rules)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+    /// Adds the rules of another file behind these.
+    pub fn extend(&mut self, other: Rules) {
+        self.lines.extend(other.lines);
+        #[cfg(feature = "cel")]
+        self.expressions.extend(other.expressions);
     }
 }
 
@@ -63,7 +78,12 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Option<Verdict> 
             Err(problem) => rule_error(&problem),
         });
     }
-    let line = context.rules?.lines.iter().find(|line| line.names(object.group(), object.kind()))?;
+    let rules = context.rules?;
+    #[cfg(feature = "cel")]
+    if let Some(found) = rules.expressions.iter().find(|found| found.names(object.group(), object.kind())) {
+        return Some(found.judge(object));
+    }
+    let line = rules.lines.iter().find(|line| line.names(object.group(), object.kind()))?;
     Some(eval::judge_rules(&line.rules, object, context))
 }
 

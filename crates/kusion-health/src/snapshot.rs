@@ -42,10 +42,10 @@ impl Snapshot {
     /// Adds an object, or replaces the one of the same group, kind, namespace and name.
     pub fn insert(&mut self, object: Value) {
         let key = key_of(View(&object));
-        if !key.3.is_empty() {
-            if let Some(old) = self.by_key.remove(&key) {
-                self.forget(old);
-            }
+        if !key.3.is_empty()
+            && let Some(old) = self.by_key.remove(&key)
+        {
+            self.forget(old);
         }
         self.add(object);
     }

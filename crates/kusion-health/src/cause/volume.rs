@@ -111,11 +111,12 @@ pub(crate) fn claim_cause(claim: View<'_>, context: &Context<'_>) -> Option<Caus
         return Some(make(event.message, Some(next)).at(event.at));
     }
     let known = context.snapshot.knows("storage.k8s.io", "StorageClass");
-    if let Some(class) = class.filter(|class| !class.is_empty()) {
-        if known && context.snapshot.find("storage.k8s.io", "StorageClass", "", class).is_none() {
-            let text = format!("storage class {class} does not exist");
-            return Some(make(&text, Some(format!("create storage class {class}, or name another"))));
-        }
+    if let Some(class) = class.filter(|class| !class.is_empty())
+        && known
+        && context.snapshot.find("storage.k8s.io", "StorageClass", "", class).is_none()
+    {
+        let text = format!("storage class {class} does not exist");
+        return Some(make(&text, Some(format!("create storage class {class}, or name another"))));
     }
     let external = events.iter().find(|event| event.reason == "ExternalProvisioning")?;
     Some(make(external.message, Some("is that provisioner running?".to_owned())).at(external.at))

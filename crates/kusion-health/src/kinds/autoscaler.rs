@@ -17,12 +17,12 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     if conditions.is_empty() {
         return Verdict::progressing("NotObserved", "the autoscaler has not looked at it yet");
     }
-    if let Some(able) = conditions.falsely("AbleToScale") {
-        if matches!(able.reason, "FailedGetScale" | "FailedUpdateScale") {
-            let cause = format!("{} cannot scale its target: {}", object.name(), able.says());
-            let next = "does the target named in scaleTargetRef exist?";
-            return when_live(context, "CannotScale", able.says(), TARGET_GRACE).because(cause).then(next);
-        }
+    if let Some(able) = conditions.falsely("AbleToScale")
+        && matches!(able.reason, "FailedGetScale" | "FailedUpdateScale")
+    {
+        let cause = format!("{} cannot scale its target: {}", object.name(), able.says());
+        let next = "does the target named in scaleTargetRef exist?";
+        return when_live(context, "CannotScale", able.says(), TARGET_GRACE).because(cause).then(next);
     }
     if let Some(active) = conditions.falsely("ScalingActive") {
         match active.reason {

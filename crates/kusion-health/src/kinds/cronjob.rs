@@ -17,10 +17,10 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     if let Some(bad) = context.events(object).into_iter().find(|event| BAD_SCHEDULE.contains(&event.reason)) {
         return bad_schedule(bad.message).because(cause(schedule, bad.message));
     }
-    if object.get("/spec/schedule").is_some() {
-        if let Err(problem) = cron::check(schedule) {
-            return bad_schedule(&problem).because(cause(schedule, &problem));
-        }
+    if object.get("/spec/schedule").is_some()
+        && let Err(problem) = cron::check(schedule)
+    {
+        return bad_schedule(&problem).because(cause(schedule, &problem));
     }
     let zone = object.text("/spec/timeZone").unwrap_or("UTC");
     if let Err(problem) = cron::check_zone(zone) {

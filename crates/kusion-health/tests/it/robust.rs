@@ -64,7 +64,7 @@ fn a_wrong_type_anywhere_never_panics() {
                 let mut objects = case.objects.clone();
                 replace(&mut objects[at], &path, with);
                 let snapshot = Snapshot::of(objects);
-                let now = (judged % 2 == 0).then_some(1_800_000_000_000);
+                let now = judged.is_multiple_of(2).then_some(1_800_000_000_000);
                 for (object, verdict) in judge_all(&snapshot, &profile, None, now) {
                     assert!(!verdict.reason.is_empty(), "{object}");
                     dependents(object, &snapshot);
