@@ -63,7 +63,12 @@ fn add(program: &mut Program, path: &str, text: &str) -> Vec<Diagnostic> {
         let stmt = kcl_syntax::ast::StmtId(i as u32);
         imports.push(ImportLink { stmt, name: import.bound_name(), target });
     }
-    program.packages.push(Package { path: Str::from(path), tree: Arc::new(tree), files: vec![file], imports });
+    program.packages.push(Package {
+        path: Str::from(path),
+        tree: Arc::new(tree),
+        files: vec![file],
+        imports,
+    });
     errors
 }
 

@@ -102,6 +102,10 @@ impl Checker<'_> {
     }
 
     fn attr_mismatch(&mut self, id: SchemaId, name: &str, got: TyId, at: Span) {
+        // Quirk: only own attributes are compared here.
+        if !self.schema_info(id).attrs.contains_key(name) {
+            return;
+        }
         let Some(attr) = self.schema_attr(id, name) else { return };
         if !self.types.assignable(got, attr.ty) {
             let (want, have) = (self.text(attr.ty), self.text(got));

@@ -19,7 +19,13 @@ pub(crate) struct RawDiag {
 }
 
 impl RawDiag {
-    pub(crate) fn new(code: Code, id: &'static str, pkg: &Str, span: Span, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        code: Code,
+        id: &'static str,
+        pkg: &Str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Self {
         RawDiag { code, id, labels: vec![(Loc { pkg: pkg.clone(), span }, message.into())], note: None }
     }
 

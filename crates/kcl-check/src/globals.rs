@@ -187,10 +187,7 @@ impl Checker<'_> {
 
     fn scan_target(&mut self, target: &Target, ty: Option<TyId>) {
         let plain = target.path.is_empty();
-        let kind = GlobalKind::Var {
-            annotated: ty.is_some(),
-            lambda: None,
-        };
+        let kind = GlobalKind::Var { annotated: ty.is_some(), lambda: None };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
         let Some(old) = self.globals.get(&target.name.name) else {
             self.globals.insert(target.name.name.clone(), new);

@@ -79,8 +79,7 @@ impl Checker<'_> {
         let mut info = self.fresh_info(id);
         for parent in &def.parents {
             let ty = self.reference_type(parent);
-            let is_rule =
-                matches!(self.types.kind(ty), Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule);
+            let is_rule = matches!(self.types.kind(ty), Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule);
             if !is_rule {
                 let message = format!("illegal rule type '{}'", self.text(ty));
                 self.error(Code::INHERIT, "illegal-rule", parent.span, message);
@@ -153,12 +152,7 @@ impl Checker<'_> {
         None
     }
 
-    fn host_protocol(
-        &mut self,
-        user: SchemaId,
-        host: &DottedRef,
-        allowed: bool,
-    ) -> Option<SchemaId> {
+    fn host_protocol(&mut self, user: SchemaId, host: &DottedRef, allowed: bool) -> Option<SchemaId> {
         if !allowed {
             self.error(
                 Code::INHERIT,
@@ -257,7 +251,9 @@ impl Checker<'_> {
         let val = self.resolve_type(signature.value);
         let is_string = match self.types.kind(key) {
             Ty::Str | Ty::StrLit(_) => true,
-            Ty::Union(members) => members.iter().all(|m| matches!(self.types.kind(*m), Ty::StrLit(_) | Ty::Str)),
+            Ty::Union(members) => {
+                members.iter().all(|m| matches!(self.types.kind(*m), Ty::StrLit(_) | Ty::Str))
+            }
             _ => false,
         };
         if !is_string {

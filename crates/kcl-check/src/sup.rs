@@ -37,7 +37,11 @@ impl Types {
                 }
             }
         }
-        if members.len() <= PAIRWISE { self.thin_pairwise(&mut members) } else { self.thin_large(&mut members) }
+        if members.len() <= PAIRWISE {
+            self.thin_pairwise(&mut members)
+        } else {
+            self.thin_large(&mut members)
+        }
         match members.as_slice() {
             [] => TyId::ANY,
             [one] => *one,
@@ -56,7 +60,8 @@ impl Types {
 
     fn thin_large(&self, members: &mut Vec<TyId>) {
         let has = |ty: TyId| members.contains(&ty);
-        let (int, float, string, boolean) = (has(TyId::INT), has(TyId::FLOAT), has(TyId::STR), has(TyId::BOOL));
+        let (int, float, string, boolean) =
+            (has(TyId::INT), has(TyId::FLOAT), has(TyId::STR), has(TyId::BOOL));
         members.retain(|m| match self.kind(*m) {
             Ty::None => false,
             Ty::IntLit(_) => !int && !float,

@@ -81,12 +81,7 @@ impl Checker<'_> {
             Some(GlobalKind::Module) => self.lookup_global(first).unwrap_or(TyId::ANY),
             Some(GlobalKind::Var { .. }) | None => {
                 let hint = self.name_hint(first);
-                self.error(
-                    Code::COMPILE,
-                    "unknown-name",
-                    at,
-                    format!("name '{first}' is not defined{hint}"),
-                );
+                self.error(Code::COMPILE, "unknown-name", at, format!("name '{first}' is not defined{hint}"));
                 return TyId::ANY;
             }
         };

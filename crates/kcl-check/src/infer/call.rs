@@ -98,11 +98,8 @@ impl Checker<'_> {
         for (i, arg) in args.iter().enumerate() {
             self.argument(params.get(i), *arg);
             if i == params.len() && !variadic {
-                let message = format!(
-                    "{callee} takes {} but {} were given",
-                    positional(params.len()),
-                    args.len()
-                );
+                let message =
+                    format!("{callee} takes {} but {} were given", positional(params.len()), args.len());
                 let span = self.tree.expr_span(*arg);
                 self.error(Code::COMPILE, "too-many-arguments", span, message);
                 break;
@@ -243,8 +240,7 @@ impl Checker<'_> {
                         self.schema_name(id)
                     );
                     let span = self.tree.expr_span(config);
-                    let diag =
-                        RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
+                    let diag = RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
                     self.report(diag);
                 }
             }

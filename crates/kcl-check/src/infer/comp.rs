@@ -179,8 +179,7 @@ impl Checker<'_> {
             Ty::Dict(dict) => (dict.key, dict.val),
             Ty::Schema(id, _) => (TyId::STR, self.schema_index(id).map_or(TyId::ANY, |i| i.val)),
             Ty::Union(members) => {
-                let parts: Vec<(TyId, TyId)> =
-                    members.iter().map(|m| self.iterated(*m, count, at)).collect();
+                let parts: Vec<(TyId, TyId)> = members.iter().map(|m| self.iterated(*m, count, at)).collect();
                 let first: Vec<TyId> = parts.iter().map(|p| p.0).collect();
                 let second: Vec<TyId> = parts.iter().map(|p| p.1).collect();
                 (self.types.sup(&first), self.types.sup(&second))

@@ -269,6 +269,17 @@ impl Checker<'_> {
         TyId::STR
     }
 
+    /// The text form with the package of a schema.
+    fn full_text(&self, ty: TyId) -> String {
+        match self.types.kind(ty) {
+            Ty::Schema(id, _) => match &self.schemas[id.0 as usize].home {
+                Some((home, _)) => format!("{}.{}", home.path, self.schema_name(*id)),
+                None => self.text(ty),
+            },
+            _ => self.text(ty),
+        }
+    }
+
     fn cast(&mut self, value: ExprId, target: TypeId) -> TyId {
         let got = self.expr(value);
         let at = self.tree.expr_span(value);
@@ -287,8 +298,8 @@ impl Checker<'_> {
         if !self.types.sub(ty, wide) {
             let message = format!(
                 "Conversion of type '{}' to type '{}' may be a mistake because neither type sufficiently overlaps with the other",
-                self.text(got),
-                self.text(ty)
+                self.full_text(got),
+                self.full_text(ty)
             );
             self.error(Code::TYPE, "cast", at, message);
         }

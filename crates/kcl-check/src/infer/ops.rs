@@ -24,11 +24,8 @@ impl Checker<'_> {
     }
 
     fn unsupported(&mut self, op: &str, left: TyId, right: TyId, at: Span) {
-        let message = format!(
-            "unsupported operand type(s) for {op}: '{}' and '{}'",
-            self.text(left),
-            self.text(right)
-        );
+        let message =
+            format!("unsupported operand type(s) for {op}: '{}' and '{}'", self.text(left), self.text(right));
         self.error(Code::TYPE, "operand-types", at, message);
     }
 }
@@ -212,7 +209,9 @@ fn comparable(types: &mut Types, op: CompareOp, left: TyId, right: TyId) -> bool
                 || list(left) && list(right)
                 || config(left) && config(right)
         }
-        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => all(left, ordered) && all(right, ordered),
+        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {
+            all(left, ordered) && all(right, ordered)
+        }
         CompareOp::Is | CompareOp::IsNot => none || all(left, ordered) && all(right, ordered),
         CompareOp::In | CompareOp::NotIn => {
             list(right) || config(right) || matches!(types.kind(right), Ty::Str | Ty::StrLit(_))
