@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Stmt, StmtId};
+use kcl_syntax::ast::{ExprId, StmtId};
 use kcl_value::{Op, Str, Value};
 
 use crate::fault::Eval;
-use crate::machine::{Machine, StorePlace};
+use crate::machine::{Backtrack, Machine, StorePlace};
 use crate::record::{Record, Setter, Side, Slot, mentions};
 
 impl Machine<'_> {
@@ -89,38 +89,31 @@ impl Machine<'_> {
     }
 
     fn exec_setter(&mut self, place: StorePlace, setter: &Setter) -> Eval<()> {
-        match setter.branch {
-            None => self.exec(place, setter.stmt).map(drop),
-            Some((inner, side)) => self.exec_branch(place, setter.stmt, inner, side),
-        }
+        let Some((inner, side)) = setter.branch else { return self.exec(place, setter.stmt).map(drop) };
+        let backtrack = Backtrack { stmt: (self.pkg, setter.stmt), inner, side };
+        let saved = self.backtrack.replace(backtrack);
+        let result = self.exec(place, setter.stmt);
+        self.backtrack = saved;
+        result.map(drop)
     }
 
-    /// Runs the side of an `if` that holds a setter, and stops after that setter.
-    fn exec_branch(&mut self, place: StorePlace, stmt: StmtId, inner: StmtId, side: Side) -> Eval<()> {
-        let tree = self.tree(self.pkg);
-        let Stmt::If { cond, body, orelse } = tree.stmt(stmt) else { return Ok(()) };
-        self.started = (self.pkg, stmt);
-        self.start_at(tree.stmt_span(stmt));
-        let taken = if self.expr(*cond)?.truthy() { Side::Then } else { Side::Else };
+    /// Runs an `if`: the side that its condition chooses, unless it is run lazily for the other one.
+    pub(crate) fn exec_if(
+        &mut self,
+        place: StorePlace,
+        cond: ExprId,
+        body: &[StmtId],
+        orelse: &[StmtId],
+    ) -> Eval<()> {
+        let taken = if self.expr(cond)?.truthy() { Side::Then } else { Side::Else };
         // If the condition itself made another statement run, the restriction to one side is forgotten.
-        let restricted = self.started == (self.pkg, stmt);
-        if restricted && taken != side {
+        if self.backtrack.is_some_and(|b| b.stmt == self.started && b.side != taken) {
             return Ok(());
         }
-        let saved = self.stop_after.replace((self.pkg, inner));
         let branch = if taken == Side::Then { body } else { orelse };
-        let result = self.exec_until_stop(place, branch);
-        self.stop_after = saved;
-        result
-    }
-
-    /// Runs statements until the one to stop after has run.
-    pub(crate) fn exec_until_stop(&mut self, place: StorePlace, body: &[StmtId]) -> Eval<()> {
-        for stmt in body {
-            let stop = self.stop_after;
+        for stmt in branch {
             self.exec(place, *stmt)?;
-            if stop.is_some() && (stop == Some((self.pkg, *stmt)) || self.stop_after.is_none()) {
-                self.stop_after = None;
+            if self.backtrack.is_some_and(|b| b.inner == *stmt && b.stmt.0 == self.pkg) {
                 break;
             }
         }
@@ -194,7 +187,7 @@ pub(crate) enum Sequential {
     /// `_a += ..`
     Augmented,
     /// `_a = .. _a ..`
-    IfMentions(kcl_syntax::ast::ExprId),
+    IfMentions(ExprId),
     /// Anything else.
     Never,
 }

@@ -11,7 +11,7 @@ use crate::fault::{Eval, Fault};
 use crate::options::{Options, World};
 use crate::origin::Origins;
 use crate::package::PackageState;
-use crate::record::Record;
+use crate::record::{Record, Side};
 use crate::schema::{Rule, Schema};
 
 /// A running program.
@@ -36,8 +36,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) at: (u32, u32),
     /// Schema expressions and bodies we are inside of; 0 means that an instance is a top-level one.
     pub(crate) nesting: u32,
-    /// The inner assignment after which a lazily run `if` stops, and whether it was reached.
-    pub(crate) stop_after: Option<(usize, StmtId)>,
+    /// The `if` that is being run lazily for one of its assignments.
+    pub(crate) backtrack: Option<Backtrack>,
     pub(crate) alias_depth: u32,
     pub(crate) depth: u32,
     pub(crate) steps: u64,
@@ -50,6 +50,20 @@ pub(crate) struct Machine<'p> {
     pub(crate) origins: Option<Origins>,
     /// The origin of the value that was computed last; only meaningful when tracking is on.
     pub(crate) origin: OriginId,
+}
+
+/// An `if` that is run lazily: only one side, and only up to the assignment that is wanted.
+///
+/// As in the reference this is one register, compared by statement: an instance of the same schema that is made meanwhile
+/// runs its own copy of that `if` under the same restriction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Backtrack {
+    /// Package and statement of the `if`.
+    pub(crate) stmt: (usize, StmtId),
+    /// The assignment to stop after.
+    pub(crate) inner: StmtId,
+    /// The side it stands on.
+    pub(crate) side: Side,
 }
 
 /// Where a statement stores what it computes.
@@ -79,7 +93,7 @@ impl<'p> Machine<'p> {
             started: (usize::MAX, StmtId(u32::MAX)),
             at: (program.main.0, 0),
             nesting: 0,
-            stop_after: None,
+            backtrack: None,
             alias_depth: 0,
             depth: 0,
             steps: 0,

@@ -76,7 +76,10 @@ impl Machine<'_> {
                     position: self.current_position(),
                     again: false,
                 };
-                self.run_schema(schema, run)
+                // An empty dict that leaves required attributes open is tried, but stays a dict inside other instances.
+                let hopeless = dict.is_empty() && self.nesting > 0 && self.needs_values(schema)?;
+                let instance = self.run_schema(schema, run)?;
+                Ok(if hopeless { value } else { instance })
             }
             _ => Ok(value),
         }
@@ -84,11 +87,7 @@ impl Machine<'_> {
 
     /// Returns whether a dict may be tried as the configuration of a schema.
     fn dict_fits(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<bool> {
-        let nested = self.nesting > 0;
         let links = self.links(schema)?;
-        if dict.is_empty() && nested && self.needs_values(schema)? {
-            return Ok(false);
-        }
         Ok(links.open || dict.keys().all(|k| k.starts_with('_') || links.declared.contains(k)))
     }
 

@@ -29,8 +29,7 @@ impl Machine<'_> {
             }
             Stmt::Attr(attr) => self.exec_attr(attr, stmt),
             Stmt::If { cond, body, orelse } => {
-                let branch = if self.expr(*cond)?.truthy() { body } else { orelse };
-                self.exec_until_stop(place, branch)?;
+                self.exec_if(place, *cond, body, orelse)?;
                 Ok(Value::Undefined)
             }
             Stmt::Assert { cond, guard, msg } => self.exec_assert(*cond, *guard, *msg),

@@ -58,6 +58,14 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
     Loaded { program: Program { sources, packages, main }, diagnostics: syntax, root, keys }
 }
 
+/// A package whose imports are being loaded.
+struct Open {
+    key: PathBuf,
+    first_file: PathBuf,
+    /// The import that is being followed.
+    import: Place,
+}
+
 struct Loader<'a> {
     session: &'a Session,
     request: &'a Request,
@@ -66,8 +74,8 @@ struct Loader<'a> {
     packages: Vec<Package>,
     keys: Vec<Option<PathBuf>>,
     known: FxHashMap<PathBuf, PkgId>,
-    /// Packages whose imports are being loaded: (key, first file), outermost first.
-    open: Vec<(PathBuf, PathBuf)>,
+    /// Packages whose imports are being loaded, outermost first.
+    open: Vec<Open>,
     syntax: Vec<Diagnostic>,
     imports: Vec<Diagnostic>,
 }
@@ -88,7 +96,7 @@ impl Loader<'_> {
             self.imports.push(diagnostic);
         }
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
-        self.open.push((key.clone(), key));
+        self.open.push(Open { key: key.clone(), first_file: key, import: Place::None });
         self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);
     }
 
@@ -101,7 +109,8 @@ impl Loader<'_> {
         for diagnostic in &parsed.diagnostics {
             self.syntax.push(relocate(diagnostic, &ids));
         }
-        self.open.push((key.clone(), files.first().cloned().unwrap_or_default()));
+        let first_file = files.first().cloned().unwrap_or_default();
+        self.open.push(Open { key: key.clone(), first_file, import: Place::None });
         self.finish_package(path, parsed.tree.clone(), ids, files, root, Some(key))
     }
 
@@ -173,23 +182,27 @@ impl Loader<'_> {
         files: &[PathBuf],
         root: &Path,
     ) -> ImportTarget {
-        let cycle = self
-            .open
-            .iter()
-            .position(|(open, first)| *open == key || files.first().is_some_and(|f| f == first || f == open));
+        let is_open = |open: &Open| {
+            open.key == key || files.first().is_some_and(|f| *f == open.first_file || *f == open.key)
+        };
+        let cycle = self.open.iter().position(is_open);
+        if let Some(open) = self.open.last_mut() {
+            open.import = place;
+        }
         match cycle {
             Some(start) => {
-                self.report_cycle(place, start);
+                self.report_cycle(start);
                 ImportTarget::Missing
             }
             None => ImportTarget::Package(self.load_package(path, key, files, root)),
         }
     }
 
-    fn report_cycle(&mut self, place: Place, start: usize) {
+    fn report_cycle(&mut self, start: usize) {
+        let place = self.open[start].import;
         let mut message = String::from("Could not compiles due to cyclic import statements");
-        for (_, file) in &self.open[start..] {
-            message.push_str(&format!("\n- {}", file.display()));
+        for open in &self.open[start..] {
+            message.push_str(&format!("\n- {}", open.first_file.display()));
         }
         self.imports.push(Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message));
     }

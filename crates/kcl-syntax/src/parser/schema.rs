@@ -183,9 +183,7 @@ impl<S: Sink> Parser<'_, S> {
             let before = self.pos;
             names.push(self.dotted_ref());
             if !self.eat(T::Comma) && self.pos == before {
-                let got = self.token_name();
-                self.error(format!("expected expression, got {got}"));
-                self.bump();
+                self.no_expression();
             }
         }
         if multiline && !self.at(T::Newline) {
@@ -278,9 +276,7 @@ impl<S: Sink> Parser<'_, S> {
         let stmt = self.simple_stmt();
         body.members.push(stmt);
         if self.pos == before {
-            let got = self.token_name();
-            self.error(format!("expected expression, got {got}"));
-            self.bump();
+            self.no_expression();
             self.expr();
         }
     }
@@ -307,6 +303,7 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
                 (Some(op), Some(self.attr_default()))
             }
+            None if optional => (None, None),
             None => match self.literal_default(ty) {
                 Some(value) => (Some(AttrOp::Assign), Some(value)),
                 None => (None, None),
@@ -405,7 +402,7 @@ impl<S: Sink> Parser<'_, S> {
     fn check_lines(&mut self) -> Vec<Check> {
         let mut checks = Vec::new();
         loop {
-            self.skip_line_ends();
+            self.skip_newlines();
             if matches!(self.kind, T::Dedent | T::Eof) {
                 return checks;
             }
@@ -417,7 +414,7 @@ impl<S: Sink> Parser<'_, S> {
             self.close(mark, NodeKind::Check);
             checks.push(Check { cond, guard, msg, span: self.span_from(start) });
             if self.pos == before {
-                self.bump();
+                self.no_expression();
             }
         }
     }
