@@ -139,6 +139,7 @@ impl Model {
 struct Ours(Result<(Value, bool, bool), Value>);
 
 /// What the API server does around a write that is not meaning: the namespace of the path, an address for a Service.
+#[expect(clippy::result_large_err, reason = "the signature is kube-meaning's")]
 fn admit(object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
     if object["metadata"].get("namespace").is_none() {
         object["metadata"]["namespace"] = json!("sequences");

@@ -73,7 +73,8 @@ fn every_kind_has_a_valid_core_and_every_outcome_occurs_on_the_real_server() {
     }
 }
 
-/// Steps on which model and server differ by more than the wording of a refusal.
+/// Steps on which model and server differ. Not counted: the wording of a refusal, and what only the server's validation of
+/// values refuses, which is no part of the model; `cargo xtask ssa-diff` lists both.
 fn differences(
     kind: &'static kube_sequences::Kind,
     steps: &[(Request, u16, Result<Value, Value>, bool)],
@@ -83,7 +84,7 @@ fn differences(
     for (request, code, outcome, unchanged) in steps {
         let answer = Answer { code: *code, outcome, unchanged: *unchanged };
         if let Err(difference) = model.step(request, &answer)
-            && difference.class != Class::Words
+            && !matches!(difference.class, Class::Words | Class::Validation)
         {
             found.push(format!("{:?} {}", difference.class, difference.lines().join("; ")));
         }
