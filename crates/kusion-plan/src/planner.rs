@@ -26,6 +26,8 @@ pub struct PlanInput<'a> {
     /// The runtime's word; where it says nothing about a live object, attributes are compared as they stand.
     pub proposals: &'a BTreeMap<ResourceKey, Proposal>,
     pub rules: &'a [ConflictRule],
+    /// Live fields that are the runtime's business: they are not shown and not stored.
+    pub hidden: &'a [FieldPath],
 }
 
 /// Makes the plan.
@@ -107,11 +109,12 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired) -> Step {
         step.warnings.push("it exists already and no release of this stack made it".to_owned());
     }
     name_sources(input.prepared, &mut step);
-    finish_wanted(step, desired, record, live)
+    finish_wanted(input, step, desired, record, live)
 }
 
 /// Keeps in the step what the executor needs, and no more: a no-op carries nothing unless its record is stale.
 fn finish_wanted(
+    input: &PlanInput<'_>,
     mut step: Step,
     desired: &Desired,
     record: Option<&ResourceRecord>,
@@ -133,7 +136,7 @@ fn finish_wanted(
     step.desired = Some(desired.attributes.clone());
     step.unknown = desired.unknown.clone();
     if let Some(live) = live {
-        step.before = Some(live.attributes.clone());
+        step.before = Some(shown(input, live));
         step.live_version = live.version.clone();
         step.live_uid = live.uid.clone();
     }
@@ -184,7 +187,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         lost: None,
         desired: None,
         unknown: Vec::new(),
-        before: live.map(|live| live.attributes.clone()),
+        before: live.map(|live| shown(input, live)),
         live_version: live.and_then(|live| live.version.clone()),
         live_uid: live.and_then(|live| live.uid.clone()),
         after: Vec::new(),
@@ -214,6 +217,20 @@ fn blank(key: &ResourceKey, desired: &Desired, action: Action, reason: Reason) -
         extensions: desired.extensions.clone(),
         rerecord: None,
     }
+}
+
+/// The live attributes without what is nobody's business.
+fn shown(input: &PlanInput<'_>, live: &Observed) -> serde_json::Value {
+    let mut attributes = live.attributes.clone();
+    for path in input.hidden {
+        if let Some((kusion_model::Segment::Key(last), parents)) = path.0.split_last()
+            && let Some(map) =
+                FieldPath(parents.to_vec()).get_mut(&mut attributes).and_then(|v| v.as_object_mut())
+        {
+            map.shift_remove(last);
+        }
+    }
+    attributes
 }
 
 fn waits_for(finalizers: &[String]) -> String {

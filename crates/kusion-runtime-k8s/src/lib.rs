@@ -1,1 +1,30 @@
-//! The Kubernetes runtime: lists, dry runs, server-side apply, watches.
+//! The Kubernetes runtime: dynamic objects, server-side apply with the field manager `kusion`.
+//!
+//! In: the engine's questions ([`kusion_runtime::Runtime`]). Out: live objects, proposals, writes.
+//! How it stays cheap: live objects are listed once per kind and namespace; whether a wanted object changes anything is
+//! decided locally by `kube-meaning` from the live object and its managedFields; the server is asked (dry run) only about
+//! what changes. Invariants: what leaves this crate is sealed; error texts never hold a secret; a field of another manager is
+//! never taken without a rule.
+//!
+//! Start reading with [`KubeRuntime`]; [`connect`] finds the cluster; [`meaning_edges`] tells the planner what comes first.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod api;
+mod apply;
+mod conflict;
+mod connect;
+mod edges;
+mod failure;
+mod gone;
+mod kinds;
+mod observe;
+mod path;
+mod pods;
+mod propose;
+mod redact;
+mod runtime;
+
+pub use connect::{ConnectError, Connected, connect};
+pub use edges::meaning_edges;
+pub use runtime::{DryRun, FIELD_MANAGER, KubeRuntime, hidden_fields};

@@ -107,6 +107,7 @@ impl Lab {
             live: &live,
             proposals: &BTreeMap::new(),
             rules: &[],
+            hidden: &[],
         });
         Ready { plan, desired, live, prior }
     }

@@ -75,6 +75,7 @@ impl Situation {
             live: &live,
             proposals: &self.proposals,
             rules: &[],
+            hidden: &[],
         })
     }
 

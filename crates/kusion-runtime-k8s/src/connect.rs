@@ -1,0 +1,54 @@
+//! Finding the cluster: kubeconfig file and context.
+
+use std::path::Path;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+/// A client and what people call it.
+pub struct Connected {
+    pub client: Client,
+    /// The context that was chosen.
+    pub context: String,
+    pub server: String,
+    pub namespace: String,
+}
+
+/// A cluster that cannot be named.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("the kubeconfig cannot be read: {0}")]
+    Kubeconfig(String),
+    #[error("context `{wanted}` is not in the kubeconfig; there are: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    UnknownContext { wanted: String, known: Vec<String> },
+    #[error("the kubeconfig names no current context; choose one with --context: {}", known.join(", "))]
+    NoContext { known: Vec<String> },
+    #[error("the client cannot be set up for context `{context}`: {message}")]
+    Client { context: String, message: String },
+}
+
+/// Opens the client of a context; `None` is the current context, no file means `$KUBECONFIG` or the default file.
+/// Nothing is sent yet. Must be called inside a Tokio runtime.
+pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Connected, ConnectError> {
+    let read = match file {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(e.to_string()))?;
+    let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+    let chosen = context.map(str::to_owned).or_else(|| kubeconfig.current_context.clone());
+    let context =
+        chosen.filter(|name| !name.is_empty()).ok_or(ConnectError::NoContext { known: known.clone() })?;
+    if !known.contains(&context) {
+        return Err(ConnectError::UnknownContext { wanted: context, known });
+    }
+    let failed = |message: String| ConnectError::Client { context: context.clone(), message };
+    let options = KubeConfigOptions { context: Some(context.clone()), ..KubeConfigOptions::default() };
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|e| failed(e.to_string()))?;
+    // The executor retries, with its own clock and its own events.
+    config.default_retry = false;
+    let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+    let client = Client::try_from(config).map_err(|e| failed(e.to_string()))?;
+    Ok(Connected { client, context, server, namespace })
+}

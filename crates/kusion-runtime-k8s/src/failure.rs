@@ -1,0 +1,154 @@
+//! From answers of the server and failures of the connection to the engine's kinds of errors.
+
+use std::time::Duration;
+
+use kusion_runtime::{ErrorKind, RuntimeError};
+use serde_json::Value;
+
+use crate::api::Answer;
+
+/// A short pause before asking again for something that is about to appear.
+const SOON: Duration = Duration::from_millis(500);
+
+/// Reads a failed answer. Programs branch on code, reason and causes, never on messages, with two exceptions that the
+/// server does not name otherwise.
+pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
+    let text = |pointer: &str| answer.body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let reason = text("/reason");
+    let message = match &answer.body {
+        Value::String(body) => format!("the API server answered {}: {}", answer.code, body.trim()),
+        _ => text("/message").to_owned(),
+    };
+    let mut error = RuntimeError::new(kind(answer.code, reason, &message, &answer.body), message);
+    let asked = answer.body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+    error.retry_after = answer.retry_after.or(asked.map(Duration::from_secs));
+    let appears_soon = error.kind == ErrorKind::UnknownKind
+        || has_cause(&answer.body, "NamespaceTerminating")
+        || error.message.contains("error looking up service account");
+    if appears_soon && error.retry_after.is_none() {
+        error.retry_after = Some(SOON);
+    }
+    error
+}
+
+fn kind(code: u16, reason: &str, message: &str, body: &Value) -> ErrorKind {
+    let no_status = body.get("kind").and_then(Value::as_str) != Some("Status");
+    let missing = body.pointer("/details/kind").and_then(Value::as_str);
+    match code {
+        401 => ErrorKind::Unauthorized,
+        403 if has_cause(body, "NamespaceTerminating") => ErrorKind::ParentMissing,
+        403 => ErrorKind::Forbidden,
+        404 if no_status => ErrorKind::UnknownKind,
+        404 if missing == Some("namespaces") => ErrorKind::ParentMissing,
+        404 => ErrorKind::NotFound,
+        409 if has_cause(body, "FieldManagerConflict") => ErrorKind::Owned,
+        409 => ErrorKind::Conflict,
+        422 if message.contains("immutable") => ErrorKind::Immutable,
+        400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
+        429 => ErrorKind::TooManyRequests,
+        // A manifest that does not fit the schema is a 500 without a reason; trying again would not help.
+        500 if reason.is_empty() && !no_status => ErrorKind::Invalid,
+        504 => ErrorKind::Timeout,
+        500..=599 => ErrorKind::Server,
+        _ => ErrorKind::Unexpected,
+    }
+}
+
+fn has_cause(body: &Value, reason: &str) -> bool {
+    let causes = body.pointer("/details/causes").and_then(Value::as_array);
+    causes.is_some_and(|causes| causes.iter().any(|cause| cause["reason"] == reason))
+}
+
+/// Reads a failure below HTTP.
+pub(crate) fn from_client(error: kube::Error) -> RuntimeError {
+    let text = chain(&error);
+    let kind = match &error {
+        kube::Error::Auth(_) => ErrorKind::Unauthorized,
+        kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => ErrorKind::Broken,
+        kube::Error::Service(_) if is_connect(&text) => ErrorKind::Unreachable,
+        kube::Error::Service(_) => ErrorKind::Broken,
+        _ => ErrorKind::Unexpected,
+    };
+    let what = match kind {
+        ErrorKind::Unauthorized => "no credential for the API server",
+        ErrorKind::Unreachable => "the API server cannot be reached",
+        ErrorKind::Broken => "the connection to the API server broke",
+        _ => "the API server's answer was not understood",
+    };
+    RuntimeError::new(kind, format!("{what}: {text}"))
+}
+
+fn is_connect(text: &str) -> bool {
+    [
+        "onnection refused",
+        "dns error",
+        "error trying to connect",
+        "client error (Connect)",
+        "certificate",
+        "unreachable",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign))
+}
+
+/// The innermost cause is what a person can act on.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut texts = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(error) = source.filter(|_| texts.len() < 8) {
+        let text = error.to_string();
+        if texts.last().is_none_or(|last| !last.contains(&text)) {
+            texts.push(text);
+        }
+        source = error.source();
+    }
+    texts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn failure(code: u16, body: Value) -> RuntimeError {
+        from_answer(&Answer { code, body, warnings: Vec::new(), retry_after: None })
+    }
+
+    fn status(code: u16, reason: &str, details: Value) -> RuntimeError {
+        failure(code, json!({"kind": "Status", "reason": reason, "message": "m", "details": details}))
+    }
+
+    #[test]
+    fn two_kinds_of_409_are_told_apart_by_their_causes() {
+        let owned = status(409, "Conflict", json!({"causes": [{"reason": "FieldManagerConflict"}]}));
+        assert_eq!((owned.kind, owned.is_transient()), (ErrorKind::Owned, false));
+        let stale = status(409, "Conflict", json!({}));
+        assert_eq!((stale.kind, stale.is_transient()), (ErrorKind::Conflict, true));
+    }
+
+    #[test]
+    fn schema_error_is_not_retried_although_it_is_a_500() {
+        assert_eq!(status(500, "", json!({})).kind, ErrorKind::Invalid);
+        assert!(status(500, "InternalError", json!({})).is_transient());
+    }
+
+    #[test]
+    fn text_answers_of_the_server_are_understood() {
+        let busy = failure(429, json!("Too many requests, please try again later."));
+        assert!(busy.is_transient() && busy.message.contains("Too many requests"));
+        let unknown = failure(404, json!("404 page not found"));
+        assert_eq!((unknown.kind, unknown.is_transient()), (ErrorKind::UnknownKind, true));
+    }
+
+    #[test]
+    fn missing_namespace_is_a_missing_parent() {
+        assert_eq!(status(404, "NotFound", json!({"kind": "namespaces"})).kind, ErrorKind::ParentMissing);
+        assert_eq!(status(404, "NotFound", json!({"kind": "configmaps"})).kind, ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn retry_after_of_the_details_counts() {
+        let error = status(504, "Timeout", json!({"retryAfterSeconds": 3}));
+        assert_eq!(error.retry_after, Some(Duration::from_secs(3)));
+    }
+}

@@ -1,0 +1,385 @@
+//! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
+
+use std::collections::BTreeSet;
+
+use futures::stream::StreamExt;
+use kube_meaning::decide::{Change, Decision, FieldChange as MeaningChange, Question, Replace, Side, decide};
+use kube_meaning::managed::Managed;
+use kube_meaning::write::{Verb, Writer, write};
+use kusion_model::{
+    ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed, Timestamp,
+};
+use kusion_plan::three_way;
+use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
+use serde_json::Value;
+
+use crate::apply::missing_secret;
+use crate::conflict::{Clash, policy};
+use crate::kinds::Kind;
+use crate::path::{from_elems, locate, named, remove};
+use crate::redact::Redactor;
+use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, parse, unknown_kind};
+
+/// How many dry runs go at once; the server is the bound, not we.
+const DRY_RUNS: usize = 8;
+
+/// The question to the server that is left after the local decision.
+struct DryRunOf {
+    path: String,
+    object: Value,
+    force: bool,
+}
+
+/// What comes into being with the plan: asking the server about things in it would only say that it is missing.
+#[derive(Default)]
+struct Coming {
+    namespaces: BTreeSet<String>,
+    kinds: BTreeSet<(String, String)>,
+}
+
+impl KubeRuntime {
+    pub(crate) async fn propose_all(&self, asks: &[ProposeAsk<'_>]) -> Vec<Result<Proposal, RuntimeError>> {
+        let coming = self.learn(asks);
+        let coming = &coming;
+        futures::stream::iter(asks)
+            .map(|ask| self.propose_one(ask, coming))
+            .buffered(DRY_RUNS)
+            .collect()
+            .await
+    }
+
+    fn learn(&self, asks: &[ProposeAsk<'_>]) -> Coming {
+        let mut coming = Coming::default();
+        for ask in asks {
+            let Ok(id) = parse(&ask.desired.key) else { continue };
+            match id.kind.as_str() {
+                "Namespace" if ask.live.is_none() => {
+                    coming.namespaces.insert(id.name);
+                }
+                "CustomResourceDefinition" => {
+                    let new = self.kinds.learn(&ask.desired.attributes);
+                    if ask.live.is_none() {
+                        coming.kinds.extend(new);
+                    }
+                }
+                _ => {}
+            }
+        }
+        coming
+    }
+
+    async fn propose_one(&self, ask: &ProposeAsk<'_>, coming: &Coming) -> Result<Proposal, RuntimeError> {
+        let id = parse(&ask.desired.key)?;
+        let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
+        let bags = [Some(&ask.desired.secrets), ask.live.map(|live| &live.secrets)];
+        let redactor = Redactor::new(&self.key, &ask.desired.attributes, bags.into_iter().flatten());
+        let judged = match ask.live {
+            None => self.judge_new(ask, &id, &kind, coming),
+            Some(live) => self.judge_live(ask, &id, &kind, live, &redactor),
+        };
+        let cleaned = |mut error: RuntimeError| {
+            error.message = redactor.clean(&error.message);
+            error
+        };
+        let (proposal, question) = judged.map_err(cleaned)?;
+        match question {
+            None => Ok(proposal),
+            Some(question) => self.dry_run(question, proposal, ask.live, &redactor).await.map_err(cleaned),
+        }
+    }
+
+    fn judge_new(
+        &self,
+        ask: &ProposeAsk<'_>,
+        id: &KubeId,
+        kind: &Kind,
+        coming: &Coming,
+    ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
+        if !ask.desired.unknown.is_empty() {
+            return Ok((Proposal::create(), None));
+        }
+        let object = clear(&ask.desired.attributes, &ask.desired.secrets)?;
+        let namespace = self.namespace_of(id);
+        let homeless = kind.namespaced && coming.namespaces.contains(namespace);
+        let kindless = coming.kinds.contains(&(id.api_version.clone(), id.kind.clone()));
+        if homeless || kindless || self.dry_run == DryRun::Updates {
+            check_locally(kind, &object)?;
+            return Ok((Proposal::create(), None));
+        }
+        let path = kind.object(namespace, &id.name);
+        Ok((Proposal::create(), Some(DryRunOf { path, object, force: false })))
+    }
+
+    fn judge_live(
+        &self,
+        ask: &ProposeAsk<'_>,
+        id: &KubeId,
+        kind: &Kind,
+        live: &Observed,
+        redactor: &Redactor<'_>,
+    ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
+        let mut object = without_unknown(ask);
+        ask.desired.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
+        let clear_live;
+        let current = if live.secrets.is_empty() {
+            &live.attributes
+        } else {
+            clear_live = clear(&live.attributes, &live.secrets)?;
+            &clear_live
+        };
+        let Some(target) = kind.target() else {
+            return Ok(self.judge_without_schema(ask, id, kind, current, object));
+        };
+        // A record has digests where the object has values: then ownership alone tells who moved.
+        let plain = live.secrets.is_empty() && ask.desired.secrets.is_empty();
+        let prior = ask.prior.filter(|_| plain).map(|record| &record.attributes);
+        let question = |desired: &'_ Value| {
+            let manager = FIELD_MANAGER;
+            decide(Question { target, live: current, manager, desired, prior })
+        };
+        let mut left = Vec::new();
+        let mut decision = question(&object);
+        if let Decision::Change(change) = &decision {
+            let leave = self.to_leave(ask, &kind.kind, &object, change);
+            for clash in &leave {
+                let after = remove(&mut object, &clash.place);
+                left.push(left_alone(clash, current, after));
+            }
+            if !leave.is_empty() {
+                decision = question(&object);
+            }
+        }
+        let question = |object: Value, force: bool| {
+            let path = kind.object(self.namespace_of(id), &id.name);
+            Some(DryRunOf { path, object, force })
+        };
+        match decision {
+            Decision::NoChange => {
+                let what = Proposed::Same;
+                Ok((Proposal { what, changes: left, warnings: Vec::new() }, None))
+            }
+            Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+            Decision::Replace(Replace { fields, reasons }) => {
+                let because: Vec<FieldPath> = reasons.iter().map(|cause| reason_path(&cause.field)).collect();
+                let mut changes: Vec<FieldChange> = fields
+                    .into_iter()
+                    .map(|field| self.change(field, current, ask.prior.is_none(), redactor))
+                    .collect();
+                for change in &mut changes {
+                    if because.iter().any(|path| path.covers(&change.path)) {
+                        change.note = Some(Note::Immutable);
+                    }
+                }
+                let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
+                Ok((Proposal { what, changes, warnings: Vec::new() }, None))
+            }
+            Decision::Change(Change { fields, conflicts }) => {
+                let clashes: Vec<Clash> =
+                    conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
+                let rule = |clash: &Clash| policy(clash, &kind.kind, ask.rules, ask.prior.is_none());
+                let mut changes: Vec<FieldChange> = fields
+                    .into_iter()
+                    .map(|field| self.change(field, current, ask.prior.is_none(), redactor))
+                    .collect();
+                note_conflicts(&mut changes, &clashes, &rule);
+                let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
+                let force = !clashes.is_empty();
+                let open = !ask.desired.unknown.is_empty();
+                changes.extend(left);
+                let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
+                Ok((proposal, if refused || open { None } else { question(object, force) }))
+            }
+        }
+    }
+
+    /// For aggregated APIs: compare as the values stand, and let the server say what really changes.
+    fn judge_without_schema(
+        &self,
+        ask: &ProposeAsk<'_>,
+        id: &KubeId,
+        kind: &Kind,
+        current: &Value,
+        object: Value,
+    ) -> (Proposal, Option<DryRunOf>) {
+        let changes = three_way(ask.prior.map(|record| &record.attributes), &object, current);
+        if changes.is_empty() {
+            return (Proposal::same(), None);
+        }
+        let path = kind.object(self.namespace_of(id), &id.name);
+        let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
+        (proposal, Some(DryRunOf { path, object, force: false }))
+    }
+
+    fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {
+        let clashes = change.conflicts.iter().filter_map(|conflict| clash_of(object, conflict));
+        clashes.filter(|c| policy(c, kind, ask.rules, ask.prior.is_none()) == ConflictPolicy::Leave).collect()
+    }
+
+    fn change(
+        &self,
+        field: MeaningChange,
+        live: &Value,
+        import: bool,
+        redactor: &Redactor<'_>,
+    ) -> FieldChange {
+        let path = from_elems(&field.path);
+        let origin = match field.side {
+            _ if import => Origin::Ours,
+            Side::Ours => Origin::Ours,
+            Side::Theirs => Origin::Theirs,
+            Side::Both => Origin::Both,
+        };
+        let seal = |value: Option<Value>| value.map(|value| redactor.seal(&path, value));
+        let mut change = FieldChange::new(path.clone(), seal(field.live), seal(field.desired), origin);
+        let other = field.owners.iter().find(|owner| owner.manager != FIELD_MANAGER);
+        change.manager = other.map(|owner| owner.manager.to_string());
+        change.at = change.manager.as_ref().and_then(|manager| written_at(live, manager));
+        change
+    }
+
+    async fn dry_run(
+        &self,
+        question: DryRunOf,
+        mut proposal: Proposal,
+        live: Option<&Observed>,
+        redactor: &Redactor<'_>,
+    ) -> Result<Proposal, RuntimeError> {
+        let answer = self.patch(&question.path, &question.object, question.force, true).await?;
+        proposal.warnings.extend(answer.warnings.iter().map(|text| redactor.clean(text)));
+        let result = match answer.ok() {
+            Ok(result) => result,
+            Err(error) if error.kind == ErrorKind::Immutable && live.is_some() => {
+                // The server knows an immutable field that we do not: a replacement all the same.
+                let (because, lost) = (Vec::new(), None);
+                proposal.warnings.push(redactor.clean(&error.message));
+                proposal.what = Proposed::Replace { because, lost };
+                return Ok(proposal);
+            }
+            Err(error) => return Err(error),
+        };
+        // Admission may have undone the difference: then there is none.
+        let same = live.is_some_and(|live| live.secrets.is_empty() && looks_same(&live.attributes, &result));
+        if same && proposal.changes.iter().all(|change| change.note.is_none()) {
+            return Ok(Proposal { warnings: proposal.warnings, ..Proposal::same() });
+        }
+        Ok(proposal)
+    }
+}
+
+fn clear(attributes: &Value, secrets: &kusion_model::SecretBag) -> Result<Value, RuntimeError> {
+    let mut object = attributes.clone();
+    secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
+    Ok(object)
+}
+
+/// The wanted object without fields that are known only later: an unknown value must not be compared or sent.
+fn without_unknown(ask: &ProposeAsk<'_>) -> Value {
+    let mut object = ask.desired.attributes.clone();
+    // From the end, so that positions before it stay right.
+    for use_ in ask.desired.unknown.iter().rev() {
+        remove(&mut object, &use_.at);
+    }
+    object
+}
+
+fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
+    let Some(target) = kind.target() else { return Ok(()) };
+    let mut admit = |_: &mut Value, _: Option<&Value>| Ok(());
+    let by = Writer { manager: FIELD_MANAGER, force: false, now: "", uid: "", admit: &mut admit };
+    match write(target, None, Verb::Apply(object), by) {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+    }
+}
+
+fn clash_of(object: &Value, conflict: &kube_meaning::ssa::Conflict) -> Option<Clash> {
+    let text: String = conflict.path.iter().map(ToString::to_string).collect();
+    let place = locate(object, &text)?;
+    Some(Clash {
+        manager: conflict.manager.name.to_string(),
+        by_scale: conflict.manager.subresource == "scale",
+        path: named(object, &place),
+        place,
+    })
+}
+
+fn left_alone(clash: &Clash, live: &Value, after: Option<Value>) -> FieldChange {
+    let mut change =
+        FieldChange::new(clash.path.clone(), clash.path.get(live).cloned(), after, Origin::Theirs);
+    change.note = Some(Note::LeftAlone);
+    change.manager = Some(clash.manager.clone());
+    change.at = written_at(live, &clash.manager);
+    change
+}
+
+fn note_conflicts(
+    changes: &mut Vec<FieldChange>,
+    clashes: &[Clash],
+    rule: &dyn Fn(&Clash) -> ConflictPolicy,
+) {
+    for clash in clashes {
+        let note = if rule(clash) == ConflictPolicy::TakeOver { Note::TakenOver } else { Note::Conflict };
+        let related =
+            |change: &&mut FieldChange| change.path.covers(&clash.path) || clash.path.covers(&change.path);
+        match changes.iter_mut().find(related) {
+            Some(change) => {
+                change.note = Some(note);
+                change.manager = Some(clash.manager.clone());
+            }
+            None => {
+                let mut change = FieldChange::new(clash.path.clone(), None, None, Origin::Both);
+                change.note = Some(note);
+                change.manager = Some(clash.manager.clone());
+                changes.push(change);
+            }
+        }
+    }
+}
+
+/// When a manager last wrote the object.
+fn written_at(live: &Value, manager: &str) -> Option<Timestamp> {
+    let managed = Managed::of(live);
+    let times = managed
+        .entries
+        .iter()
+        .filter(|entry| entry.manager.name == manager)
+        .filter_map(|e| e.time.as_deref());
+    times.filter_map(Timestamp::parse).max()
+}
+
+fn looks_same(live: &Value, result: &Value) -> bool {
+    let strip = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in ["managedFields", "resourceVersion", "generation"] {
+                meta.shift_remove(field);
+            }
+        }
+        object
+    };
+    strip(live) == strip(result) && Managed::of(live).same_ownership(&Managed::of(result))
+}
+
+/// The server names fields with dots; where it says nothing usable, the whole spec is meant.
+fn reason_path(field: &str) -> FieldPath {
+    FieldPath::parse(field).unwrap_or_else(|_| FieldPath::keys(["spec"]))
+}
+
+/// What a replacement destroys.
+fn lost(kind: &str) -> Option<&'static str> {
+    match kind {
+        "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" => {
+            Some("its pods are deleted and made anew")
+        }
+        "Job" => Some("job history and its pods are lost"),
+        "Pod" => Some("the pod is deleted and made anew"),
+        "PersistentVolumeClaim" => Some("the data of the volume may be lost"),
+        "PersistentVolume" => Some("the volume is released; its data depends on the reclaim policy"),
+        "Service" => Some("its cluster address and connections are lost"),
+        "Namespace" => Some("everything in the namespace is deleted"),
+        "CustomResourceDefinition" => Some("every object of the kind is deleted"),
+        "Secret" | "ConfigMap" => Some("pods that mount it see it vanish for a moment"),
+        "RoleBinding" | "ClusterRoleBinding" => Some("its permissions are gone for a moment"),
+        _ => None,
+    }
+}

@@ -1,0 +1,145 @@
+//! The runtime of one cluster.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kusion_model::{
+    DigestKey, FieldPath, KubeId, Observed, Proposal, ResourceKey, kubernetes_sensitivity, seal,
+};
+use kusion_runtime::{
+    Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
+};
+use serde_json::Value;
+
+use crate::api::Api;
+use crate::kinds::{Kind, Kinds};
+
+/// The name under which we own fields.
+pub const FIELD_MANAGER: &str = "kusion";
+
+/// What the server is asked about before anything is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// Creates and updates: what a preview promises.
+    #[default]
+    All,
+    /// Updates only: an apply that nobody looks at first; creates are checked here and then written.
+    Updates,
+}
+
+/// The runtime of one cluster.
+pub struct KubeRuntime {
+    pub(crate) api: Api,
+    pub(crate) kinds: Kinds,
+    pub(crate) key: DigestKey,
+    pub(crate) namespace: String,
+    pub(crate) dry_run: DryRun,
+}
+
+impl KubeRuntime {
+    /// Makes the runtime of a client; `key` is the key of the stack's secret digests. Every request ends within `limit`.
+    #[must_use]
+    pub fn new(client: kube::Client, key: DigestKey, limit: Duration) -> Self {
+        let namespace = client.default_namespace().to_owned();
+        KubeRuntime {
+            api: Api { client, limit },
+            kinds: Kinds::default(),
+            key,
+            namespace,
+            dry_run: DryRun::default(),
+        }
+    }
+
+    /// Chooses what the server is asked about before anything is written.
+    #[must_use]
+    pub fn with_dry_run(mut self, dry_run: DryRun) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Where an object lives; an object without a namespace is in the context's own.
+    pub(crate) fn namespace_of<'a>(&'a self, id: &'a KubeId) -> &'a str {
+        id.namespace.as_deref().unwrap_or(&self.namespace)
+    }
+
+    pub(crate) async fn kind_of(
+        &self,
+        key: &ResourceKey,
+    ) -> Result<(KubeId, std::sync::Arc<Kind>), RuntimeError> {
+        let id = parse(key)?;
+        match self.kinds.get(&self.api, &id).await? {
+            Some(kind) => Ok((id, kind)),
+            None => Err(unknown_kind(&id)),
+        }
+    }
+
+    /// Seals an object of the server.
+    pub(crate) fn observed(&self, mut object: Value) -> Observed {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
+        let terminating = text("/metadata/deletionTimestamp").map(|_| finalizers(&object));
+        let secrets = seal(&mut object, kubernetes_sensitivity, &self.key);
+        Observed { attributes: object, secrets, version, uid, terminating }
+    }
+}
+
+/// Fields of a live object that are the runtime's business and nothing for a plan to show.
+#[must_use]
+pub fn hidden_fields() -> Vec<FieldPath> {
+    vec![FieldPath::keys(["metadata", "managedFields"])]
+}
+
+pub(crate) fn parse(key: &ResourceKey) -> Result<KubeId, RuntimeError> {
+    key.id.to_kubernetes().map_err(|e| RuntimeError::new(ErrorKind::Invalid, e.to_string()))
+}
+
+pub(crate) fn unknown_kind(id: &KubeId) -> RuntimeError {
+    let text = format!(
+        "the cluster does not know `{}` in `{}`; is its CustomResourceDefinition installed?",
+        id.kind, id.api_version
+    );
+    RuntimeError::new(ErrorKind::UnknownKind, text)
+}
+
+pub(crate) fn finalizers(object: &Value) -> Vec<String> {
+    let of = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let all = of("/metadata/finalizers").into_iter().chain(
+        of("/spec/finalizers")
+            .into_iter()
+            .filter(|_| object.get("kind").and_then(Value::as_str) == Some("Namespace")),
+    );
+    all.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+impl Runtime for KubeRuntime {
+    fn observe<'a>(
+        &'a self,
+        asks: &'a [ObserveAsk],
+    ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>> {
+        Box::pin(self.observe_all(asks))
+    }
+
+    fn propose<'a>(
+        &'a self,
+        asks: &'a [ProposeAsk<'a>],
+    ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>> {
+        Box::pin(self.propose_all(asks))
+    }
+
+    fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
+        Box::pin(self.apply_one(ask))
+    }
+
+    fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
+        Box::pin(self.delete_one(ask))
+    }
+
+    fn wait_gone<'a>(
+        &'a self,
+        ask: DeleteAsk<'a>,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
+        Box::pin(self.wait_until_gone(ask, limit))
+    }
+}
