@@ -32,7 +32,7 @@ fn main() {
     let manifest = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "labels": {"app": "x", "team": "y"}},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "template": {"metadata": {"labels": {"app": "x"}},
             "spec": {"containers": [{"name": "main", "image": "i:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
-                "resources": {"limits": {"cpu": "1000m", "memory": "1Gi"}}, "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}, "ports": [{"containerPort": 80}],
                 "readinessProbe": {"httpGet": {"port": 80}}, "volumeMounts": [{"name": "v", "mountPath": "/v"}]}],
                 "volumes": [{"name": "v", "configMap": {"name": "c"}}]}}}});
     let live = put(target, None, Verb::Apply(&manifest), "kusion");

@@ -170,7 +170,6 @@ fn ignore_system(differences: &mut Comparison) {
         &["apiVersion"],
         &["kind"],
         &["metadata", "generation"],
-        &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
         &["metadata", "annotations", crate::decode::TEMPLATE_GENERATION],
     ]);

@@ -65,6 +65,13 @@ enum At<'p> {
 }
 
 impl Step<'_> {
+    /// Ownership is never part of what is compared.
+    fn is_ownership(&self, key: &str) -> bool {
+        key == "managedFields"
+            && matches!(self.at, At::Field("metadata"))
+            && self.up.is_some_and(|up| matches!(up.at, At::Root))
+    }
+
     fn path(&self) -> Vec<Elem> {
         let mut path = self.up.map(Step::path).unwrap_or_default();
         match &self.at {
@@ -136,7 +143,7 @@ impl<'s> Walk<'s> {
     fn map(&mut self, view: MapView<'s>, old: Option<&Value>, new: Option<&Value>, step: &Step<'_>) {
         let (old, new) = (filled_map(old), filled_map(new));
         for (key, was) in old.into_iter().flatten() {
-            let Some(ty) = view.ty(key) else { continue };
+            let Some(ty) = view.ty(key).filter(|_| !step.is_ownership(key)) else { continue };
             self.node(
                 ty,
                 Some(was),
@@ -145,7 +152,7 @@ impl<'s> Walk<'s> {
             );
         }
         for (key, is) in new.into_iter().flatten() {
-            let Some(ty) = view.ty(key) else { continue };
+            let Some(ty) = view.ty(key).filter(|_| !step.is_ownership(key)) else { continue };
             if old.is_none_or(|m| !m.contains_key(key)) {
                 self.node(ty, None, Some(is), &Step { up: Some(step), at: At::Field(key) });
             }

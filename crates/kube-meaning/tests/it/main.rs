@@ -1,3 +1,7 @@
-//! Tests over recorded answers of a real API server.
+//! Tests over recorded answers of a real API server and its worked examples.
 
+mod apply_examples;
+mod defaults;
 mod replay;
+mod value_traps;
+mod world;
