@@ -22,7 +22,7 @@ mod process;
 mod shared;
 mod usage;
 
-pub use cache::{binary, build, cache_folder};
+pub use cache::{binary, build, build_helm, cache_folder, helm};
 pub use plane::{ControlPlane, Options};
 pub use shared::{ENV_PLANE, attached, shared};
 pub use usage::Usage;

@@ -139,12 +139,14 @@ impl ControlPlane {
 
     /// The environment of a program that is to use this plane.
     pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
-        vec![
+        let mut variables = vec![
             ("KUBECONFIG", self.kubeconfig()),
             ("KUSION_TESTENV", PathBuf::from("1")),
             ("KUSION_KUBECTL", self.kubectl_path()),
             (crate::ENV_PLANE, self.folder.clone()),
-        ]
+        ];
+        variables.extend(cache::helm().map(|helm| ("KUSION_HELM", helm)));
+        variables
     }
 }
 

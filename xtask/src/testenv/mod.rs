@@ -1,8 +1,9 @@
-//! `cargo xtask testenv build|start|stop|status|run -- CMD…`: the real control plane by hand and around a command.
+//! `cargo xtask testenv build [helm]|start|stop|status|run -- CMD…`: the real control plane by hand and around a command.
 //!
 //! In: the sub-command. Out: a built, running or ended control plane.
 //! Invariant: `run` always ends what it started; `start` leaves exactly one holder process behind, which `stop` ends.
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -16,19 +17,20 @@ mod hold;
 pub(crate) fn main(words: &[String]) -> Outcome {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["build"] => build(),
+        ["build"] => build(testenv::build),
+        ["build", "helm"] => build(testenv::build_helm),
         ["start"] => hold::start(),
         ["stop"] => hold::stop(),
         ["status"] => hold::status(),
         ["hold"] => hold::hold(),
         ["run", "--", command, arguments @ ..] => run(command, arguments),
-        _ => Err("usage: cargo xtask testenv build|start|stop|status|run -- CMD…".into()),
+        _ => Err("usage: cargo xtask testenv build [helm]|start|stop|status|run -- CMD…".into()),
     }
 }
 
-fn build() -> Outcome {
+fn build(program: fn() -> Result<PathBuf, testenv::Error>) -> Outcome {
     let begin = Instant::now();
-    let bin = testenv::build().map_err(|error| error.to_string())?;
+    let bin = program().map_err(|error| error.to_string())?;
     println!("{} ({:.1} s)", bin.display(), begin.elapsed().as_secs_f64());
     Ok(ExitCode::SUCCESS)
 }
