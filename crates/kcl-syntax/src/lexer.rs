@@ -89,7 +89,7 @@ impl Lexer<'_> {
         let mut end = self.text.len();
         if self.mode == LexMode::File {
             // The end of a file is reported on its last line, also when a newline ends that line.
-            if !self.line_has_token && self.text.ends_with('\n') {
+            if self.text.ends_with('\n') {
                 end -= 1;
             }
             if self.line_has_token {
@@ -101,6 +101,9 @@ impl Lexer<'_> {
             if self.levels.len() > 1 {
                 self.push(TokenKind::Newline, end, end);
             }
+        }
+        if self.mode == LexMode::Placeholder {
+            self.push(TokenKind::Newline, end, end);
         }
         self.push(TokenKind::Eof, end, end);
     }
@@ -255,7 +258,7 @@ impl Lexer<'_> {
             Some(c) if c == '_' || unicode_ident::is_xid_start(c) => {
                 self.word_any(start);
             }
-            _ => self.unknown(start),
+            _ => self.token(TokenKind::Dollar, start),
         }
     }
 
@@ -308,12 +311,18 @@ impl Lexer<'_> {
 
     /// Takes a string whose first quote is at the cursor; `start` may be an `r` before it.
     fn string(&mut self, start: usize) {
-        let quote = self.at(0);
+        let (first, quote) = (self.pos, self.at(0));
         let long = self.at(1) == quote && self.at(2) == quote;
         self.pos += if long { 3 } else { 1 };
+        // Quirk: a newline directly after the quote does not end the string, but spoils it.
+        let spoiled = !long && self.at(0) == b'\n';
+        self.pos += usize::from(spoiled);
         let closed = self.string_end(quote, long);
         if !closed {
-            self.error(start, self.pos, "unterminated string");
+            self.error(first, self.pos, "unterminated string");
+        }
+        if spoiled {
+            self.error(first + 1, first + 2, "invalid string syntax");
         }
         self.check_escapes(start);
         self.token(TokenKind::Str, start);
@@ -336,7 +345,7 @@ impl Lexer<'_> {
         while let Some(&byte) = self.bytes.get(self.pos) {
             match byte {
                 b'\\' if self.at(1) == b'\\' || self.at(1) == quote => self.pos += 2,
-                b'\n' if !long => return false,
+                b'\n' | b'\r' if !long => return false,
                 b if b == quote && !long => {
                     self.pos += 1;
                     return true;

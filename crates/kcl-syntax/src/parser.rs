@@ -193,6 +193,7 @@ impl<'a, S: Sink> Parser<'a, S> {
 
     /// Takes a token, or reports it missing and leaves what stands there.
     fn expect_or_stay(&mut self, kind: TokenKind) -> bool {
+        self.odd_dedents(kind);
         let found = self.eat(kind);
         if !found {
             self.expected(&[kind.wanted()]);
@@ -202,12 +203,20 @@ impl<'a, S: Sink> Parser<'a, S> {
 
     /// Takes a token, or reports it missing and takes what stands there in its place.
     fn expect_or_take(&mut self, kind: TokenKind) -> bool {
+        self.odd_dedents(kind);
         let found = self.kind == kind;
         if !found {
             self.expected(&[kind.wanted()]);
         }
         self.bump();
         found
+    }
+
+    /// Reports lines between two levels where a block begins or ends.
+    fn odd_dedents(&mut self, wanted: TokenKind) {
+        while matches!(wanted, TokenKind::Indent | TokenKind::Dedent) && self.kind == TokenKind::OddDedent {
+            self.odd_dedent();
+        }
     }
 
     /// Drops newlines, then indents and dedents: what stands between two lines.
@@ -251,6 +260,13 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn add(&mut self, kind: Expr, start: u32) -> ExprId {
         let span = self.span_from(start);
         self.tree.add_expr(kind, span)
+    }
+
+    /// Removes the node of a name that is not needed as an expression; keeps the arena small.
+    fn drop_name(&mut self, first_expr: usize) {
+        if self.tree.exprs.len() == first_expr + 1 {
+            self.tree.exprs.truncate(first_expr);
+        }
     }
 
     fn add_type(&mut self, kind: crate::ast::Type, start: u32) -> TypeId {

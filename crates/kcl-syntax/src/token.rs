@@ -58,6 +58,8 @@ pub enum TokenKind {
     Colon,
     At,
     Question,
+    /// A `$` that no name follows.
+    Dollar,
     Arrow,
     /// `!`: already reported, taken as `not`.
     Bang,
@@ -197,7 +199,7 @@ impl TokenKind {
             Self::Newline => "newline",
             Self::Indent => "indent",
             Self::Dedent | Self::OddDedent => "dedent",
-            Self::Comment => "comment",
+            Self::Comment => "inline_comment",
             Self::Unknown => "unknown",
             Self::Int | Self::Float | Self::Str => "literal",
             Self::LParen => "(",
@@ -212,6 +214,7 @@ impl TokenKind {
             Self::Colon => ":",
             Self::At => "@",
             Self::Question => "?",
+            Self::Dollar => "$",
             Self::Arrow => "->",
             Self::Bang => "not",
             Self::Assign => "=",

@@ -41,7 +41,7 @@ impl<S: Sink> Parser<'_, S> {
         let value = self.expr();
         if self.eat(T::Assign) {
             let name = self.keyword_name(value);
-            self.tree.exprs.truncate(first_expr);
+            self.drop_name(first_expr);
             let value = self.expr();
             self.close(mark, NodeKind::Keyword);
             kwargs.push(Keyword { name, value });
@@ -79,9 +79,7 @@ impl<S: Sink> Parser<'_, S> {
             let before = self.pos;
             params.push(self.param());
             if !self.eat(T::Comma) && self.pos == before {
-                let got = self.token_name();
-                self.error(format!("expected expression, got {got}"));
-                self.bump();
+                self.no_expression();
             }
         }
         self.close(mark, NodeKind::Params);

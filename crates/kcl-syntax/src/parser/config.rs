@@ -35,10 +35,14 @@ impl<S: Sink> Parser<'_, S> {
                 clauses = self.comp_clauses();
                 break;
             }
-            let before = self.pos;
+            let (before, if_entry) = (self.pos, self.at(T::KwIf));
             entries.push(self.entry());
             if !self.eat(T::Comma) && self.pos == before {
                 self.bump();
+            }
+            // A line may end after an if entry, wherever the braces began.
+            if if_entry && !multiline {
+                self.skip_layout();
             }
         }
         self.skip_layout();
@@ -63,7 +67,7 @@ impl<S: Sink> Parser<'_, S> {
         match self.kind {
             T::StarStar => self.unpack(false),
             T::KwIf => self.deeper(Self::if_entry).unwrap_or_else(|| self.hole_entry()),
-            _ => self.plain_entry(),
+            _ => self.plain_entry(true),
         }
     }
 
@@ -83,7 +87,8 @@ impl<S: Sink> Parser<'_, S> {
         Entry { key: Key::Unpack, key_span, op: EntryOp::Union, value }
     }
 
-    fn plain_entry(&mut self) -> Entry {
+    /// `key OP value`. What stands in place of a missing operator is skipped, except in blocks.
+    fn plain_entry(&mut self, skip: bool) -> Entry {
         let mark = self.mark();
         let first_expr = self.tree.exprs.len();
         let key = self.expr();
@@ -93,6 +98,9 @@ impl<S: Sink> Parser<'_, S> {
             T::PlusEq => EntryOp::Insert,
             _ => {
                 self.expected(&[":", "=", "+="]);
+                if !skip {
+                    return self.hole_entry();
+                }
                 EntryOp::Override
             }
         };
@@ -123,7 +131,7 @@ impl<S: Sink> Parser<'_, S> {
             }
             _ => return (Key::Computed(id), span, Vec::new()),
         };
-        self.tree.exprs.truncate(first_expr);
+        self.drop_name(first_expr);
         (key, key_span, rest)
     }
 
@@ -186,7 +194,11 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn block_entry(&mut self) -> Entry {
-        if self.at(T::StarStar) { self.unpack(true) } else { self.entry() }
+        match self.kind {
+            T::StarStar => self.unpack(true),
+            T::KwIf => self.entry(),
+            _ => self.plain_entry(false),
+        }
     }
 
     fn entries_block(&mut self) -> ExprId {
@@ -201,13 +213,13 @@ impl<S: Sink> Parser<'_, S> {
         let mut entries = Vec::new();
         loop {
             self.skip_line_ends();
-            if matches!(self.kind, T::Dedent | T::Eof | T::RBrace) {
+            if matches!(self.kind, T::Dedent | T::Eof) {
                 break;
             }
             let before = self.pos;
             entries.push(self.block_entry());
             if !self.eat(T::Comma) && self.pos == before {
-                self.bump();
+                self.no_expression();
             }
         }
         let config = self.add(Expr::Config(entries.into_boxed_slice()), start);

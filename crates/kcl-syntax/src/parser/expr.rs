@@ -166,6 +166,13 @@ impl<S: Sink> Parser<'_, S> {
         self.tree.add_expr(Expr::Missing, Span::new(here, here))
     }
 
+    /// Reports a token where an expression should be, and skips it.
+    pub(super) fn no_expression(&mut self) {
+        let got = self.token_name();
+        self.error(format!("expected expression, got {got}"));
+        self.bump();
+    }
+
     /// Reads the right side of `as` as a type: only names are types there.
     fn type_of_expr(&mut self, left: ExprId, right: ExprId) -> TypeId {
         let span = self.tree.expr_span(right);

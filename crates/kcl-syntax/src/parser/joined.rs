@@ -38,8 +38,8 @@ impl<S: Sink> Parser<'_, S> {
                     }
                     text.push_str(&piece_text);
                     if matches!(piece, Piece::Unclosed(..)) {
-                        let end = self.token().end;
-                        self.error_at(end, end, "invalid joined string");
+                        let next = self.lexed.tokens[(self.pos + 1).min(self.lexed.tokens.len() - 1)];
+                        self.error_at(next.start, next.end, "invalid joined string");
                     }
                 }
             }
@@ -55,7 +55,7 @@ impl<S: Sink> Parser<'_, S> {
         let text = &self.text[from..to];
         let old = self.load(lex(self.text, from, to, LexMode::Placeholder));
         self.sink.pause(true);
-        let expr = if self.at(T::Eof) {
+        let expr = if self.at(T::Newline) {
             let start = (from as u32).saturating_sub(2);
             self.error_at(start, to as u32, format!("invalid string interpolation expression: '{text}'"));
             let here = self.start();
@@ -70,11 +70,12 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
             } else {
                 self.error("invalid joined string spec without #");
-                while !self.at(T::Eof) {
+                while !self.at(T::Newline) && !self.at(T::Eof) {
                     self.bump();
                 }
             }
         }
+        self.skip_newlines();
         if !self.at(T::Eof) {
             self.error_at(
                 from as u32,

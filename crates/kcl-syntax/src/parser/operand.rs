@@ -74,12 +74,8 @@ impl<S: Sink> Parser<'_, S> {
         if colons == 2 && self.eat(T::Colon) {
             self.expected(&["expression", "]"]);
         }
-        while colons == 2 && !matches!(self.kind, T::RBracket | T::Colon) {
-            let before = self.pos;
+        if colons == 2 && !matches!(self.kind, T::RBracket | T::Colon) {
             bounds[2] = Some(self.expr());
-            if self.pos == before {
-                break;
-            }
         }
         self.expect_or_stay(T::RBracket);
         let [lower, upper, step] = bounds;

@@ -108,7 +108,7 @@ impl<S: Sink> Parser<'_, S> {
             base = Some(self.dotted_ref());
             self.expect_or_take(T::RParen);
         }
-        let host = self.eat(T::KwFor).then(|| self.dotted_ref());
+        let host = self.eat(T::KwFor).then(|| self.name_ref());
         self.expect_or_take(T::Colon);
         let mut body = Body::default();
         self.eat(T::Newline);
@@ -419,26 +419,28 @@ impl<S: Sink> Parser<'_, S> {
         }
     }
 
+    fn parents(&mut self, parents: &mut Vec<DottedRef>) {
+        while !self.eat(T::RParen) {
+            if matches!(self.kind, T::Newline | T::Eof) {
+                return self.expected(&[")", ","]);
+            }
+            parents.push(self.name_ref());
+            if !self.at(T::RParen) && !self.eat(T::Comma) {
+                self.expected(&[",", ")"]);
+                self.bump();
+            }
+        }
+    }
+
     fn rule(&mut self, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
         self.bump();
         let name = self.definition_name();
         let params = self.bracket_params();
         let mut parents = Vec::new();
         if self.eat(T::LParen) {
-            while !self.at(T::RParen) {
-                parents.push(self.dotted_ref());
-                if self.eat(T::Comma) {
-                    continue;
-                }
-                if matches!(self.kind, T::RParen | T::Newline | T::Eof) {
-                    break;
-                }
-                self.expected(&[",", ")"]);
-                self.bump();
-            }
-            self.expect_or_take(T::RParen);
+            self.parents(&mut parents);
         }
-        let host = self.eat(T::KwFor).then(|| self.dotted_ref());
+        let host = self.eat(T::KwFor).then(|| self.name_ref());
         self.expect_or_take(T::Colon);
         self.eat(T::Newline);
         self.expect_or_take(T::Indent);

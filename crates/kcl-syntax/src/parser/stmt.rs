@@ -1,11 +1,11 @@
 //! Files, statements and blocks.
 
-use base_diag::Span;
+use base_diag::{Diagnostic, Span};
 
 use super::Parser;
 use super::call::joined_name;
 use super::expr::named_type;
-use crate::ast::{BinaryOp, Expr, ExprId, Ident, Import, Stmt, StmtId, Str};
+use crate::ast::{BinaryOp, DottedRef, Expr, ExprId, Ident, Import, Stmt, StmtId, Str, Target, TypeId};
 use crate::sink::{NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
@@ -60,9 +60,8 @@ impl<S: Sink> Parser<'_, S> {
             T::KwImport => self.import(),
             T::KwType => self.type_alias(),
             T::KwAssert => self.assert(),
-            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Tilde | T::Bang => {
-                self.simple_stmt()
-            }
+            T::Tilde => self.expr_stmt(),
+            T::Int | T::Float | T::Str | T::LParen | T::LBracket | T::LBrace | T::Bang => self.simple_stmt(),
             kind if kind.is_name() => self.simple_stmt(),
             _ => {
                 self.unexpected();
@@ -107,27 +106,37 @@ impl<S: Sink> Parser<'_, S> {
     fn type_alias(&mut self) -> StmtId {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        let name = self.alias_name();
+        let name = self.name_ref();
+        let name = joined_name(&name.parts, name.span);
         self.expect_or_take(T::Assign);
         let ty = self.ty();
         self.close(mark, NodeKind::TypeAlias);
         self.add_stmt(Stmt::TypeAlias { name, ty }, start)
     }
 
-    /// The name of an alias; anything else is parsed as an expression and refused.
-    fn alias_name(&mut self) -> Ident {
-        let span = self.here();
+    fn expr_stmt(&mut self) -> StmtId {
+        let (start, mark) = (self.start(), self.mark());
+        let value = self.expr();
+        self.close(mark, NodeKind::ExprStmt);
+        self.add_stmt(Stmt::Expr(value), start)
+    }
+
+    /// A dotted name; anything else is parsed as an expression and refused.
+    pub(super) fn name_ref(&mut self) -> DottedRef {
+        let at = self.here();
         let first_expr = self.tree.exprs.len();
         let id = self.expr();
-        let name = match self.tree.expr(id) {
-            Expr::Name(parts) => joined_name(parts, self.tree.expr_span(id)),
-            _ => {
-                self.error_span(span, "expected identifier");
-                Ident { name: Str::new(), span }
-            }
+        let span = self.tree.expr_span(id);
+        let found = match self.tree.expr(id) {
+            Expr::Name(parts) => Some(parts.clone()),
+            _ => None,
         };
-        self.tree.exprs.truncate(first_expr);
-        name
+        self.drop_name(first_expr);
+        let parts = found.unwrap_or_else(|| {
+            self.error_span(at, "expected identifier");
+            Box::new([Ident { name: Str::new(), span: at }])
+        });
+        DottedRef { parts, span }
     }
 
     pub(super) fn assert(&mut self) -> StmtId {
@@ -216,19 +225,22 @@ impl<S: Sink> Parser<'_, S> {
         loop {
             match self.kind {
                 T::Newline => self.bump(),
-                T::OddDedent => {
-                    let pos = self.pos as u32;
-                    let index = self.lexed.odd.binary_search_by_key(&pos, |(i, _)| *i);
-                    let count = index.map_or(0, |i| self.lexed.odd[i].1);
-                    let noun = if count == 1 { "space" } else { "spaces" };
-                    self.error(format!(
-                        "invalid indentation with {count} {noun}, try to align indents by adding or removing spaces"
-                    ));
-                    self.bump();
-                }
+                T::OddDedent => self.odd_dedent(),
                 _ => return,
             }
         }
+    }
+
+    /// Reports a line that is indented between two levels.
+    pub(super) fn odd_dedent(&mut self) {
+        let pos = self.pos as u32;
+        let index = self.lexed.odd.binary_search_by_key(&pos, |(i, _)| *i);
+        let count = index.map_or(0, |i| self.lexed.odd[i].1);
+        let noun = if count == 1 { "space" } else { "spaces" };
+        self.error(format!(
+            "invalid indentation with {count} {noun}, try to align indents by adding or removing spaces"
+        ));
+        self.bump();
     }
 
     /// Assignment, augmented assignment, unification or expression.
@@ -242,11 +254,14 @@ impl<S: Sink> Parser<'_, S> {
             kind => match aug_op(kind) {
                 Some(op) => {
                     self.bump();
-                    let (target, wrong) = self.target(first, first_expr);
-                    self.diags.extend(wrong);
+                    let target = self.target(first, first_expr).map_err(|wrong| self.diags.push(wrong));
                     let value = self.expr();
                     self.close(mark, NodeKind::AugAssign);
-                    self.add_stmt(Stmt::AugAssign { target, op, value }, start)
+                    let kind = match target {
+                        Ok(target) => Stmt::AugAssign { target, op, value },
+                        Err(()) => Stmt::Expr(value),
+                    };
+                    self.add_stmt(kind, start)
                 }
                 None => {
                     self.close(mark, NodeKind::ExprStmt);
@@ -260,11 +275,17 @@ impl<S: Sink> Parser<'_, S> {
     fn annotated(&mut self, first: ExprId, first_expr: usize, start: u32, mark: crate::sink::Mark) -> StmtId {
         self.bump();
         if self.at_schema_expr(0) {
-            let (target, wrong) = self.target(first, first_expr);
+            let target = self.target(first, first_expr);
             let value = self.schema_expr();
-            self.diags.extend(wrong);
             self.close(mark, NodeKind::Unification);
-            return self.add_stmt(Stmt::Unification { target: target.name, value }, start);
+            let kind = match target {
+                Ok(target) => Stmt::Unification { target: target.name, value },
+                Err(_) => {
+                    self.error_at(start - self.base, start - self.base, "expected identifier");
+                    Stmt::Expr(value)
+                }
+            };
+            return self.add_stmt(kind, start);
         }
         let ty = self.ty();
         if self.at(T::Assign) {
@@ -272,12 +293,11 @@ impl<S: Sink> Parser<'_, S> {
         }
         self.skip_newlines();
         self.expected(&["="]);
-        let (target, wrong) = self.target(first, first_expr);
-        self.diags.extend(wrong);
+        let target = self.target(first, first_expr);
         let here = self.start();
         let value = self.tree.add_expr(Expr::Missing, Span::new(here, here));
         self.close(mark, NodeKind::Assign);
-        self.add_stmt(Stmt::Assign { targets: Box::new([target]), ty: Some(ty), value }, start)
+        self.finish_assign(vec![target], Some(ty), value, start)
     }
 
     /// True if a dotted name followed by `{` or `(` stands some tokens ahead. Built-in types do not count.
@@ -299,13 +319,11 @@ impl<S: Sink> Parser<'_, S> {
         &mut self,
         first: ExprId,
         first_expr: usize,
-        ty: Option<crate::ast::TypeId>,
+        ty: Option<TypeId>,
         start: u32,
         mark: crate::sink::Mark,
     ) -> StmtId {
-        let (target, wrong) = self.target(first, first_expr);
-        let mut targets = vec![target];
-        let mut errors = Vec::from_iter(wrong);
+        let mut targets = vec![self.target(first, first_expr)];
         let mut value;
         loop {
             self.bump();
@@ -314,13 +332,33 @@ impl<S: Sink> Parser<'_, S> {
             if !self.at(T::Assign) {
                 break;
             }
-            let (target, wrong) = self.target(value, first_expr);
-            targets.push(target);
-            errors.extend(wrong);
+            targets.push(self.target(value, first_expr));
         }
-        self.diags.append(&mut errors);
         self.close(mark, NodeKind::Assign);
-        self.add_stmt(Stmt::Assign { targets: targets.into_boxed_slice(), ty, value }, start)
+        self.finish_assign(targets, ty, value, start)
+    }
+
+    /// Reports illegal targets and drops them; without any target the value remains as a statement.
+    fn finish_assign(
+        &mut self,
+        found: Vec<Result<Target, Diagnostic>>,
+        ty: Option<TypeId>,
+        value: ExprId,
+        start: u32,
+    ) -> StmtId {
+        let mut targets = Vec::with_capacity(found.len());
+        for target in found {
+            match target {
+                Ok(target) => targets.push(target),
+                Err(wrong) => self.diags.push(wrong),
+            }
+        }
+        let kind = if targets.is_empty() {
+            Stmt::Expr(value)
+        } else {
+            Stmt::Assign { targets: targets.into_boxed_slice(), ty, value }
+        };
+        self.add_stmt(kind, start)
     }
 }
 

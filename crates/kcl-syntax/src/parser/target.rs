@@ -3,12 +3,12 @@
 use base_diag::{Code, Diagnostic, Place, Span};
 
 use super::Parser;
-use crate::ast::{Expr, ExprId, Ident, Str, Target, TargetStep};
+use crate::ast::{Expr, ExprId, Ident, Target, TargetStep};
 use crate::sink::Sink;
 
 impl<S: Sink> Parser<'_, S> {
     /// Turns an expression into a target, or tells why it is none (reported after the statement, as the oracle does).
-    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> (Target, Option<Diagnostic>) {
+    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Result<Target, Diagnostic> {
         let span = self.tree.expr_span(id);
         // The common case: one plain name, whose expression node is not needed any more.
         if id.0 as usize == first_expr
@@ -17,7 +17,7 @@ impl<S: Sink> Parser<'_, S> {
         {
             let target = named_target(parts, span);
             self.tree.exprs.truncate(first_expr);
-            return (target, None);
+            return Ok(target);
         }
         let mut steps = Vec::new();
         let mut at = id;
@@ -36,9 +36,7 @@ impl<S: Sink> Parser<'_, S> {
             }
         };
         let Some(parts) = found else {
-            let wrong = self.illegal_target(at, span);
-            let name = Ident { name: Str::new(), span };
-            return (Target { name, path: Box::default(), span }, Some(wrong));
+            return Err(self.illegal_target(at, span));
         };
         let mut target = named_target(&parts, span);
         if !steps.is_empty() {
@@ -47,7 +45,7 @@ impl<S: Sink> Parser<'_, S> {
             path.append(&mut steps);
             target.path = path.into_boxed_slice();
         }
-        (target, None)
+        Ok(target)
     }
 
     fn illegal_target(&self, at: ExprId, span: Span) -> Diagnostic {
