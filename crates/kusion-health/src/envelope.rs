@@ -10,7 +10,7 @@ use crate::snapshot::{Snapshot, flatten};
 use crate::time::Millis;
 use crate::verdict::{State, Verdict};
 use crate::view::{View, lenient_integer};
-use crate::{custom, deletion, id, kinds, rules};
+use crate::{custom, deletion, id, kinds, mask, rules};
 use serde_json::Value;
 
 /// Judges one object. `now` is the clock of a wait; `None` for files and one-shot checks.
@@ -26,7 +26,8 @@ pub fn judge_with(
     rules: Option<&Rules>,
     now: Option<Millis>,
 ) -> Verdict {
-    judge_in(View(object), &Context { snapshot, profile, rules, now, depth: 0 })
+    let verdict = judge_in(View(object), &Context { snapshot, profile, rules, now, depth: 0 });
+    mask::hide_in(verdict, &snapshot.secret_values())
 }
 
 /// Judges every object of a snapshot, in input order.

@@ -21,6 +21,7 @@ mod finalizer;
 mod generic;
 mod id;
 mod kinds;
+mod mask;
 mod profile;
 mod quantity;
 mod rules;

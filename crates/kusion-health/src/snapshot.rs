@@ -4,6 +4,7 @@
 //! uid, owner, involved object and (group, kind, namespace, name). Invariant: lookups answer in insertion order; an object
 //! without uid (a file) is matched by name, one with a uid never by name alone.
 
+use crate::mask;
 use crate::time::{self, Millis};
 use crate::view::{View, group_of};
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct Snapshot {
     by_owner_uid: HashMap<String, Vec<usize>>,
     by_owner_name: HashMap<(String, String, String), Vec<usize>>,
     events: HashMap<(String, String, String), Vec<usize>>,
+    /// Values of the Secrets, hidden in everything that is told.
+    secrets: BTreeMap<usize, Vec<String>>,
 }
 
 impl Snapshot {
@@ -70,6 +73,9 @@ impl Snapshot {
         for about in involved(view) {
             self.events.entry(about).or_default().push(at);
         }
+        if view.kind() == "Secret" && view.group().is_empty() {
+            self.secrets.insert(at, mask::values(view));
+        }
         self.objects.push(Some(object));
     }
 
@@ -81,6 +87,7 @@ impl Snapshot {
     }
 
     fn forget(&mut self, at: usize) {
+        self.secrets.remove(&at);
         let Some(object) = self.objects.get_mut(at).and_then(Option::take) else { return };
         let view = View(&object);
         if self.by_uid.get(view.uid()) == Some(&at) {
@@ -101,6 +108,15 @@ impl Snapshot {
         for about in involved(view) {
             drop_from(self.events.get_mut(&about));
         }
+    }
+
+    /// A text with the values of the known Secrets hidden: for logs and messages from elsewhere.
+    pub fn hide_secrets(&self, text: &str) -> String {
+        mask::hide(text, self.secret_values())
+    }
+
+    pub(crate) fn secret_values(&self) -> Vec<&String> {
+        self.secrets.values().flatten().collect()
     }
 
     /// Every object in input order.
