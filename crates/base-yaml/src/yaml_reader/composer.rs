@@ -270,7 +270,7 @@ impl<'a> Composer<'a> {
     /// Parses a key, which stands before a token that `ends` nothing, and its value.
     fn entry(&mut self, mark: Mark, block: bool, ends: fn(&Kind) -> bool) -> Result<MapEntry, YamlError> {
         let (key, key_span) = match ends(&self.scanner.peek()?.kind) {
-            true => ("null".to_owned(), span(mark, mark)),
+            true => (String::new(), span(mark, mark)),
             false => self.key(block)?,
         };
         self.path.push(key);
@@ -289,21 +289,16 @@ impl<'a> Composer<'a> {
 
     /// Parses a key: scalars only, as their text.
     fn key(&mut self, block: bool) -> Result<(String, Span), YamlError> {
-        let (text, span, mark, anchor) = match self.raw_node(block, block)? {
+        let (text, span, anchor) = match self.raw_node(block, block)? {
             Ok(node) => match node.value {
                 Data::Str(text) => return Ok((text, node.span)),
                 other => match scalar_text(&other) {
                     Some(text) => return Ok((text, node.span)),
-                    None => return Err(self.bad_key(&other, None)),
+                    None => return Err(self.bad_key(&other, Mark::default())),
                 },
             },
-            Err(((Raw::Scalar(text, _), anchor), (span, mark), _)) => (text, span, mark, anchor),
-            Err(((Raw::Done(data), _), (_, mark), _)) => return Err(self.bad_key(&data, Some(mark))),
-        };
-        let _ = mark;
-        let text = match text.is_empty() && span.start == span.end {
-            true => "null".to_owned(),
-            false => text,
+            Err(((Raw::Scalar(text, _), anchor), (span, _), _)) => (text, span, anchor),
+            Err(((Raw::Done(data), _), (_, mark), _)) => return Err(self.bad_key(&data, mark)),
         };
         if anchor.is_some() {
             self.finish(Node { value: Data::Str(text.clone()), span }, anchor);
@@ -311,10 +306,9 @@ impl<'a> Composer<'a> {
         Ok((text, span))
     }
 
-    fn bad_key(&self, data: &Data, mark: Option<Mark>) -> YamlError {
+    fn bad_key(&self, data: &Data, mark: Mark) -> YamlError {
         let kind = if matches!(data, Data::List(_)) { "sequence" } else { "map" };
-        let what = format!("invalid type: {kind}, expected a string key");
-        failure(&self.with_path(&what), mark.unwrap_or_default(), None)
+        failure(&self.with_path(&format!("invalid type: {kind}, expected a string key")), mark, None)
     }
 
     fn flow_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
@@ -374,11 +368,15 @@ impl<'a> Composer<'a> {
                 }
                 Kind::Key => {
                     self.scanner.next()?;
+                    let entry = self.entry(mark, false, ends)?;
+                    map.insert(entry);
                 }
-                _ => {}
+                _ => {
+                    let (key, key_span) = self.key(false)?;
+                    let value = self.empty(mark)?;
+                    map.insert(MapEntry { key, key_span, value });
+                }
             }
-            let entry = self.entry(mark, false, ends)?;
-            map.insert(entry);
         }
     }
 
@@ -395,7 +393,8 @@ impl<'a> Composer<'a> {
     fn with_path(&self, what: &str) -> String {
         let mut path = String::new();
         for part in &self.path {
-            if !path.is_empty() && !part.starts_with('[') {
+            // The reference has a point before everything but a first key.
+            if !path.is_empty() && !part.starts_with('[') || path.is_empty() && part.starts_with('[') {
                 path.push('.');
             }
             path.push_str(part);
@@ -435,7 +434,6 @@ impl<'a> Composer<'a> {
             "bool" => (resolve::plain(&text).ok().filter(|d| matches!(d, Data::Bool(_))), "a boolean"),
             "int" => (resolve::integer(&text).map_err(|what| wrong(&what, mark))?, "an integer"),
             "float" => (resolve::float(&text).map(Data::Float), "a float"),
-            _ if plain => return resolve::plain(&text).map_err(|what| wrong(&what, mark)),
             _ => return Ok(Data::Str(text)),
         };
         meaning.ok_or_else(|| wrong(&format!("invalid value: string {text:?}, expected {expected}"), mark))

@@ -7,6 +7,7 @@ use crate::node::YamlError;
 /// Takes one escape sequence.
 pub(super) fn escaped(scanner: &mut Scanner<'_>, out: &mut String, start: Mark) -> Result<(), YamlError> {
     let context = Some(("while parsing a quoted scalar", start));
+    let backslash = scanner.mark;
     scanner.skip();
     let digits = match scanner.byte(0) {
         b'x' => 2,
@@ -14,7 +15,7 @@ pub(super) fn escaped(scanner: &mut Scanner<'_>, out: &mut String, start: Mark) 
         b'U' => 8,
         letter => {
             let Some(c) = simple(letter) else {
-                return Err(failure("found unknown escape character", scanner.mark, context));
+                return Err(failure("found unknown escape character", backslash, context));
             };
             out.push(c);
             scanner.skip();
@@ -25,7 +26,7 @@ pub(super) fn escaped(scanner: &mut Scanner<'_>, out: &mut String, start: Mark) 
     let from = scanner.mark.index;
     let text = scanner.text.get(from..from + digits).filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
     let Some(code) = text.and_then(|t| u32::from_str_radix(t, 16).ok()) else {
-        return Err(failure("did not find expected hexdecimal number", scanner.mark, context));
+        return Err(failure("did not find expected hexadecimal number", scanner.mark, context));
     };
     let Some(c) = char::from_u32(code) else {
         return Err(failure("found invalid Unicode character escape code", scanner.mark, context));

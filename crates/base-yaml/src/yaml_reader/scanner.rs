@@ -326,16 +326,22 @@ impl<'a> Scanner<'a> {
         self.remove_key()?;
         self.key_allowed = false;
         let start = self.mark;
-        while !self.at_end() && self.break_width(0) == 0 {
+        let context = Some(("while scanning a directive", start));
+        self.skip();
+        let from = self.mark.index;
+        while self.byte(0).is_ascii_alphanumeric() || matches!(self.byte(0), b'_' | b'-') {
             self.skip();
         }
-        let line = &self.text[start.index..self.mark.index];
-        if !line.starts_with("%YAML ") && !line.starts_with("%TAG ") {
-            return Err(failure(
-                "found unknown directive name",
-                start,
-                Some(("while scanning a directive", start)),
-            ));
+        match &self.text[from..self.mark.index] {
+            "" => return Err(failure("could not find expected directive name", self.mark, context)),
+            _ if !self.is_blankz(0) => {
+                return Err(failure("found unexpected non-alphabetical character", self.mark, context));
+            }
+            "YAML" | "TAG" => {}
+            _ => return Err(failure("found unknown directive name", self.mark, context)),
+        }
+        while !self.at_end() && self.break_width(0) == 0 {
+            self.skip();
         }
         self.push(Kind::Directive, start);
         Ok(())
@@ -474,12 +480,22 @@ impl<'a> Scanner<'a> {
         self.save_key()?;
         self.key_allowed = false;
         let start = self.mark;
-        while !self.is_blankz(0)
-            && !(self.flow > 0 && matches!(self.byte(0), b',' | b'[' | b']' | b'{' | b'}'))
+        self.skip();
+        let verbatim = self.byte(0) == b'<';
+        while is_tag_byte(self.byte(0))
+            || verbatim && matches!(self.byte(0), b'<' | b'>' | b',' | b'[' | b']')
         {
             self.skip();
         }
         let tag = &self.text[start.index..self.mark.index];
+        if tag.len() > 1 && tag.ends_with('!') {
+            let context = Some(("while parsing a tag", start));
+            return Err(failure("did not find expected tag URI", self.mark, context));
+        }
+        if !self.is_blankz(0) && !(self.flow > 0 && self.byte(0) == b',') {
+            let context = Some(("while scanning a tag", start));
+            return Err(failure("did not find expected whitespace or line break", self.mark, context));
+        }
         let full = match tag.strip_prefix("!!") {
             Some(name) => format!("tag:yaml.org,2002:{name}"),
             None => tag.trim_start_matches("!<").trim_end_matches('>').to_owned(),
@@ -514,6 +530,10 @@ impl<'a> Scanner<'a> {
         self.queue.push_back(Token { kind: Kind::Scalar(text, true), start, end });
         Ok(())
     }
+}
+
+fn is_tag_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_-;/?:@&=+$.%!~*'()".contains(&b)
 }
 
 fn is_readable(c: char) -> bool {
