@@ -42,6 +42,8 @@ pub(crate) struct Checker<'p> {
     pub(crate) assigned_first: FxHashMap<Str, Span>,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) expects: Vec<Expect>,
+    /// Loop variables that stand for their values when used as keys.
+    pub(crate) loop_keys: Vec<Str>,
     /// The name or statement that was met last: upstream places the guard of a check there.
     pub(crate) last_span: Span,
     /// Start of the global statement that is walked.
@@ -80,6 +82,7 @@ impl<'p> Checker<'p> {
             assigned_first: FxHashMap::default(),
             scopes: Vec::new(),
             expects: Vec::new(),
+            loop_keys: Vec::new(),
             last_span: Span::default(),
             stmt_span: Span::default(),
             depth: 0,

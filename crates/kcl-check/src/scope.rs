@@ -76,9 +76,9 @@ impl Checker<'_> {
         })
     }
 
-    /// Tells whether a name is a variable of an enclosing comprehension or quantifier.
+    /// Tells whether a key is a loop variable. Upstream forgets the variables once braces inside the loop end.
     pub(crate) fn is_loop_variable(&self, name: &str) -> bool {
-        self.scopes.iter().rev().any(|s| s.kind == ScopeKind::Loop && s.vars.contains_key(name))
+        self.loop_keys.iter().any(|k| k == name)
     }
 
     /// Returns the type of a name, if it means something.

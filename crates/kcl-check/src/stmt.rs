@@ -126,8 +126,11 @@ impl Checker<'_> {
     fn assign(&mut self, targets: &[Target], annotation: Option<TyId>, value: ExprId) -> TyId {
         let mut result = TyId::ANY;
         for (i, target) in targets.iter().enumerate() {
+            // A local's own annotation says nothing about a config yet; what was known before does.
+            let known = self.local_type(&target.name.name);
             let declared = self.target_type(target, annotation);
-            self.push_expected(declared, target.name.span);
+            let local = annotation.is_some() && self.in_lambda();
+            self.push_expected(if local { known } else { declared }, target.name.span);
             // The value is one expression; with several targets it is inferred against each expectation.
             let got = if i == 0 || self.expects.last().is_some_and(|e| e.ty.is_some()) {
                 self.expr(value)
@@ -162,28 +165,40 @@ impl Checker<'_> {
     /// Returns the known type of a target; none if the assignment decides it.
     fn target_type(&mut self, target: &Target, annotation: Option<TyId>) -> Option<TyId> {
         let name = &target.name;
-        let root = self.variable_type(name, annotation);
         if target.path.is_empty() {
-            return root;
+            return self.variable_type(name, annotation);
         }
-        let mut ty = root.unwrap_or(TyId::ANY);
+        if self.in_lambda() && self.local_type(&name.name).is_none() {
+            if self.lookup(&name.name).is_none() {
+                self.name(std::slice::from_ref(name), name.span);
+                self.settle(name, TyId::ANY);
+            }
+            // A global that is changed from a lambda is left to the run.
+            return None;
+        }
+        let mut ty = self.variable_type(name, annotation).unwrap_or(TyId::ANY);
         for step in &target.path {
             ty = match step {
                 TargetStep::Member(member) => {
-                    self.check_new_member(ty, member, name.span);
+                    self.check_new_member(ty, &member.name, name.span);
                     self.member(ty, &member.name, name.span)
                 }
-                TargetStep::Index(index) => self.index_type(ty, *index, name.span),
+                TargetStep::Index(index) => {
+                    if let Expr::Str(key) = self.tree.expr(*index) {
+                        self.check_new_member(ty, key, name.span);
+                    }
+                    self.index_type(ty, *index, name.span)
+                }
             };
         }
         (ty != TyId::ANY).then_some(ty)
     }
 
-    fn check_new_member(&mut self, ty: TyId, member: &Ident, at: Span) {
+    fn check_new_member(&mut self, ty: TyId, member: &str, at: Span) {
         let Ty::Schema(id, true) = self.types.kind(ty) else { return };
         let id = *id;
-        if self.schema_attr(id, &member.name).is_none() && self.schema_index(id).is_none() {
-            let message = self.cannot_add(id, &member.name);
+        if self.schema_attr(id, member).is_none() && self.schema_index(id).is_none() {
+            let message = self.cannot_add(id, member);
             self.error(Code::COMPILE, "unknown-attribute", at, message);
         }
     }
@@ -218,6 +233,15 @@ impl Checker<'_> {
                 (var.annotated || var.ty != TyId::ANY).then_some(var.ty)
             }
         }
+    }
+
+    fn in_lambda(&self) -> bool {
+        self.assignment_scope().is_some_and(|s| self.scopes[s].kind == ScopeKind::Lambda)
+    }
+
+    fn local_type(&self, name: &str) -> Option<TyId> {
+        let scope = self.assignment_scope()?;
+        self.scopes[scope].vars.get(name).map(|v| v.ty)
     }
 
     /// Gives an undecided variable its type.

@@ -78,8 +78,9 @@ impl Checker<'_> {
 
     pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> TyId {
         self.enter(ScopeKind::Loop);
-        self.clauses(clauses);
+        // What is expected of the items is in force for the clauses, too.
         self.push_item();
+        self.clauses(clauses);
         let item = self.expr(elt);
         self.expects.pop();
         if matches!(self.tree.expr(elt), Expr::Star(_)) {
@@ -88,6 +89,7 @@ impl Checker<'_> {
             self.error(Code::COMPILE, "unpack-in-comprehension", span, message);
         }
         self.leave();
+        self.loop_keys.clear();
         self.types.list(item)
     }
 
@@ -117,6 +119,7 @@ impl Checker<'_> {
         let val = self.expr(entry.value);
         self.expects.pop();
         self.leave();
+        self.loop_keys.clear();
         self.types.dict(key, val)
     }
 
@@ -138,6 +141,7 @@ impl Checker<'_> {
         self.guard(quant.cond);
         let body = self.expr(quant.body);
         self.leave();
+        self.loop_keys.clear();
         match quant.op {
             QuantOp::All | QuantOp::Any => TyId::BOOL,
             QuantOp::Map => self.types.list(body),
@@ -160,6 +164,7 @@ impl Checker<'_> {
         let (first, second) = (self.types.widen(first), self.types.widen(second));
         for (target, ty) in targets.iter().zip([first, second]) {
             self.declare(&target.name, ty);
+            self.loop_keys.push(target.name.clone());
         }
         if let [_, second, _, ..] = targets {
             let at = Span::new(second.span.end, second.span.end);

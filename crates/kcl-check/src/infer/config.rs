@@ -32,6 +32,7 @@ impl Checker<'_> {
             self.entry(entry, &mut parts);
         }
         self.leave();
+        self.loop_keys.clear();
         let key = self.types.sup(&parts.keys);
         let val = self.types.sup(&parts.vals);
         let attrs: Vec<DictAttr> = parts
@@ -45,17 +46,17 @@ impl Checker<'_> {
 
     fn entry(&mut self, entry: &Entry, parts: &mut Parts) {
         match &entry.key {
-            Key::Name(name) if self.is_loop_variable(name) => {
-                // Judged by its name like any other key, although it stands for the variable's value.
-                let got = self.entry_value(name, entry);
-                let key = self.lookup(name).unwrap_or(TyId::ANY);
-                self.must_be_key(key, entry.key_span);
-                self.check_insert(entry, got);
-                parts.keys.push(key);
-                parts.vals.push(got);
-            }
             Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => {
                 let got = self.entry_value(name, entry);
+                // A loop variable is judged by its name like any other key, then by its value.
+                if matches!(entry.key, Key::Name(_)) && self.is_loop_variable(name) {
+                    let key = self.lookup(name).unwrap_or(TyId::ANY);
+                    self.must_be_key(key, entry.key_span);
+                    self.check_insert(entry, got);
+                    parts.keys.push(key);
+                    parts.vals.push(got);
+                    return;
+                }
                 self.check_insert(entry, got);
                 self.declare_key(name, got);
                 parts.keys.push(self.types.str_lit(name));
@@ -70,17 +71,15 @@ impl Checker<'_> {
             }
             Key::If { cond, orelse } => {
                 self.expr(*cond);
-                for block in std::iter::once(entry.value).chain(*orelse) {
-                    self.if_block(block, entry.key_span, parts);
+                let mut got = self.expr(entry.value);
+                if let Some(orelse) = orelse {
+                    let other = self.expr(*orelse);
+                    got = self.types.sup(&[got, other]);
                 }
+                // Judged like ordinary entries above, now once more as if unpacked.
+                self.unpack_entry(got, entry.key_span, false, parts);
             }
         }
-    }
-
-    /// A block of an if entry: checked like ordinary entries, then once more as if unpacked.
-    fn if_block(&mut self, block: ExprId, at: Span, parts: &mut Parts) {
-        let got = self.expr(block);
-        self.unpack_entry(got, at, false, parts);
     }
 
     /// Infers the value of an entry and judges key and value against what is expected.
@@ -161,9 +160,12 @@ impl Checker<'_> {
                 parts.vals.push(TyId::ANY);
             }
             Ty::Union(members) if members.iter().all(|m| self.is_unpackable(*m)) => {
+                // Nothing is known about the keys of a union.
+                self.expects.push(Expect::default());
                 for member in members.iter() {
                     self.unpack_entry(*member, at, visible, parts);
                 }
+                self.expects.pop();
             }
             _ => {
                 let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));

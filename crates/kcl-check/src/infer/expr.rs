@@ -103,7 +103,20 @@ impl Checker<'_> {
             let end = self.tree.expr_span(value).end;
             self.error(Code::COMPILE, "optional-module-member", Span::new(end, end), message);
         }
-        self.member(ty, &name.name, name.span)
+        let at = if optional { name.span } else { self.run_start(value, name.span) };
+        self.member(ty, &name.name, at)
+    }
+
+    /// `.a.b.c` after an expression is one step for the reference: mistakes point at its first name.
+    fn run_start(&self, mut value: ExprId, mut at: Span) -> Span {
+        while let Expr::Selector { value: inner, name, optional } = self.tree.expr(value) {
+            at = name.span;
+            if *optional {
+                break;
+            }
+            value = *inner;
+        }
+        at
     }
 
     /// Infers `ty.name`.
@@ -303,6 +316,7 @@ impl Checker<'_> {
             );
             self.error(Code::TYPE, "cast", at, message);
         }
-        ty
+        // Like every operator, a cast of any is any.
+        if got == TyId::ANY { TyId::ANY } else { ty }
     }
 }
