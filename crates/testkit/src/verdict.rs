@@ -79,7 +79,8 @@ pub fn difference(first: &Verdict, second: &Verdict) -> Option<Difference> {
         (Verdict::Fault(a), Verdict::Fault(b)) => {
             if a.code != b.code {
                 Some(Difference::Code)
-            } else if a.line != b.line || a.file != b.file {
+            } else if a.line != 0 && b.line != 0 && (a.line != b.line || a.file != b.file) {
+                // A line of 0 is an error without a place, e.g. an import cycle.
                 Some(Difference::Line)
             } else {
                 None

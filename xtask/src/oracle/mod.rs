@@ -31,19 +31,21 @@ struct Wish {
     filter: String,
     out: PathBuf,
     limit: usize,
+    /// How many differences of one look are shrunk and shown.
+    each: u64,
     no_shrink: bool,
     print: bool,
 }
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--seed S] [--dir FOLDER]\n\
-    \x20      [--filter TEXT] [--out FOLDER] [--limit N] [--no-shrink] [--print] [--jobs 1]";
+    \x20      [--filter TEXT] [--out FOLDER] [--limit N] [--each N] [--no-shrink] [--print] [--jobs 1]";
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     let wish = parse(words)?;
     if wish.print {
         return report::print_programs(&wish);
     }
-    let mut oracle = Oracle::new(Duration::from_secs(10), 1500)?;
+    let mut oracle = Oracle::new(Duration::from_secs(4), 1500)?;
     if wish.self_check && wish.generated > 0 {
         return report::statistics(&wish, &mut oracle);
     }
@@ -63,7 +65,8 @@ fn parse(words: &[String]) -> Result<Wish, String> {
         folders: Vec::new(),
         filter: String::new(),
         out: PathBuf::from("target/oracle"),
-        limit: 50,
+        limit: 1000,
+        each: 2,
         no_shrink: false,
         print: false,
     };
@@ -81,6 +84,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             "--filter" => wish.filter = value()?.clone(),
             "--out" => wish.out = value()?.into(),
             "--limit" => wish.limit = number(value()?)? as usize,
+            "--each" => wish.each = number(value()?)?,
             "--jobs" => drop(number(value()?)?), // one oracle, one thread: the wheel is not the bottleneck
             "--no-shrink" => wish.no_shrink = true,
             "--print" => wish.print = true,

@@ -11,6 +11,9 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
     let mut fault = Fault::default();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
+        if line.starts_with("Could not compiles due to cyclic import") {
+            break; // the one error without a place
+        }
         if let Some(rest) = line.strip_prefix("error[") {
             if fault.code.is_empty()
                 && let Some((code, kind)) = rest.split_once("]: ")

@@ -83,6 +83,37 @@ struct Tally {
     run_time: u64,
     explained: BTreeMap<&'static str, u64>,
     unexplained: u64,
+    /// How often a difference of this look was seen.
+    signatures: BTreeMap<String, u64>,
+}
+
+/// The look of a difference before it is shrunk: messages, or the first lines that differ, without what varies by chance.
+fn signature(kind: &Difference, ours: &Verdict, theirs: &Verdict) -> String {
+    let shape = |text: &str| -> String {
+        let mut out = String::new();
+        let mut quoted = false;
+        for c in text.chars().take(80) {
+            if c == '\'' {
+                quoted = !quoted;
+            }
+            if !quoted && !c.is_ascii_digit() {
+                out.push(c);
+            }
+        }
+        out
+    };
+    let words = |verdict: &Verdict| match verdict {
+        Verdict::Output(_) => String::new(),
+        Verdict::Fault(fault) => shape(fault.headline()),
+        Verdict::Broken(why) => shape(why),
+    };
+    if let (Verdict::Output(a), Verdict::Output(b)) = (ours, theirs) {
+        let lines = a.yaml.lines().zip(b.yaml.lines()).find(|(x, y)| x != y);
+        let (x, y) = lines.unwrap_or(("(longer)", ""));
+        let value = |line: &str| shape(line.rsplit(": ").next().unwrap_or("").trim());
+        return format!("{kind:?} {} / {}", value(x), value(y));
+    }
+    format!("{kind:?} {} / {}", words(ours), words(theirs))
 }
 
 /// Compares ours with the oracle.
@@ -101,11 +132,19 @@ pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn 
         let our = ours.run(&named.program);
         let Some(kind) = difference(&our, &theirs) else { continue };
         if let Some(key) = explain(&named.program, &our, &theirs) {
-            *tally.explained.entry(key).or_default() += 1;
+            let seen = tally.explained.entry(key).or_default();
+            *seen += 1;
+            if *seen <= wish.each {
+                println!("explained by {key}: {}", named.name);
+            }
             continue;
         }
         tally.unexplained += 1;
-        one_difference(wish, &named, kind, oracle, ours)?;
+        let seen = tally.signatures.entry(signature(&kind, &our, &theirs)).or_default();
+        *seen += 1;
+        if *seen <= wish.each {
+            one_difference(wish, &named, kind, oracle, ours)?;
+        }
         if tally.unexplained as usize >= wish.limit {
             println!("stopped after {} differences (--limit)", wish.limit);
             break;
@@ -125,6 +164,11 @@ fn print_tally(tally: &Tally, seconds: f64) {
     );
     for (key, count) in &tally.explained {
         println!("  explained by {key}: {count}");
+    }
+    let mut looks: Vec<_> = tally.signatures.iter().collect();
+    looks.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    for (look, count) in looks.into_iter().take(60) {
+        println!("  {count:>5} {look}");
     }
     println!("{} unexplained differences", tally.unexplained);
 }

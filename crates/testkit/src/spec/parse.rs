@@ -37,7 +37,7 @@ pub struct ExpectedError {
     pub code: String,
     /// File, if written.
     pub file: Option<String>,
-    /// Line from 1; 0 for an error without a place (written `-`).
+    /// Line from 1; 0 (written `-`): an error without a place, the line is not compared.
     pub line: u32,
     /// Column, if written.
     pub column: Option<u32>,
