@@ -25,13 +25,13 @@ fn refuse(condition: &Condition<'_>) -> Verdict {
     Verdict::failed(reason, condition.says()).because(format!("{}: {}", condition.kind, condition.says()))
 }
 
+/// Gateway and ListenerSet.
 pub(crate) fn gateway(object: View<'_>, context: &Context<'_>) -> Verdict {
     let conditions = Conditions::of(object);
     let generation = object.generation();
-    for kind in ["ResolvedRefs", "Accepted"] {
-        if let Some(bad) = conditions.falsely(kind) {
-            return refuse(bad);
-        }
+    let bad = conditions.falsely("ResolvedRefs").or_else(|| conditions.falsely("Accepted"));
+    if let Some(bad) = bad.or_else(|| conditions.truly("Conflicted")) {
+        return refuse(bad);
     }
     let listeners: Vec<Conditions<'_>> = object
         .items("/status/listeners")
@@ -53,6 +53,9 @@ pub(crate) fn gateway(object: View<'_>, context: &Context<'_>) -> Verdict {
     }
     if !conditions.is_true("Programmed") {
         return unprogrammed(conditions.get("Programmed"), context);
+    }
+    if object.kind() != "Gateway" && listeners.is_empty() && !object.list("/spec/listeners").is_empty() {
+        return Verdict::progressing("NotProgrammed", "no listener has been reported yet");
     }
     for listener in &listeners {
         if listener.get("Programmed").is_some_and(|programmed| programmed.status != Tri::True) {
@@ -97,9 +100,12 @@ pub(crate) fn route(object: View<'_>, context: &Context<'_>) -> Verdict {
             return refuse(bad);
         }
     }
-    if parents.is_empty() || parents.iter().any(Conditions::is_empty) {
+    if parents.iter().all(Conditions::is_empty) {
         return Verdict::progressing("NotObserved", "no gateway has answered yet");
     }
+    // entries of an older generation may stay behind for parents that are left: they count as absent
+    let parents: Vec<Conditions<'_>> =
+        parents.into_iter().filter(|conditions| !conditions.is_empty()).collect();
     if parents.len() < distinct_parents(object) {
         return Verdict::progressing("NotObserved", "not every parent has answered yet");
     }
@@ -143,6 +149,13 @@ pub(crate) fn policy(object: View<'_>) -> Verdict {
     if ancestors.iter().any(|conditions| conditions.stale) {
         return Verdict::progressing("SpecNotObserved", "an ancestor speaks of an older generation");
     }
+    let foreign = foreign_answers(object, &ancestors);
+    let ancestors: Vec<Conditions<'_>> = ancestors
+        .into_iter()
+        .zip(foreign)
+        .filter(|(_, foreign)| !foreign)
+        .map(|(conditions, _)| conditions)
+        .collect();
     for ancestor in &ancestors {
         if let Some(bad) = ancestor.falsely("Accepted").or_else(|| ancestor.falsely("ResolvedRefs")) {
             return refuse(bad);
@@ -153,4 +166,22 @@ pub(crate) fn policy(object: View<'_>) -> Verdict {
         return Verdict::healthy("Accepted", format!("accepted by {} ancestors", ancestors.len()));
     }
     Verdict::progressing("NotObserved", "not every ancestor has accepted it yet")
+}
+
+/// A second implementation that cannot know the target answers `TargetNotFound`; once another controller has accepted the
+/// policy, that answer is noise.
+fn foreign_answers(object: View<'_>, ancestors: &[Conditions<'_>]) -> Vec<bool> {
+    let names: Vec<&str> =
+        object.items("/status/ancestors").take(256).map(|ancestor| ancestor.str("/controllerName")).collect();
+    let accepted: Vec<&str> = names
+        .iter()
+        .zip(ancestors)
+        .filter(|(_, found)| found.is_true("Accepted"))
+        .map(|(name, _)| *name)
+        .collect();
+    let foreign = |(name, found): (&&str, &Conditions<'_>)| {
+        let lost = found.falsely("Accepted").is_some_and(|accepted| accepted.reason == "TargetNotFound");
+        lost && !accepted.is_empty() && !accepted.contains(name)
+    };
+    names.iter().zip(ancestors).map(foreign).collect()
 }

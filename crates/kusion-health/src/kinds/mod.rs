@@ -83,7 +83,7 @@ fn network(kind: &str, object: View<'_>, context: &Context<'_>) -> Option<Verdic
         "IngressClass" => ingress::class(object, context),
         "EndpointSlice" => service::slice(object),
         "GatewayClass" => gateway::class(object),
-        "Gateway" => gateway::gateway(object, context),
+        "Gateway" | "ListenerSet" | "XListenerSet" => gateway::gateway(object, context),
         "HTTPRoute" | "GRPCRoute" | "TLSRoute" | "TCPRoute" | "UDPRoute" => gateway::route(object, context),
         "ServiceCIDR" | "IPAddress" => rest::address_range(object),
         "NetworkPolicy" | "ReferenceGrant" | "AdminNetworkPolicy" | "BaselineAdminNetworkPolicy" => {

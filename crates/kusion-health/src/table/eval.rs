@@ -218,9 +218,20 @@ fn compare(left: &[Term], op: Op, right: &[Term], scope: &Scope<'_>) -> bool {
 }
 
 fn total(terms: &[Term], scope: &Scope<'_>) -> f64 {
-    let mut values = terms.iter().map(|term| amount(term, scope));
-    let first = values.next().unwrap_or(0.0);
-    values.fold(first, |sum, value| sum - value)
+    let Some((first, rest)) = terms.split_first() else { return 0.0 };
+    let whole = amount(first, scope);
+    rest.iter().fold(whole, |sum, term| sum - part(term, whole, scope))
+}
+
+/// A subtracted amount may be a percentage of the whole, rounded up.
+fn part(term: &Term, whole: f64, scope: &Scope<'_>) -> f64 {
+    if let Term::Field(path, _) = term {
+        let text = text_of(find(path, scope));
+        if let Some(percent) = text.trim().strip_suffix('%').and_then(|digits| digits.parse::<f64>().ok()) {
+            return (whole * percent / 100.0).ceil();
+        }
+    }
+    amount(term, scope)
 }
 
 fn amount(term: &Term, scope: &Scope<'_>) -> f64 {
