@@ -192,3 +192,14 @@ fn case_names_are_unique() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+#[test]
+fn a_wrong_expectation_is_reported() {
+    let text = |expect: &str| format!("case x\nv1 ConfigMap c {{}}\n{expect}\n");
+    let wrong = |expect: &str| check(&parse("t", &text(expect))[0]).is_some();
+    assert!(!wrong("= healthy NothingToWatch"));
+    for expect in ["= failed", "= healthy Other", "cause: x", "next: x", "message: zzz", "hold: 1 failed", ""]
+    {
+        assert!(wrong(expect), "{expect}");
+    }
+}
