@@ -78,10 +78,8 @@ struct Lexer<'a> {
 
 impl Lexer<'_> {
     fn run(&mut self) {
-        if self.mode == LexMode::File {
-            if self.text.starts_with('\u{feff}') {
-                self.pos = '\u{feff}'.len_utf8();
-            }
+        if self.mode == LexMode::File && self.text.starts_with('\u{feff}') {
+            self.pos = '\u{feff}'.len_utf8();
         }
         while let Some(&byte) = self.bytes.get(self.pos) {
             self.step(byte);

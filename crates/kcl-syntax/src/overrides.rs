@@ -4,6 +4,9 @@
 //! is changed, and only through literal configs; a path that does not exist is appended to the variable's config, a
 //! variable that does not exist becomes a statement of the last file.
 
+// A wrong spec ends the run: nobody waits for these errors to be small.
+#![allow(clippy::result_large_err)]
+
 use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{

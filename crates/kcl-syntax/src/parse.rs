@@ -12,6 +12,7 @@ use crate::token::{Lexed, TokenKind};
 pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> {
     let base = tree.next_base();
     let lexed = lex(text, 0, text.len(), LexMode::File);
+    tree.exprs.reserve(lexed.tokens.len() / 2);
     let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
     let (doc, body) = parser.file();
     let (diags, ..) = parser.finish();

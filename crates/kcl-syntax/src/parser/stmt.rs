@@ -254,7 +254,7 @@ impl<S: Sink> Parser<'_, S> {
             kind => match aug_op(kind) {
                 Some(op) => {
                     self.bump();
-                    let target = self.target(first, first_expr).map_err(|wrong| self.diags.push(wrong));
+                    let target = self.target(first, first_expr).map_err(|wrong| self.diags.push(*wrong));
                     let value = self.expr();
                     self.close(mark, NodeKind::AugAssign);
                     let kind = match target {
@@ -341,7 +341,7 @@ impl<S: Sink> Parser<'_, S> {
     /// Reports illegal targets and drops them; without any target the value remains as a statement.
     fn finish_assign(
         &mut self,
-        found: Vec<Result<Target, Diagnostic>>,
+        found: Vec<Result<Target, Box<Diagnostic>>>,
         ty: Option<TypeId>,
         value: ExprId,
         start: u32,
@@ -350,7 +350,7 @@ impl<S: Sink> Parser<'_, S> {
         for target in found {
             match target {
                 Ok(target) => targets.push(target),
-                Err(wrong) => self.diags.push(wrong),
+                Err(wrong) => self.diags.push(*wrong),
             }
         }
         let kind = if targets.is_empty() {

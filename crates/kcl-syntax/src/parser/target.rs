@@ -8,7 +8,7 @@ use crate::sink::Sink;
 
 impl<S: Sink> Parser<'_, S> {
     /// Turns an expression into a target, or tells why it is none (reported after the statement, as the oracle does).
-    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Result<Target, Diagnostic> {
+    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Result<Target, Box<Diagnostic>> {
         let span = self.tree.expr_span(id);
         // The common case: one plain name, whose expression node is not needed any more.
         if id.0 as usize == first_expr
@@ -36,7 +36,7 @@ impl<S: Sink> Parser<'_, S> {
             }
         };
         let Some(parts) = found else {
-            return Err(self.illegal_target(at, span));
+            return Err(Box::new(self.illegal_target(at, span)));
         };
         let mut target = named_target(&parts, span);
         if !steps.is_empty() {
