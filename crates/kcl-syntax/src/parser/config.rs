@@ -121,13 +121,14 @@ impl<S: Sink> Parser<'_, S> {
                 (Key::Name(parts[0].name.clone()), parts[0].span, rest)
             }
             Expr::Str(text) => (Key::Str(text.clone()), span, Vec::new()),
-            Expr::Index { value, index, optional: false } => {
-                match (self.tree.expr(*value), self.literal_int(*index)) {
-                    (Expr::Name(parts), Some(index)) if parts.len() == 1 => {
-                        return (Key::Indexed(parts[0].name.clone(), index), span, Vec::new());
+            Expr::Index { value, index, .. } => {
+                // Quirk: of a dotted name only the first part counts.
+                return match (self.tree.expr(*value), self.literal_int(*index)) {
+                    (Expr::Name(parts), Some(index)) => {
+                        (Key::Indexed(parts[0].name.clone(), index), span, Vec::new())
                     }
-                    _ => return (Key::Computed(id), span, Vec::new()),
-                }
+                    _ => (Key::Computed(id), span, Vec::new()),
+                };
             }
             _ => return (Key::Computed(id), span, Vec::new()),
         };
@@ -136,13 +137,14 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn literal_int(&self, id: ExprId) -> Option<i64> {
-        match self.tree.expr(id) {
-            Expr::Int(value) => Some(*value),
-            Expr::Unary(UnaryOp::Minus, inner) => match self.tree.expr(*inner) {
-                Expr::Int(value) => Some(value.wrapping_neg()),
-                _ => None,
-            },
+        let plain = |id: ExprId| match self.tree.expr(id) {
+            Expr::Int(value) | Expr::Unit(value, _) => Some(*value),
             _ => None,
+        };
+        match self.tree.expr(id) {
+            Expr::Unary(UnaryOp::Minus, inner) => plain(*inner).map(i64::wrapping_neg),
+            Expr::Unary(UnaryOp::Plus, inner) => plain(*inner),
+            _ => plain(id),
         }
     }
 

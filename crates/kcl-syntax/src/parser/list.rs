@@ -28,7 +28,7 @@ impl<S: Sink> Parser<'_, S> {
             }
             let before = self.pos;
             items.push(self.item());
-            if self.pos == before && items.len() > 1 {
+            if self.pos == before && (items.len() > 1 || !self.at(T::Comma)) {
                 self.expected(&[","]);
                 self.bump();
             }

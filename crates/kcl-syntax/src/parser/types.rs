@@ -85,7 +85,7 @@ impl<S: Sink> Parser<'_, S> {
     fn list_type(&mut self) -> Type {
         self.bump();
         let item = (!self.at(T::RBracket)).then(|| self.ty());
-        self.expect_or_stay(T::RBracket);
+        self.expect_or_take(T::RBracket);
         Type::List(item)
     }
 
@@ -94,7 +94,7 @@ impl<S: Sink> Parser<'_, S> {
         let key = (!self.at(T::Colon)).then(|| self.ty());
         self.expect_or_take(T::Colon);
         let value = (!self.at(T::RBrace)).then(|| self.ty());
-        self.expect_or_stay(T::RBrace);
+        self.expect_or_take(T::RBrace);
         Type::Dict(key, value)
     }
 
@@ -108,7 +108,7 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
             }
         }
-        self.expect_or_stay(T::RParen);
+        self.expect_or_take(T::RParen);
         let ret = self.eat(T::Arrow).then(|| self.ty());
         Type::Function(params.into_boxed_slice(), ret)
     }
