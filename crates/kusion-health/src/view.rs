@@ -10,9 +10,18 @@ use serde_json::Value;
 pub(crate) struct View<'a>(pub &'a Value);
 
 impl<'a> View<'a> {
-    /// The value at a JSON pointer, `None` when absent or null.
+    /// The value at a JSON pointer, `None` when absent or null. Pointers here are written by us and hold no escapes, so no
+    /// key has to be copied (the general form copies each one).
     pub(crate) fn get(self, pointer: &str) -> Option<&'a Value> {
-        self.0.pointer(pointer).filter(|found| !found.is_null())
+        let mut found = self.0;
+        for key in pointer.split('/').skip(1) {
+            found = match found {
+                Value::Object(map) => map.get(key)?,
+                Value::Array(list) => list.get(key.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        (!found.is_null()).then_some(found)
     }
 
     pub(crate) fn at(self, pointer: &str) -> Option<View<'a>> {

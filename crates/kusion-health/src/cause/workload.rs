@@ -33,9 +33,8 @@ pub(crate) fn newest_replica_set<'a>(deployment: View<'_>, context: &Context<'a>
 
 /// A rollback reuses an old set: templates tell, creation times do not.
 fn same_template(deployment: View<'_>, set: View<'_>) -> bool {
-    let spec = |view: View<'_>| view.get("/spec/template/spec").cloned();
-    let wanted: Option<Value> = spec(deployment);
-    wanted.is_some() && wanted == spec(set)
+    let wanted = deployment.get("/spec/template/spec");
+    wanted.is_some() && wanted == set.get("/spec/template/spec")
 }
 
 /// Pods of a Deployment's newest revision, and the object whose events tell why there are none.
