@@ -23,7 +23,11 @@ pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     }
     if let Some(structural) = &resource.structural {
         crd::prune(structural, &mut object);
-        crd::drop_nulls(structural, &mut object);
+        if let (Some(meta), Some(ty)) =
+            (object.get_mut("metadata"), target.schema.type_at(&resource.ty, &["metadata"]))
+        {
+            crate::normalise::value(target.schema, ty, meta);
+        }
         crd::fill_defaults(structural, &mut object);
         return Ok(object);
     }

@@ -193,22 +193,29 @@ pub(crate) fn limit_range_item(item: &mut Object) {
     }
 }
 
-pub(crate) fn deployment_strategy(strategy: &mut Object) {
-    if text(strategy, "type") == "RollingUpdate" {
-        set(strategy, "rollingUpdate", json!({}));
+/// Values of a rolling update; with another strategy the server writes zeros, because its own fields are plain numbers.
+fn rolling(strategy: &mut Object, values: &[(&str, Value)]) {
+    let rolls = text(strategy, "type") == "RollingUpdate";
+    if !rolls && !is_set(strategy, "rollingUpdate") {
+        return;
     }
+    if let Some(update) = child(strategy, "rollingUpdate") {
+        for (key, value) in values {
+            set(update, key, if rolls { value.clone() } else { Value::from(0) });
+        }
+    }
+}
+
+pub(crate) fn deployment_strategy(strategy: &mut Object) {
+    rolling(strategy, &[("maxUnavailable", Value::from("25%")), ("maxSurge", Value::from("25%"))]);
 }
 
 pub(crate) fn stateful_set_strategy(strategy: &mut Object) {
-    if text(strategy, "type") == "RollingUpdate" {
-        set(strategy, "rollingUpdate", json!({}));
-    }
+    rolling(strategy, &[("partition", Value::from(0))]);
 }
 
 pub(crate) fn daemon_set_strategy(strategy: &mut Object) {
-    if text(strategy, "type") == "RollingUpdate" {
-        set(strategy, "rollingUpdate", json!({}));
-    }
+    rolling(strategy, &[("maxUnavailable", Value::from(1)), ("maxSurge", Value::from(0))]);
 }
 
 pub(crate) fn job(object: &mut Object) {

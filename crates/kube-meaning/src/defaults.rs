@@ -128,7 +128,6 @@ const fn hooked(
 
 use Fill::{Bool, Int, Json, Str};
 
-const ROLLING: &[(&str, Fill)] = &[("maxUnavailable", Str("25%")), ("maxSurge", Str("25%"))];
 const WEBHOOK: &[(&str, Fill)] = &[
     ("failurePolicy", Str("Fail")),
     ("matchPolicy", Str("Equivalent")),
@@ -212,7 +211,6 @@ static RULES: &[Rule] = &[
         &[("replicas", Int(1)), ("revisionHistoryLimit", Int(10)), ("progressDeadlineSeconds", Int(600))],
     ),
     hooked("apps.v1.DeploymentStrategy", &[("type", Str("RollingUpdate"))], hooks::deployment_strategy),
-    rule("apps.v1.RollingUpdateDeployment", ROLLING),
     rule("apps.v1.ReplicaSetSpec", &[("replicas", Int(1))]),
     hooked(
         "apps.v1.StatefulSetSpec",
@@ -229,14 +227,12 @@ static RULES: &[Rule] = &[
         &[("type", Str("RollingUpdate"))],
         hooks::stateful_set_strategy,
     ),
-    rule("apps.v1.RollingUpdateStatefulSetStrategy", &[("partition", Int(0))]),
     rule(
         "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
         &[("whenDeleted", Str("Retain")), ("whenScaled", Str("Retain"))],
     ),
     rule("apps.v1.DaemonSetSpec", &[("revisionHistoryLimit", Int(10))]),
     hooked("apps.v1.DaemonSetUpdateStrategy", &[("type", Str("RollingUpdate"))], hooks::daemon_set_strategy),
-    rule("apps.v1.RollingUpdateDaemonSet", &[("maxUnavailable", Int(1)), ("maxSurge", Int(0))]),
     hooked("batch.v1.Job", &[], hooks::job),
     hooked("batch.v1.CronJob", &[], hooks::cron_job),
     // Autoscaling and policy.

@@ -46,6 +46,7 @@ pub mod normalise;
 pub mod patch;
 pub mod quantity;
 mod reset;
+pub mod scale;
 pub mod schema;
 pub mod selectors;
 pub mod service;

@@ -104,6 +104,9 @@ impl Entry {
             None | Some(Value::Null) => FieldSet::new(),
             Some(fields) => FieldSet::parse(fields)?,
         };
+        if text("apiVersion").is_empty() {
+            return None;
+        }
         let manager = Manager {
             name: text("manager"),
             operation,
@@ -146,7 +149,8 @@ impl Managed {
         for value in list.as_array()? {
             let entry = Entry::parse(value)?;
             match managed.get_mut(&entry.manager) {
-                Some(old) => old.fields = old.fields.union(&entry.fields),
+                // Of two entries with one identity the later counts, as on the server.
+                Some(old) => *old = entry,
                 None => managed.entries.push(entry),
             }
         }

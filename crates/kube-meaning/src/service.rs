@@ -19,8 +19,7 @@ pub trait Pool {
 pub fn allocate(service: &mut Value, live: Option<&Value>, pool: &mut dyn Pool) -> Result<(), Refusal> {
     let external = service["spec"]["type"] == "ExternalName";
     if external {
-        release(&mut service["spec"]);
-        return Ok(());
+        return release(service, live);
     }
     addresses(&mut service["spec"], pool);
     families(&mut service["spec"], live.map(|l| &l["spec"]));
@@ -29,12 +28,31 @@ pub fn allocate(service: &mut Value, live: Option<&Value>, pool: &mut dyn Pool) 
     check_stack(service)
 }
 
-fn release(spec: &mut Value) {
-    if let Some(map) = spec.as_object_mut() {
-        for key in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
-            map.shift_remove(key);
-        }
+/// An external name has no addresses: kept ones are released, asked-for ones refused.
+fn release(service: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
+    let name = service["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut) else { return Ok(()) };
+    let kept = |key: &str| live.is_some_and(|l| l["spec"].get(key) == spec.get(key));
+    let asked = spec.get("clusterIP").and_then(Value::as_str).is_some_and(|ip| !ip.is_empty());
+    if asked && !kept("clusterIP") {
+        let cause = Cause::forbidden("spec.clusterIPs", "may not be set for ExternalName services");
+        return Err(Refusal::invalid("", "Service", &name, vec![cause]));
     }
+    let fields = [
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "internalTrafficPolicy",
+        "externalTrafficPolicy",
+        "healthCheckNodePort",
+        "allocateLoadBalancerNodePorts",
+        "loadBalancerClass",
+    ];
+    for key in fields {
+        spec.shift_remove(key);
+    }
+    Ok(())
 }
 
 fn addresses(spec: &mut Value, pool: &mut dyn Pool) {
@@ -57,10 +75,10 @@ fn families(spec: &mut Value, live: Option<&Value>) {
     let free = spec["clusterIP"] == "None" && !has_selector(spec);
     let single = spec["ipFamilyPolicy"] == "SingleStack";
     if single && live.is_some_and(|l| l["ipFamilyPolicy"] != "SingleStack") {
-        if let Some(families) = spec["ipFamilies"].as_array_mut() {
+        if let Some(families) = spec.get_mut("ipFamilies").and_then(Value::as_array_mut) {
             families.truncate(1);
         }
-        if let Some(addresses) = spec["clusterIPs"].as_array_mut() {
+        if let Some(addresses) = spec.get_mut("clusterIPs").and_then(Value::as_array_mut) {
             addresses.truncate(1);
         }
     }
@@ -76,7 +94,13 @@ fn families(spec: &mut Value, live: Option<&Value>) {
 fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
     let balanced = spec["type"] == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] != false;
     let wanted = spec["type"] == "NodePort" || balanced;
-    for port in spec["ports"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+    for port in spec
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
         let present = port.get("nodePort").and_then(Value::as_i64).is_some_and(|n| n != 0);
         match (wanted, present) {
             (true, false) => {

@@ -114,8 +114,7 @@ fn first_apply(target: Target<'_>, live: &Value, managed: Managed, now: &str) ->
     if !managed.entries.is_empty() || !exists {
         return managed;
     }
-    let main = Target { subresource: "", ..target };
-    let manager = main.manager("before-first-apply", Operation::Update);
+    let manager = target.manager("before-first-apply", Operation::Update);
     track(target, &empty_object(target.schema, target.resource), live, managed, &manager, now)
 }
 
@@ -170,33 +169,49 @@ fn place(managed: &mut Managed, manager: &Manager, fields: FieldSet) {
 /// Removes what the manager no longer applies and nobody else owns.
 fn prune(target: Target<'_>, merged: Value, last: &Entry, managed: &Managed, manager: &Manager) -> Value {
     let Some(new) = managed.get(manager) else { return merged };
-    if last.fields.is_empty() || last.fields.is_subset(&new.fields) {
+    let same_version = last.manager.api_version == manager.api_version;
+    if last.fields.is_empty() || (same_version && last.fields.is_subset(&new.fields)) {
         return merged;
     }
     let Some(view) = in_version(target, &merged, &last.manager.api_version) else { return merged };
+    let at = Target { resource: view.resource, ..target };
     let (schema, ty) = (target.schema, view.ty);
     let was = with_named_fields(schema, ty, &last.fields);
     let whole = view.object.into_owned();
-    let whole_set = with_named_fields(schema, ty, &collect(schema, ty, &whole));
 
     let mut pruned = whole.clone();
     remove_items(schema, ty, &mut pruned, &was);
-    for entry in &managed.entries {
-        if in_version(target, &whole, &entry.manager.api_version).is_none_or(|v| !std::ptr::eq(v.ty, ty)) {
-            continue;
-        }
-        let owned = with_named_fields(schema, ty, &entry.fields);
-        let kept = with_named_fields(schema, ty, &collect(schema, ty, &pruned)).union(&owned);
-        pruned = whole.clone();
-        remove_items(schema, ty, &mut pruned, &whole_set.difference(&kept));
+    let mut versions: Vec<&str> = managed.entries.iter().map(|e| e.manager.api_version.as_str()).collect();
+    versions.sort_by_key(|v| (*v != last.manager.api_version, *v));
+    versions.dedup();
+    for version in versions {
+        pruned = add_back_owned(at, &whole, pruned, managed, version);
     }
     let left = with_named_fields(schema, ty, &collect(schema, ty, &pruned));
+    let whole_set = with_named_fields(schema, ty, &collect(schema, ty, &whole));
     let mut result = whole;
     remove_items(schema, ty, &mut result, &whole_set.difference(&left).intersection(&was));
-    match in_version(Target { resource: view.resource, ..target }, &result, &target.resource.api_version()) {
+    match in_version(at, &result, &manager.api_version) {
         Some(back) => back.object.into_owned(),
         None => merged,
     }
+}
+
+/// Puts back what managers of one version own; `at` is the version of `whole` and `pruned`.
+fn add_back_owned(at: Target<'_>, whole: &Value, pruned: Value, managed: &Managed, version: &str) -> Value {
+    let (Some(full), Some(part)) = (in_version(at, whole, version), in_version(at, &pruned, version)) else {
+        return pruned;
+    };
+    let (schema, ty) = (at.schema, full.ty);
+    let entries = managed.entries.iter().filter(|e| e.manager.api_version == version);
+    let owned = entries.fold(FieldSet::new(), |set, e| set.union(&e.fields));
+    let named = |set: &FieldSet| with_named_fields(schema, ty, set);
+    let kept = named(&collect(schema, ty, &part.object)).union(&named(&owned));
+    let gone = named(&collect(schema, ty, &full.object)).difference(&kept);
+    let there = Target { resource: full.resource, ..at };
+    let mut out = full.object.into_owned();
+    remove_items(schema, ty, &mut out, &gone);
+    in_version(there, &out, &at.resource.api_version()).map_or(pruned, |back| back.object.into_owned())
 }
 
 /// Finds conflicts of a change with the other managers; forced or removed paths leave their sets.

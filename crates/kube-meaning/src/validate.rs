@@ -19,6 +19,7 @@ pub fn validate(target: Target<'_>, object: &Value, live: Option<&Value>) -> Res
     match &resource.structural {
         Some(structural) => causes.extend(crd::check_values(structural, object, live, None)),
         None if target.subresource.is_empty() => by_kind(resource.kind.as_str(), object, &mut causes),
+        None if target.subresource == "status" && resource.kind == "Service" => balancer(object, &mut causes),
         None => {}
     }
     if causes.is_empty() {
@@ -73,6 +74,7 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
     match kind {
         "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" => workload(kind, object, causes),
         "Job" => {
+            job_selector(object, causes);
             job_template(&object["spec"]["template"]["spec"], "spec.template.spec", causes);
             pod(&object["spec"]["template"]["spec"], "spec.template.spec", causes);
         }
@@ -145,6 +147,29 @@ fn workload(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
+/// A Job selects its own pods by its uid, unless it says that it does not.
+fn job_selector(object: &Value, causes: &mut Vec<Cause>) {
+    let labels = object.pointer("/spec/template/metadata/labels");
+    let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
+    let field = "spec.template.metadata.labels";
+    if object.pointer("/spec/manualSelector") != Some(&Value::Bool(true)) {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        for (key, wanted) in [("controller-uid", text("/metadata/uid")), ("job-name", text("/metadata/name"))]
+        {
+            if labels.and_then(|l| l.get(key)).and_then(Value::as_str) != Some(wanted) {
+                causes.push(Cause::required(&format!("{field}[{key}]"), &format!("must be '{wanted}'")));
+            }
+        }
+        if selector.pointer("/matchLabels/batch.kubernetes.io~1controller-uid").is_none() {
+            causes.push(Cause::invalid("spec.selector", selector, "`selector` not auto-generated"));
+        }
+    }
+    if !LabelSelector::from_json(selector).is_ok_and(|s| s.matches(labels.and_then(Value::as_object))) {
+        let text = "`selector` does not match template `labels`";
+        causes.push(Cause::invalid(field, labels.unwrap_or(&Value::Null), text));
+    }
+}
+
 fn job_template(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
     if spec["restartPolicy"] == "Always" {
         let text = "valid values: \"OnFailure\", \"Never\"";
@@ -158,6 +183,13 @@ fn pod(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::required(&format!("{field}.containers"), ""));
     }
     let init = spec["initContainers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let volumes: Vec<&str> =
+        spec["volumes"].as_array().into_iter().flatten().filter_map(|v| v["name"].as_str()).collect();
+    for (i, name) in volumes.iter().enumerate() {
+        if volumes[..i].contains(name) {
+            causes.push(Cause::duplicate(&format!("{field}.volumes[{i}].name"), &Value::from(*name)));
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for (list, items) in [("containers", containers), ("initContainers", init)] {
         for (i, container) in items.iter().enumerate() {
@@ -179,11 +211,17 @@ fn pod(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
                 causes.push(Cause::required(&format!("{at}.image"), ""));
             }
             self::container(container, &at, causes);
+            mounts(container, &volumes, &at, causes);
         }
     }
 }
 
 fn container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
+    for (i, env) in container["env"].as_array().into_iter().flatten().enumerate() {
+        if env["name"].as_str().unwrap_or_default().is_empty() {
+            causes.push(Cause::required(&format!("{at}.env[{i}].name"), ""));
+        }
+    }
     for (i, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
         let number = port["containerPort"].as_i64().unwrap_or(0);
         match number {
@@ -219,6 +257,19 @@ fn container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
     }
 }
 
+fn mounts(container: &Value, volumes: &[&str], at: &str, causes: &mut Vec<Cause>) {
+    for (i, mount) in container["volumeMounts"].as_array().into_iter().flatten().enumerate() {
+        let name = mount["name"].as_str().unwrap_or_default();
+        let field = format!("{at}.volumeMounts[{i}].name");
+        if name.is_empty() {
+            causes.push(Cause::required(&field, ""));
+        } else if !volumes.contains(&name) {
+            let message = format!("Not found: {name:?}");
+            causes.push(Cause { reason: "FieldValueNotFound", message, field });
+        }
+    }
+}
+
 fn service(spec: &Value, causes: &mut Vec<Cause>) {
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
     let headless = spec["clusterIP"] == "None" || spec["type"] == "ExternalName";
@@ -246,6 +297,14 @@ fn service(spec: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
+fn balancer(object: &Value, causes: &mut Vec<Cause>) {
+    let ingress = object["status"]["loadBalancer"]["ingress"].as_array().is_some_and(|l| !l.is_empty());
+    if ingress && object["spec"]["type"] != "LoadBalancer" {
+        let text = "may only be used when `spec.type` is 'LoadBalancer'";
+        causes.push(Cause::forbidden("status.loadBalancer.ingress", text));
+    }
+}
+
 fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
     let rules = spec["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
     if rules.is_empty() && spec["defaultBackend"].is_null() {
@@ -263,6 +322,14 @@ fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
                 && service["port"]["number"].as_i64().unwrap_or(0) == 0
             {
                 causes.push(Cause::required(field, "port name or number is required"));
+            } else if !service["port"]["name"].is_null()
+                && service["port"]["number"].as_i64().unwrap_or(0) != 0
+            {
+                causes.push(Cause::invalid(
+                    field,
+                    &Value::from(""),
+                    "cannot set both port name & port number",
+                ));
             }
         }
     };
@@ -272,6 +339,17 @@ fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
             let field = format!("spec.rules[{i}].http.paths[{j}]");
             if path["pathType"].is_null() {
                 causes.push(Cause::required(&format!("{field}.pathType"), "pathType must be specified"));
+            }
+            let kind = path["pathType"].as_str().unwrap_or_default();
+            if matches!(kind, "Exact" | "Prefix")
+                && !path["path"].as_str().unwrap_or_default().starts_with('/')
+            {
+                let given = path["path"].as_str().unwrap_or_default();
+                causes.push(Cause::invalid(
+                    &format!("{field}.path"),
+                    &Value::from(given),
+                    "must be an absolute path",
+                ));
             }
             backend(&path["backend"], &format!("{field}.backend"), causes);
         }

@@ -12,8 +12,9 @@ use crate::immutable::check_immutable;
 use crate::managed::Managed;
 use crate::normalise::{empty_object, stored};
 use crate::patch::{json_patch, merge_patch, strategic_patch};
+use crate::scale::scale;
 use crate::ssa::{self, Applier, LAST_APPLIED, Target, without_managed};
-use crate::status::Refusal;
+use crate::status::{Cause, Refusal};
 use crate::strategy::{prepare_create, prepare_update};
 use crate::typed::same_value;
 use crate::validate::validate;
@@ -66,16 +67,19 @@ pub fn write(
         (Verb::Apply(body), live) => apply(target, live, body, by),
         (Verb::Create(body), _) => create(target, body, by),
         (_, None) => Err(Refusal::new(404, "NotFound", "not found")),
-        (Verb::Update(body), Some(live)) => update(target, live, body.clone(), by),
-        (Verb::MergePatch(body), Some(live)) => update(target, live, merge_patch(live, body)?, by),
-        (Verb::JsonPatch(body), Some(live)) => update(target, live, json_patch(live, body)?, by),
+        (Verb::Update(body), Some(live)) => {
+            let managed = ssa::entries_for_update(target, live, body);
+            update(target, live, decode(target, body.clone())?, managed, by)
+        }
+        (Verb::MergePatch(body), Some(live)) => patch(target, live, merge_patch(live, body)?, by),
+        (Verb::JsonPatch(body), Some(live)) => patch(target, live, json_patch(live, body)?, by),
         (Verb::StrategicPatch(_), Some(_)) if target.resource.custom => Err(Refusal::new(
             415,
             "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         )),
         (Verb::StrategicPatch(body), Some(live)) => {
-            update(target, live, strategic_patch(target.schema, target.resource, live, body)?, by)
+            patch(target, live, strategic_patch(target.schema, target.resource, live, body)?, by)
         }
     }
 }
@@ -110,9 +114,28 @@ fn finish_create(
     Ok(Written { object, unchanged: false, created: true })
 }
 
-fn update(target: Target<'_>, live: &Value, new: Value, by: Writer<'_>) -> Result<Written, Refusal> {
-    let managed = ssa::entries_for_update(target, live, &new);
-    let new = decode(target, new)?;
+/// A patched object that cannot be read is refused as an invalid patch, not as a bad request.
+fn patch(target: Target<'_>, live: &Value, patched: Value, by: Writer<'_>) -> Result<Written, Refusal> {
+    let managed = ssa::entries_for_update(target, live, &patched);
+    let new = decode(target, patched.clone()).map_err(|refusal| match refusal.code {
+        400 => Refusal::invalid(
+            "",
+            "",
+            "",
+            vec![Cause::invalid("patch", &Value::from(patched.to_string()), &refusal.message)],
+        ),
+        _ => refusal,
+    })?;
+    update(target, live, new, managed, by)
+}
+
+fn update(
+    target: Target<'_>,
+    live: &Value,
+    new: Value,
+    managed: Managed,
+    by: Writer<'_>,
+) -> Result<Written, Refusal> {
     let managed = ssa::update(target, live, &without_managed(&new), managed, by.manager, by.now);
     finish_update(target, live, new, managed, by)
 }
@@ -192,53 +215,15 @@ fn write_scale(
     by: Writer<'_>,
 ) -> Result<Written, Refusal> {
     let Some(live) = live else { return Err(Refusal::new(404, "NotFound", "not found")) };
-    let scale = scale_of(live);
-    let (body, applies) = match verb {
-        Verb::Apply(body) => (body.clone(), true),
-        Verb::Update(body) | Verb::Create(body) => (body.clone(), false),
-        Verb::MergePatch(body) | Verb::StrategicPatch(body) => (merge_patch(&scale, body)?, false),
-        Verb::JsonPatch(body) => (json_patch(&scale, body)?, false),
-    };
-    let replicas = body.pointer("/spec/replicas").cloned().filter(|v| !v.is_null());
-    let (mut new, mut managed) = if applies {
-        let mut config = json!({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {"name": live["metadata"]["name"]}});
-        if let Some(replicas) = replicas {
-            config["spec"] = json!({"replicas": replicas});
-        }
-        let applier = Applier { manager: by.manager, force: by.force, now: by.now };
-        let applied =
-            ssa::apply(target, live, Managed::of(live), &config, applier).map_err(|e| e.to_refusal())?;
-        (applied.object.unwrap_or_else(|| without_managed(live)), applied.managed)
-    } else {
-        let mut new = without_managed(live);
-        new["spec"]["replicas"] = replicas.unwrap_or(json!(0));
-        let managed = ssa::update(target, live, &new, Managed::of(live), by.manager, by.now);
-        (new, managed)
-    };
-    for entry in managed.entries.iter_mut().filter(|e| e.manager.subresource == "scale") {
-        entry.time = None;
-    }
-    new = decode(target, new)?;
-    finish_update(target, live, new, managed, by)
-}
-
-/// The `Scale` of an object.
-pub fn scale_of(object: &Value) -> Value {
-    let mut meta = json!({});
-    for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
-        if let Some(value) = object.get("metadata").and_then(|m| m.get(key)) {
-            meta[key] = value.clone();
-        }
-    }
-    let replicas = object.pointer("/spec/replicas").cloned().unwrap_or(json!(0));
-    let now = object.pointer("/status/replicas").cloned().unwrap_or(json!(0));
-    let mut status = json!({"replicas": now});
-    if let Some(selector) =
-        object.pointer("/spec/selector").map(crate::selectors::selector_text).filter(|s| !s.is_empty())
+    let scaled = scale(target, live, verb, by.manager, by.force)?;
+    let mut new = without_managed(live);
+    if let Some(replicas) = scaled.replicas
+        && let Some(map) = new.as_object_mut()
     {
-        status["selector"] = Value::from(selector);
+        map.entry("spec").or_insert_with(|| json!({}))["replicas"] = replicas;
     }
-    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta, "spec": {"replicas": replicas}, "status": status})
+    let new = decode(target, new)?;
+    finish_update(target, live, new, scaled.managed, by)
 }
 
 /// What a custom resource loses when it is read: fields its schema no longer has; and what it gains: defaults.

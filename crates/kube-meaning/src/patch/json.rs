@@ -45,8 +45,17 @@ fn apply(doc: &mut Value, operation: &Value, copied: &mut usize) -> Option<()> {
         "add" => add(doc, &path, operation.get("value")?.clone()),
         "remove" => remove(doc, &path).map(drop),
         "replace" => {
-            let slot = find(doc, &path)?;
-            *slot = operation.get("value")?.clone();
+            // The server replaces absent keys of maps too, but not absent items of lists.
+            let value = operation.get("value")?.clone();
+            match find(doc, &path) {
+                Some(slot) => *slot = value,
+                None => match find(doc, path.split_last()?.1)? {
+                    Value::Object(map) => {
+                        map.insert(path.split_last()?.0.clone(), value);
+                    }
+                    _ => return None,
+                },
+            }
             Some(())
         }
         "move" => {

@@ -207,7 +207,10 @@ fn merge_list(
     for item in changes {
         let Value::Object(change) = item else { return Err(rejected()) };
         let Some(wanted) = change.get(key) else {
-            return Err(bad(format!("map: {} does not contain declared merge key: {key}", go_map(change))));
+            return Err(Refusal::typed(format!(
+                "map: {} does not contain declared merge key: {key}",
+                go_map(change)
+            )));
         };
         let found = merged.iter().position(|m| m.get(key).is_some_and(|v| same_value(v, wanted)));
         match (change.get(PATCH).and_then(Value::as_str), found) {

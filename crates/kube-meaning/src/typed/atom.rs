@@ -133,6 +133,8 @@ fn key_default<'s>(schema: &'s Schema, list: &'s List, key: &str) -> Option<&'s 
 pub(crate) struct Items {
     pub(crate) elems: Vec<Elem>,
     index: Option<FxHashMap<Elem, usize>>,
+    /// Some step stands twice.
+    twins: bool,
 }
 
 /// Lists up to this length are searched one by one.
@@ -149,7 +151,21 @@ impl Items {
             }
             map
         });
-        Ok(Items { elems, index })
+        let twins = match &index {
+            Some(index) => index.len() < elems.len(),
+            None => (1..elems.len()).any(|i| elems[..i].contains(&elems[i])),
+        };
+        Ok(Items { elems, index, twins })
+    }
+
+    /// All positions of a step, of which `first` is one to start from.
+    pub(crate) fn all(&self, elem: &Elem, first: usize) -> Vec<usize> {
+        let Some(start) = self.find(elem, first) else { return Vec::new() };
+        let mut all = vec![start];
+        if self.twins {
+            all.extend((start + 1..self.elems.len()).filter(|&i| self.elems[i] == *elem));
+        }
+        all
     }
 
     /// The position of a step; `hint` is tried first.

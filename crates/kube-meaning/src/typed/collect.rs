@@ -19,8 +19,15 @@ fn node(schema: &Schema, ty: &Ty, value: &Value) -> Node {
         Atom::List(list) => match (&list.kind, value) {
             (ListKind::Atomic, _) => out.member = true,
             (_, Value::Array(items)) => {
+                let mut seen = rustc_hash::FxHashSet::default();
                 for item in items {
                     let Ok(elem) = item_elem(schema, list, item) else { continue };
+                    if !seen.insert(elem.clone()) {
+                        // Twins are one leaf.
+                        let node = out.below.node_mut(elem);
+                        (node.member, node.below) = (true, FieldSet::new());
+                        continue;
+                    }
                     let below = node(schema, &list.item, item).below;
                     out.below.insert_node(elem, Node { member: true, below });
                 }

@@ -167,18 +167,51 @@ impl<'s> Walk<'s> {
             return;
         };
         for (i, elem) in was.elems.iter().enumerate() {
-            let twin = is.find(elem, i).map(|j| &new[j]);
-            match twin {
-                // Duplicates: only when the number of them changed does the item count as changed as a whole.
-                _ if was.find(elem, i) != Some(i) => {}
-                twin => {
-                    self.node(&list.item, Some(&old[i]), twin, &Step { up: Some(step), at: At::Item(elem) })
-                }
+            if was.find(elem, i) == Some(i) {
+                let pair = (was.all(elem, i), is.all(elem, i));
+                self.item(list, (old, new), pair, &Step { up: Some(step), at: At::Item(elem) });
             }
         }
         for (i, elem) in is.elems.iter().enumerate() {
             if was.find(elem, i).is_none() && is.find(elem, i) == Some(i) {
-                self.node(&list.item, None, Some(&new[i]), &Step { up: Some(step), at: At::Item(elem) });
+                self.item(
+                    list,
+                    (old, new),
+                    (Vec::new(), is.all(elem, i)),
+                    &Step { up: Some(step), at: At::Item(elem) },
+                );
+            }
+        }
+    }
+
+    /// One item of an associative list; where it stands twice, the twins are one leaf.
+    fn item(
+        &mut self,
+        list: &'s List,
+        (old, new): (&[Value], &[Value]),
+        (was, is): (Vec<usize>, Vec<usize>),
+        step: &Step<'_>,
+    ) {
+        let (before, after) = (was.first().map(|&i| &old[i]), is.first().map(|&i| &new[i]));
+        match (was.len(), is.len()) {
+            (0 | 1, 0 | 1) => self.node(&list.item, before, after, step),
+            (0 | 1, _) => {
+                if before.is_some() {
+                    self.node(&list.item, before, None, step);
+                }
+                self.out.added.insert(&step.path());
+            }
+            (_, 0 | 1) => {
+                if after.is_some() {
+                    self.node(&list.item, None, after, step);
+                }
+                self.out.removed.insert(&step.path());
+            }
+            (n, m) => {
+                let same = n == m && was.iter().zip(&is).all(|(&i, &j)| same_value(&old[i], &new[j]));
+                if !same {
+                    self.out.modified.insert(&step.path());
+                }
             }
         }
     }

@@ -34,6 +34,21 @@ fn allocate(object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
     }
 }
 
+/// Entries by identity, so that a difference names the manager.
+fn by_manager(object: &Value) -> Value {
+    let mut object = object.clone();
+    let Some(entries) = object["metadata"].get("managedFields").and_then(Value::as_array).cloned() else {
+        return object;
+    };
+    let key = |e: &Value| {
+        ["manager", "operation", "apiVersion", "subresource"]
+            .map(|k| e[k].as_str().unwrap_or_default())
+            .join(" ")
+    };
+    object["metadata"]["managedFields"] = entries.iter().map(|e| (key(e), e["fieldsV1"].clone())).collect();
+    object
+}
+
 fn recorded_form(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(meta) = object["metadata"].as_object_mut() {
@@ -136,10 +151,12 @@ fn judge(step: &Value, before: Option<&Value>, outcome: &Result<Written, Refusal
         (Ok(written), None) => {
             let wanted = step.get("object").or(before)?;
             let unchanged = step["unchanged"] == true;
-            first_difference(&recorded_form(&written.object), wanted, "").or_else(|| {
-                (written.unchanged != unchanged)
-                    .then(|| format!("unchanged: ours {}, theirs {unchanged}", written.unchanged))
-            })
+            first_difference(&by_manager(&recorded_form(&written.object)), &by_manager(wanted), "").or_else(
+                || {
+                    (written.unchanged != unchanged)
+                        .then(|| format!("unchanged: ours {}, theirs {unchanged}", written.unchanged))
+                },
+            )
         }
     }
 }
