@@ -67,19 +67,19 @@ impl<S: Sink> Parser<'_, S> {
                 self.close(mark, NodeKind::Star);
                 self.add(Expr::Star(value), start)
             }
-            T::KwIf => self.deeper(Self::if_item).unwrap_or_else(|| self.missing_operand()),
+            T::KwIf => self.deeper(|p| p.if_item(false)).unwrap_or_else(|| self.missing_operand()),
             _ => self.expr(),
         }
     }
 
     /// `if c: items elif c: items else: items`.
-    fn if_item(&mut self) -> ExprId {
+    fn if_item(&mut self, forced: bool) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
         let cond = self.expr();
         self.expect_or_take(T::Colon);
-        let block = self.at(T::Newline);
-        let then = self.items_block(false);
+        let block = forced || self.at(T::Newline);
+        let then = self.items_block(forced);
         let orelse = self.else_items(block);
         self.close(mark, NodeKind::ListIf);
         self.add(Expr::ListIf { cond, then, orelse }, start)
@@ -89,7 +89,7 @@ impl<S: Sink> Parser<'_, S> {
         self.newline_before_else();
         match self.kind {
             T::KwElif => {
-                let nested = self.deeper(Self::if_item).unwrap_or_else(|| self.missing_operand());
+                let nested = self.deeper(|p| p.if_item(block)).unwrap_or_else(|| self.missing_operand());
                 Box::new([nested])
             }
             T::KwElse => {

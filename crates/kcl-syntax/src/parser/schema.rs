@@ -7,7 +7,7 @@ use super::call::joined_name;
 use super::stmt::aug_op;
 use crate::ast::{
     Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef,
-    SchemaDef, SchemaKind, Stmt, StmtId, Str, Type, TypeId,
+    SchemaDef, SchemaKind, Stmt, StmtId, Str, Target, Type, TypeId,
 };
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
@@ -240,6 +240,7 @@ impl<S: Sink> Parser<'_, S> {
             ahead += 2;
         }
         match self.peek(ahead) {
+            T::Question if ahead > 1 => false,
             T::Question => !matches!(self.peek(ahead + 1), T::Dot | T::LBracket),
             T::Colon if operand_word => false,
             T::Colon => self.at(T::Str) || !self.at_schema_expr(ahead + 1),
@@ -301,7 +302,12 @@ impl<S: Sink> Parser<'_, S> {
         let (op, default) = match op {
             Some(op) => {
                 self.bump();
-                (Some(op), Some(self.attr_default()))
+                let first_expr = self.tree.exprs.len();
+                let value = self.expr();
+                if op == AttrOp::Assign && !optional && decorators.is_empty() && self.at(T::Assign) {
+                    return self.attr_chain(name, ty, value, first_expr, start, mark);
+                }
+                (Some(op), Some(value))
             }
             None if optional => (None, None),
             None => match self.literal_default(ty) {
@@ -318,21 +324,34 @@ impl<S: Sink> Parser<'_, S> {
     fn attr_name(&mut self) -> (Ident, bool) {
         if self.at(T::Str) {
             let span = self.here();
-            let name = Str::from(strings::value(&strings::literal(self.token_text())).as_ref());
+            let lit = strings::literal(self.token_text());
+            let name = Str::from(strings::value(&lit).as_ref());
             self.bump();
+            if !lit.raw && lit.content.contains("${") {
+                self.expected(&["identifier"]);
+            }
             return (Ident { name, span }, false);
         }
         let parts = self.dotted();
         (parts[0].clone(), parts.len() > 1)
     }
 
-    /// Quirk: `a: T = b = v` is accepted, b is dropped.
-    fn attr_default(&mut self) -> ExprId {
-        let mut value = self.expr();
-        while self.eat(T::Assign) {
-            value = self.expr();
-        }
-        value
+    /// Quirk: `a: T = b = v` in a body is an assignment of two names, no attribute.
+    fn attr_chain(
+        &mut self,
+        name: Ident,
+        ty: TypeId,
+        value: ExprId,
+        first_expr: usize,
+        start: u32,
+        mark: Mark,
+    ) -> StmtId {
+        let span = name.span;
+        let mut targets =
+            vec![Ok(Target { name, path: Box::default(), span }), self.target(value, first_expr)];
+        let value = self.assign_rest(&mut targets);
+        self.close(mark, NodeKind::Assign);
+        self.finish_assign(targets, Some(ty), value, start)
     }
 
     /// An attribute whose type is one literal has that literal as default.

@@ -324,22 +324,26 @@ impl<S: Sink> Parser<'_, S> {
         mark: crate::sink::Mark,
     ) -> StmtId {
         let mut targets = vec![self.target(first, first_expr)];
-        let mut value;
-        loop {
-            self.bump();
-            let first_expr = self.tree.exprs.len();
-            value = self.expr();
-            if !self.at(T::Assign) {
-                break;
-            }
-            targets.push(self.target(value, first_expr));
-        }
+        let value = self.assign_rest(&mut targets);
         self.close(mark, NodeKind::Assign);
         self.finish_assign(targets, ty, value, start)
     }
 
+    /// `= target = .. = value`, beginning at the first `=`.
+    pub(super) fn assign_rest(&mut self, targets: &mut Vec<Result<Target, Box<Diagnostic>>>) -> ExprId {
+        loop {
+            self.bump();
+            let first_expr = self.tree.exprs.len();
+            let value = self.expr();
+            if !self.at(T::Assign) {
+                return value;
+            }
+            targets.push(self.target(value, first_expr));
+        }
+    }
+
     /// Reports illegal targets and drops them; without any target the value remains as a statement.
-    fn finish_assign(
+    pub(super) fn finish_assign(
         &mut self,
         found: Vec<Result<Target, Box<Diagnostic>>>,
         ty: Option<TypeId>,
