@@ -211,7 +211,14 @@ pub(crate) fn deployment_strategy(strategy: &mut Object) {
 }
 
 pub(crate) fn stateful_set_strategy(strategy: &mut Object) {
-    rolling(strategy, &[("partition", Value::from(0))]);
+    // Only a strategy without a type gets the struct; a named one keeps what it has.
+    if text(strategy, "type").is_empty() {
+        strategy.insert("type".to_owned(), Value::from("RollingUpdate"));
+        set(strategy, "rollingUpdate", json!({}));
+    }
+    if is_set(strategy, "rollingUpdate") {
+        rolling(strategy, &[("partition", Value::from(0))]);
+    }
 }
 
 pub(crate) fn daemon_set_strategy(strategy: &mut Object) {

@@ -222,11 +222,7 @@ static RULES: &[Rule] = &[
         ],
         hooks::claim_templates,
     ),
-    hooked(
-        "apps.v1.StatefulSetUpdateStrategy",
-        &[("type", Str("RollingUpdate"))],
-        hooks::stateful_set_strategy,
-    ),
+    hooked("apps.v1.StatefulSetUpdateStrategy", &[], hooks::stateful_set_strategy),
     rule(
         "apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
         &[("whenDeleted", Str("Retain")), ("whenScaled", Str("Retain"))],

@@ -5,6 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::elem::Elem;
+use crate::managed::Managed;
 use crate::status::{Cause, Refusal};
 
 /// Where free addresses and ports come from.
@@ -111,6 +113,29 @@ fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
             }
             _ => {}
         }
+    }
+}
+
+/// A Service that became an external name keeps its internal traffic policy in the store; readers never see it, but ownership
+/// and patches do. Returns the object as it is stored, when that differs from what is read.
+pub(crate) fn as_stored(service: &Value) -> Option<Value> {
+    let spec = service.get("spec")?;
+    let hidden = spec.get("type")? == "ExternalName" && spec.get("internalTrafficPolicy").is_none();
+    let path = [Elem::field("spec"), Elem::field("internalTrafficPolicy")];
+    let tracked = hidden && Managed::of(service).entries.iter().any(|e| e.fields.has(&path));
+    tracked.then(|| {
+        let mut stored = service.clone();
+        stored["spec"]["internalTrafficPolicy"] = Value::from("Cluster");
+        stored
+    })
+}
+
+/// Hides what readers of an external name never see.
+pub(crate) fn hide(service: &mut Value) {
+    if service.pointer("/spec/type").is_some_and(|t| t == "ExternalName")
+        && let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.shift_remove("internalTrafficPolicy");
     }
 }
 

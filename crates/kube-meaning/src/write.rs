@@ -13,6 +13,7 @@ use crate::managed::Managed;
 use crate::normalise::{empty_object, stored};
 use crate::patch::{json_patch, merge_patch, strategic_patch};
 use crate::scale::scale;
+use crate::service;
 use crate::ssa::{self, Applier, LAST_APPLIED, Target, without_managed};
 use crate::status::{Cause, Refusal};
 use crate::strategy::{prepare_create, prepare_update};
@@ -63,6 +64,9 @@ pub fn write(
     if target.subresource == "scale" {
         return write_scale(target, live, verb, by);
     }
+    let is_service = target.resource.kind == "Service" && !target.resource.custom;
+    let stored = live.filter(|_| is_service).and_then(service::as_stored);
+    let live = stored.as_ref().or(live);
     match (verb, live) {
         (Verb::Apply(body), live) => apply(target, live, body, by),
         (Verb::Create(body), _) => create(target, body, by),
@@ -152,10 +156,15 @@ fn finish_update(
     validate(target, &new, Some(live))?;
     check_immutable(target, live, &new)?;
     stored(target.schema, target.resource, &mut new);
+    let mut live = std::borrow::Cow::Borrowed(live);
+    if target.resource.kind == "Service" && !target.resource.custom {
+        service::hide(&mut new);
+        service::hide(live.to_mut());
+    }
     Managed::default().write_to(&mut new);
-    let same = same_value(&new, &without_managed(live));
-    if same && managed.same_ownership(&Managed::of(live)) {
-        return Ok(Written { object: live.clone(), unchanged: true, created: false });
+    let same = same_value(&new, &without_managed(&live));
+    if same && managed.same_ownership(&Managed::of(&live)) {
+        return Ok(Written { object: live.into_owned(), unchanged: true, created: false });
     }
     managed.write_to(&mut new);
     Ok(Written { object: new, unchanged: false, created: false })

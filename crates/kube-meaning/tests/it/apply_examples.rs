@@ -191,7 +191,7 @@ fn cleared_tracking_starts_again_with_the_next_apply() {
 #[test]
 fn several_conflicts_are_grouped_by_manager() {
     let mut world = OneObject::new("apps", "v1", "Deployment");
-    world.apply("m1", &full(None)).unwrap();
+    world.apply("m1", &full(Some(2))).unwrap();
     world.through("scale").put("sa", Verb::MergePatch(&json!({"spec": {"replicas": 4}})), false).unwrap();
     assert_eq!((world.entry("sa").unwrap()["subresource"].as_str(), world.time("sa")), (Some("scale"), None));
     let mut other = full(Some(7));
