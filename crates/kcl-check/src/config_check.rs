@@ -47,6 +47,9 @@ impl Checker<'_> {
                 true
             }
             (Ty::Dict(dict), Ty::Union(members)) => {
+                if members.iter().any(|m| self.types.sub(got, *m)) {
+                    return true;
+                }
                 let schema = members.iter().find_map(|m| match self.types.kind(*m) {
                     Ty::Schema(id, _) => Some(*id),
                     _ => None,

@@ -99,11 +99,7 @@ pub fn check_with(
     for index in 0..program.packages.len() {
         let id = PkgId(index as u32);
         let types = known(id).unwrap_or_else(|| check_package(program, id, &result.packages, options));
-        for diagnostic in types.diagnostics(program) {
-            if !result.diagnostics.contains(&diagnostic) {
-                result.diagnostics.push(diagnostic);
-            }
-        }
+        result.diagnostics.extend(types.diagnostics(program));
         result.packages.push(types);
     }
     result

@@ -129,8 +129,12 @@ impl Checker<'_> {
             // A local's own annotation says nothing about a config yet; what was known before does.
             let known = self.local_type(&target.name.name);
             let declared = self.target_type(target, annotation);
-            let local = annotation.is_some() && self.in_lambda();
-            self.push_expected(if local { known } else { declared }, target.name.span);
+            let expected = match () {
+                () if !target.path.is_empty() => None,
+                () if annotation.is_some() && self.in_lambda() => known,
+                () => declared,
+            };
+            self.push_expected(expected, target.name.span);
             // The value is one expression; with several targets it is inferred against each expectation.
             let got = if i == 0 || self.expects.last().is_some_and(|e| e.ty.is_some()) {
                 self.expr(value)
@@ -317,11 +321,9 @@ impl Checker<'_> {
     fn unification(&mut self, target: &Ident, value: ExprId) -> TyId {
         let declared = self.unification_type_quiet(value);
         let got = self.expr(value);
-        if let Some(scope) = self.assignment_scope() {
-            if self.scopes[scope].kind == ScopeKind::Lambda {
-                let var = Var { ty: declared, annotated: true };
-                self.scopes[scope].vars.insert(target.name.clone(), var);
-            }
+        if let Some(scope) = self.assignment_scope().filter(|s| self.scopes[*s].kind == ScopeKind::Lambda) {
+            let var = Var { ty: declared, annotated: true };
+            self.scopes[scope].vars.insert(target.name.clone(), var);
         }
         self.must_fit(got, declared, target.span, None);
         got

@@ -4,7 +4,9 @@
 //! the hole, which is visible in messages, so small unions do the same. Large ones (a literal with thousands of
 //! entries) are only thinned by hashing: their text is never compared and a quadratic pass would cost seconds.
 
-use rustc_hash::FxHashSet;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
 
 use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
 
@@ -20,19 +22,24 @@ impl Types {
             [a, b] if a == b && !matches!(self.kind(*a), Ty::Union(_) | Ty::Void) => return *a,
             _ => {}
         }
-        let mut seen = FxHashSet::default();
+        let mut seen: FxHashMap<TyId, usize> = FxHashMap::default();
         let mut members: Vec<TyId> = Vec::new();
         for ty in types {
             let single = [*ty];
             let parts: &[TyId] = if let Ty::Union(parts) = self.kind(*ty) { parts } else { &single };
             for part in parts {
-                match part {
-                    &TyId::ANY => return TyId::ANY,
-                    &TyId::VOID => {}
-                    _ => {
-                        if seen.insert(self.shape(*part)) {
-                            members.push(*part);
-                        }
+                if *part == TyId::ANY {
+                    return TyId::ANY;
+                }
+                if *part == TyId::VOID {
+                    continue;
+                }
+                // Of two types of one shape the later one stays: its known keys are the newer ones.
+                match seen.entry(self.shape(*part)) {
+                    Entry::Occupied(at) => members[*at.get()] = *part,
+                    Entry::Vacant(slot) => {
+                        slot.insert(members.len());
+                        members.push(*part);
                     }
                 }
             }

@@ -51,11 +51,13 @@ impl Checker<'_> {
     pub(crate) fn unpacked_item(&mut self, value: ExprId) -> TyId {
         let ty = self.expr(value);
         match self.types.kind(ty) {
-            Ty::List(item) => *item,
-            Ty::Dict(dict) => dict.key,
-            Ty::Schema(..) => TyId::STR,
-            Ty::None => TyId::VOID,
+            Ty::List(_) | Ty::Dict(_) | Ty::Schema(..) | Ty::None => self.items_of(ty),
             Ty::Any => TyId::ANY,
+            Ty::Union(members) if members.iter().all(|m| self.has_items(*m)) => {
+                let members = members.clone();
+                let items: Vec<TyId> = members.iter().map(|m| self.items_of(*m)).collect();
+                self.types.sup(&items)
+            }
             _ => {
                 let message = "only list, dict, schema object can be used * unpacked, got any";
                 let span = self.tree.expr_span(value);
@@ -65,15 +67,33 @@ impl Checker<'_> {
         }
     }
 
+    fn has_items(&self, ty: TyId) -> bool {
+        matches!(self.types.kind(ty), Ty::List(_) | Ty::Dict(_) | Ty::Schema(..) | Ty::None)
+    }
+
+    fn items_of(&self, ty: TyId) -> TyId {
+        match self.types.kind(ty) {
+            Ty::List(item) => *item,
+            Ty::Dict(dict) => dict.key,
+            Ty::Schema(..) => TyId::STR,
+            _ => TyId::VOID,
+        }
+    }
+
     pub(crate) fn list_if(&mut self, cond: ExprId, then: &[ExprId], orelse: &[ExprId]) -> TyId {
         self.expr(cond);
-        let then: Vec<TyId> = then.iter().map(|e| self.expr(*e)).collect();
-        if orelse.is_empty() {
-            return TyId::ANY;
+        // Quirks: the else part is looked at first, and the items of a plain `else` are judged like a list inside
+        // the list.
+        let elif = matches!(orelse, [one] if matches!(self.tree.expr(*one), Expr::ListIf { .. }));
+        if !elif {
+            self.push_item();
         }
         let mut all: Vec<TyId> = orelse.iter().map(|e| self.expr(*e)).collect();
-        all.extend(then);
-        self.types.sup(&all)
+        if !elif {
+            self.expects.pop();
+        }
+        all.extend(then.iter().map(|e| self.expr(*e)));
+        if orelse.is_empty() { TyId::ANY } else { self.types.sup(&all) }
     }
 
     pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> TyId {

@@ -103,7 +103,6 @@ impl Checker<'_> {
 
     fn computed_entry(&mut self, key: ExprId, entry: &Entry, parts: &mut Parts) {
         let key_ty = self.expr(key);
-        self.must_be_key(key_ty, entry.key_span);
         // Quirk: only an interpolated key says that nothing is expected; otherwise the braces' own type stays.
         let joined = matches!(self.tree.expr(key), Expr::Joined(_));
         if joined {
@@ -113,6 +112,7 @@ impl Checker<'_> {
         if joined {
             self.expects.pop();
         }
+        self.must_be_key(key_ty, entry.key_span);
         self.check_insert(entry, got);
         parts.keys.push(key_ty);
         parts.vals.push(got);
@@ -142,7 +142,7 @@ impl Checker<'_> {
     fn unpack_entry(&mut self, got: TyId, at: Span, visible: bool, parts: &mut Parts) {
         match self.types.kind(got).clone() {
             Ty::Any => parts.vals.push(TyId::ANY),
-            Ty::None => {}
+            Ty::None => parts.vals.push(TyId::NONE),
             Ty::Dict(dict) => {
                 self.check_unpacked(got, at);
                 parts.keys.push(dict.key);
