@@ -56,6 +56,8 @@ pub(crate) struct Checker<'p> {
     /// Inside the default of a schema attribute, which an outer config may still complete.
     pub(crate) in_default: bool,
     pub(crate) errors: Vec<RawDiag>,
+    /// Import names that were used.
+    pub(crate) used_modules: FxHashSet<Str>,
     seen: FxHashSet<(Str, Span, String)>,
     builtins: FxHashMap<(Table, Str), Option<TyId>>,
     foreign_types: FxHashMap<(Str, TyId), TyId>,
@@ -90,6 +92,7 @@ impl<'p> Checker<'p> {
             forward_reference: false,
             in_default: false,
             errors: Vec::new(),
+            used_modules: FxHashSet::default(),
             seen: FxHashSet::default(),
             builtins: FxHashMap::default(),
             foreign_types: FxHashMap::default(),

@@ -25,6 +25,7 @@ mod config_check;
 mod diag;
 mod globals;
 mod infer;
+mod lint;
 mod package;
 mod schema_ty;
 mod scope;
@@ -46,7 +47,7 @@ use crate::checker::Checker;
 use crate::globals::GlobalKind;
 pub use crate::package::PackageTypes;
 pub use crate::signatures::SYSTEM_MODULES;
-use crate::ty::{Ty, TyId};
+use crate::ty::TyId;
 
 /// Which behaviour is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -100,6 +101,7 @@ pub fn check_with(
         let id = PkgId(index as u32);
         let types = known(id).unwrap_or_else(|| check_package(program, id, &result.packages, options));
         result.diagnostics.extend(types.diagnostics(program));
+        result.warnings.extend(types.warnings(program));
         result.packages.push(types);
     }
     result
@@ -147,7 +149,7 @@ fn freeze(mut checker: Checker<'_>) -> PackageTypes {
             members.insert(name, ty);
         }
     }
-    debug_assert!(members.values().all(|ty| !matches!(checker.types.kind(*ty), Ty::Void)));
+    let warnings = lint::warnings(checker.tree, &checker.path, &checker.used_modules);
     PackageTypes {
         path: checker.path,
         types: checker.types,
@@ -155,5 +157,6 @@ fn freeze(mut checker: Checker<'_>) -> PackageTypes {
         members,
         import_names,
         errors: checker.errors,
+        warnings,
     }
 }

@@ -23,6 +23,7 @@ pub struct PackageTypes {
     pub(crate) members: FxHashMap<Str, TyId>,
     pub(crate) import_names: FxHashSet<Str>,
     pub(crate) errors: Vec<RawDiag>,
+    pub(crate) warnings: Vec<RawDiag>,
 }
 
 impl PackageTypes {
@@ -39,6 +40,11 @@ impl PackageTypes {
     /// Returns its errors, placed in the files of a program that contains it.
     pub fn diagnostics(&self, program: &Program) -> Vec<Diagnostic> {
         self.errors.iter().map(|e| e.place_in(program, Severity::Error)).collect()
+    }
+
+    /// Returns its warnings, placed in the files of a program that contains it.
+    pub fn warnings(&self, program: &Program) -> Vec<Diagnostic> {
+        self.warnings.iter().map(|w| w.place_in(program, Severity::Warning)).collect()
     }
 }
 
