@@ -78,9 +78,10 @@ impl Quantity {
         if self.nanos == 0 {
             return "0".to_owned();
         }
-        let big = self.nanos.abs() >= 1024 * NANO;
+        // A binary quantity below 1024 or with a fraction of a unit is written as a decimal one (`0.1Gi` is `107374182400m`).
+        let binary = self.nanos.abs() >= 1024 * NANO && self.nanos % NANO == 0;
         match self.family {
-            Family::Binary if big => self.binary(),
+            Family::Binary if binary => self.binary(),
             Family::Exponent => self.decimal(|exponent| match exponent {
                 0 => String::new(),
                 other => format!("e{other}"),
@@ -101,9 +102,7 @@ impl Quantity {
     }
 
     fn binary(&self) -> String {
-        // Binary quantities are whole numbers of bytes, rounded away from zero.
-        let rest = i128::from(self.nanos % NANO != 0) * self.nanos.signum();
-        let (mut mantissa, mut step) = (self.nanos / NANO + rest, 0);
+        let (mut mantissa, mut step) = (self.nanos / NANO, 0);
         while mantissa % 1024 == 0 && step < BINARY.len() {
             mantissa /= 1024;
             step += 1;
