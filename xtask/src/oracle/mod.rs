@@ -14,6 +14,7 @@ mod sources;
 
 pub(crate) use child::Oracle;
 pub(crate) use ours::Ours;
+pub(crate) use sources::root;
 
 use crate::Outcome;
 use std::path::PathBuf;

@@ -30,6 +30,10 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
         } else if let Some(rest) = line.trim_start().strip_prefix("--> ") {
             place(&mut fault, rest.trim());
             fault.message = snippet(&mut lines);
+            if fault.message.is_empty() && line.starts_with("--> ") {
+                fault.line = 0; // a place behind the last line is shown as 1:1 without a snippet: unknown
+                return Verdict::Fault(within(fault, folder));
+            }
             break;
         }
     }
