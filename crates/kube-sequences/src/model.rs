@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use kube_meaning::schema::Schema;
+use kube_meaning::service::{Pool, allocate};
 use kube_meaning::ssa::Target;
 use kube_meaning::status::Refusal;
 use kube_meaning::write::{Verb, Writer, write};
@@ -47,30 +48,35 @@ pub struct Difference {
 impl Difference {
     /// Where the two sides differ: a line per path, ours first.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut open = vec![(String::new(), Some(&self.ours), Some(&self.theirs))];
-        while let Some((path, ours, theirs)) = open.pop() {
-            match (ours, theirs) {
-                (Some(ours), Some(theirs)) if ours == theirs => {}
-                (Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
-                    let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-                    open.extend(
-                        keys.iter().map(|key| (format!("{path}.{key}"), ours.get(*key), theirs.get(*key))),
-                    );
-                }
-                (Some(Value::Array(ours)), Some(Value::Array(theirs))) => {
-                    let length = ours.len().max(theirs.len());
-                    open.extend((0..length).map(|n| (format!("{path}[{n}]"), ours.get(n), theirs.get(n))));
-                }
-                (ours, theirs) => {
-                    let text = |side: Option<&Value>| side.map_or("nothing".to_owned(), Value::to_string);
-                    lines.push(format!("{path}: {} ≠ {}", text(ours), text(theirs)));
-                }
+        lines(&self.ours, &self.theirs)
+    }
+}
+
+/// Where two values differ: a line per path, ours first.
+pub fn lines(ours: &Value, theirs: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut open = vec![(String::new(), Some(ours), Some(theirs))];
+    while let Some((path, ours, theirs)) = open.pop() {
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) if ours == theirs => {}
+            (Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
+                let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+                open.extend(
+                    keys.iter().map(|key| (format!("{path}.{key}"), ours.get(*key), theirs.get(*key))),
+                );
+            }
+            (Some(Value::Array(ours)), Some(Value::Array(theirs))) => {
+                let length = ours.len().max(theirs.len());
+                open.extend((0..length).map(|n| (format!("{path}[{n}]"), ours.get(n), theirs.get(n))));
+            }
+            (ours, theirs) => {
+                let text = |side: Option<&Value>| side.map_or("nothing".to_owned(), Value::to_string);
+                lines.push(format!("{path}: {} ≠ {}", text(ours), text(theirs)));
             }
         }
-        lines.sort();
-        lines
     }
+    lines.sort();
+    lines
 }
 
 /// What a step came to, on either side: status and object or error.
@@ -126,6 +132,7 @@ impl Model {
             Operation::JsonPatch => Verb::JsonPatch(body),
             Operation::StrategicPatch => Verb::StrategicPatch(body),
         };
+        let mut admit = |object: &mut Value, live: Option<&Value>| admit(Some("sequences"), object, live);
         let by =
             Writer { manager: &request.manager, force: request.force, now: NOW, uid: UID, admit: &mut admit };
         match write(target, self.live.as_ref(), verb, by) {
@@ -135,39 +142,44 @@ impl Model {
     }
 }
 
+/// What the model makes of a new object of a built-in kind, by manager `sample`: normalised object or error.
+pub fn create(body: &Value) -> Result<Value, Value> {
+    let schema = kube_meaning::builtin();
+    let Some(resource) = schema.resource_of(body) else {
+        return Err(json!({"code": 404, "message": "no such resource in the model"}));
+    };
+    let namespace = resource.namespaced.then_some("samples");
+    let mut admit = |object: &mut Value, live: Option<&Value>| admit(namespace, object, live);
+    let by = Writer { manager: "sample", force: false, now: NOW, uid: UID, admit: &mut admit };
+    let written = write(Target::main(schema, resource), None, Verb::Create(body), by);
+    written.map(|written| normal::object(&written.object)).map_err(|refusal| status(&refusal))
+}
+
 /// Object, created, unchanged; or the error.
 struct Ours(Result<(Value, bool, bool), Value>);
 
 /// What the API server does around a write that is not meaning: the namespace of the path, an address for a Service.
 #[expect(clippy::result_large_err, reason = "the signature is kube-meaning's")]
-fn admit(object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
-    if object["metadata"].get("namespace").is_none() {
-        object["metadata"]["namespace"] = json!("sequences");
+fn admit(namespace: Option<&str>, object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
+    if let Some(namespace) = namespace {
+        object["metadata"]["namespace"] = json!(namespace);
     }
-    if object["kind"] == "Service" && object["spec"]["type"] != "ExternalName" {
-        allocate(&mut object["spec"], live.map(|live| &live["spec"]));
+    match object["kind"] == "Service" {
+        true => allocate(object, live, &mut OneAddress),
+        false => Ok(()),
     }
-    Ok(())
 }
 
-/// Addresses and families of a Service in a cluster of one family; a headless Service without selector may have any.
-fn allocate(spec: &mut Value, live: Option<&Value>) {
-    let kept = |key: &str| live.and_then(|live| live.get(key)).cloned();
-    if spec.get("clusterIP").is_none_or(|address| address == "") {
-        spec["clusterIP"] = kept("clusterIP").unwrap_or(json!("10.96.0.1"));
+/// Addresses are drawn by the server: a fixed one here, as in normalised answers.
+struct OneAddress;
+
+impl Pool for OneAddress {
+    fn address(&mut self) -> String {
+        "10.96.0.1".into()
     }
-    if spec.get("clusterIPs").is_none() {
-        spec["clusterIPs"] = json!([spec["clusterIP"]]);
-    }
-    let any = spec["clusterIP"] == "None" && spec.get("selector").is_none();
-    if spec.get("ipFamilyPolicy").is_none() {
-        let fresh = if any { "RequireDualStack" } else { "SingleStack" };
-        spec["ipFamilyPolicy"] = kept("ipFamilyPolicy").unwrap_or(json!(fresh));
-    }
-    if spec.get("ipFamilies").is_none() {
-        let both = any && spec["ipFamilyPolicy"] == "RequireDualStack";
-        let fresh = if both { json!(["IPv4", "IPv6"]) } else { json!(["IPv4"]) };
-        spec["ipFamilies"] = kept("ipFamilies").unwrap_or(fresh);
+
+    fn node_port(&mut self) -> u16 {
+        30000
     }
 }
 

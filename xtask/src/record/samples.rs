@@ -28,11 +28,9 @@ pub(super) fn record(plane: &ControlPlane) -> Result<(), String> {
     let mut client = plane.http();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
     post(&mut client, "/api/v1/namespaces", &namespace)?;
-    for name in ["default", "robot"] {
-        // Pods are refused without their service account, and no controller makes the first one here.
-        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
-        post(&mut client, &format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), &account)?;
-    }
+    // Pods are refused without their service account, and no controller makes the first one here.
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}});
+    post(&mut client, &format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), &account)?;
     let mut places = Places::default();
     let mut defaults = String::new();
     let mut paths = Vec::new();
@@ -60,7 +58,7 @@ fn post(client: &mut Client, collection: &str, body: &Value) -> Result<Value, St
     let answer = client
         .request("POST", &path, "application/json", body.to_string().as_bytes())
         .map_err(|error| error.to_string())?;
-    if answer.status >= 300 && answer.status != 409 {
+    if answer.status >= 300 {
         return Err(format!("POST {path} {body}: {}", answer.text()));
     }
     serde_json::from_slice(&answer.body).map_err(|error| format!("POST {path}: {error}"))
