@@ -7,6 +7,8 @@
 //! its tests.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(feature = "ours")]
+pub mod fuzz;
 pub mod generate;
 #[cfg(feature = "ours")]
 pub mod ours;

@@ -1,9 +1,9 @@
 //! The façade of this repository as a runner: programs in memory, no world around them.
 
+use crate::{Fault, Output, Program, Verdict};
 use base_diag::{Diagnostic, Place, SourceMap};
 use kcl::{MemoryFiles, NoWorld, Outcome, Request, Session};
 use std::path::{Path, PathBuf};
-use crate::{Fault, Output, Program, Verdict};
 
 /// Where the files of a program seem to be.
 const ROOT: &str = "/program";
@@ -13,14 +13,24 @@ pub fn run(program: &Program) -> Verdict {
     repeat(program, 1)
 }
 
+/// Runs a program with budgets that end it within a fraction of a second, whatever it does.
+pub fn run_small(program: &Program) -> Verdict {
+    let limits = kcl::Limits { steps: 200_000, cells: 200_000, ..kcl::Limits::default() };
+    repeat_within(program, 1, limits)
+}
+
 /// Runs a program several times in one session, as one process that serves many, and returns the last verdict.
 pub fn repeat(program: &Program, runs: u32) -> Verdict {
+    repeat_within(program, runs, kcl::Limits::default())
+}
+
+fn repeat_within(program: &Program, runs: u32, limits: kcl::Limits) -> Verdict {
     let mut files = MemoryFiles::default();
     for file in &program.files {
         files.add(Path::new(ROOT).join(&file.path), file.text.as_str());
     }
     let request = match request(program) {
-        Ok(request) => request,
+        Ok(request) => Request { limits, ..request },
         Err(message) => return Verdict::Broken(message),
     };
     let session = Session::new();
@@ -81,7 +91,8 @@ fn fault(diagnostic: &Diagnostic, sources: &SourceMap) -> Fault {
         Place::None => return fault,
     };
     if let Some(source) = sources.get(file) {
-        fault.file = source.path.strip_prefix(ROOT).map_or(source.path.as_str(), |p| p.trim_start_matches('/')).into();
+        fault.file =
+            source.path.strip_prefix(ROOT).map_or(source.path.as_str(), |p| p.trim_start_matches('/')).into();
     }
     fault
 }

@@ -44,9 +44,15 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
         }
         fault.message = text.trim().to_string();
     }
-    fault.file =
-        fault.file.strip_prefix(folder).map_or(fault.file.clone(), |f| f.trim_start_matches('/').into());
-    Verdict::Fault(fault)
+    Verdict::Fault(within(fault, folder))
+}
+
+/// Cuts the folder off the file name.
+fn within(mut fault: Fault, folder: &str) -> Fault {
+    if let Some(rest) = fault.file.strip_prefix(folder) {
+        fault.file = rest.trim_start_matches('/').to_string();
+    }
+    fault
 }
 
 /// Whether a message is the text of a panic that the wheel caught: an error happened here, its words mean nothing.

@@ -23,12 +23,17 @@ impl Gen {
             let old = self.visible().into_iter().find(|var| var.ty == Ty::Schema(index) && !var.any);
             if let Some(var) = old {
                 let braces = self.braces(&Shape::Schema(index), 0);
-                return if self.rng.chance(50) { format!("{} | {braces}", var.name) } else { format!("{} {braces}", var.name) };
+                return if self.rng.chance(50) {
+                    format!("{} | {braces}", var.name)
+                } else {
+                    format!("{} {braces}", var.name)
+                };
             }
         }
         let arguments: Vec<String> =
             schema.params.iter().map(|ty| self.flat(|g| g.want(ty, depth.saturating_sub(1)))).collect();
-        let arguments = if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) };
+        let arguments =
+            if arguments.is_empty() { String::new() } else { format!("({})", arguments.join(", ")) };
         let braces = self.braces(&Shape::Schema(index), depth);
         format!("{}{arguments} {braces}", schema.name)
     }
@@ -102,7 +107,8 @@ impl Gen {
                 }
             }
         }
-        let some: Vec<Entry> = seen.into_iter().filter(|entry| attrs.iter().any(|a| a.name == entry.key)).collect();
+        let some: Vec<Entry> =
+            seen.into_iter().filter(|entry| attrs.iter().any(|a| a.name == entry.key)).collect();
         if !some.is_empty() && self.rng.chance(20) {
             let at = self.rng.below(some.len());
             let ty = some[at].ty.clone();
@@ -113,7 +119,12 @@ impl Gen {
 
     fn attribute_entry(&mut self, attr: &Attr, depth: usize, long: bool, seen: &mut Vec<Entry>) -> String {
         if attr.optional && self.rng.chance(6) {
-            return format!("{} {} {}", attr.name, self.rng.pick(&["=", ":"]), self.rng.pick(&["None", "Undefined"]));
+            return format!(
+                "{} {} {}",
+                attr.name,
+                self.rng.pick(&["=", ":"]),
+                self.rng.pick(&["None", "Undefined"])
+            );
         }
         if let Ty::Schema(inner) = attr.ty
             && attr.default
@@ -199,7 +210,9 @@ impl Gen {
             let other = self.flat(|g| g.leaf(&ty));
             if long {
                 let pad = self.pad();
-                out.push(format!("if {condition}:\n{pad}    {key} = {value}\n{pad}else:\n{pad}    {key} = {other}"));
+                out.push(format!(
+                    "if {condition}:\n{pad}    {key} = {value}\n{pad}else:\n{pad}    {key} = {other}"
+                ));
             } else {
                 out.push(format!("if {condition}: {key} = {value}"));
             }

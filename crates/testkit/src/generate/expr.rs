@@ -1,23 +1,95 @@
 //! Expressions of a wanted type.
 
+use super::Gen;
 use super::calls;
 use super::model::{Ty, Var};
-use super::Gen;
 
 const STRINGS: &[&str] = &[
-    "\"a\"", "\"b\"", "\"\"", "\"yes\"", "\"No\"", "\"1.2\"", "\"a: b\"", "\"x #y\"", "\"héé\"", "\"two\\nlines\"", "\"end\\n\"",
-    "\"tab\\t\"", "\" lead\"", "\"trail \"", "\"null\"", "\"~\"", "\"- x\"", "\"[x]\"", "\"0x1\"", "'q\"q'", "\"it's\"", "r\"a\\b\"",
-    "\"abcabc\"", "\"Hello World\"", "\"a,b,c\"", "\"x y  z\"", "'single'", "\"100m\"", "\"::\"", "\"k=v\"", "\"\\\\\"", "\"\\u00e9\"",
-    "\"-1\"", "\"y\"", "\"n\"", "\"a b\"", "\"z\"", "\"#c\"", "\"{x}\"", "\"a:\"", "\"?\"", "\"*\"", "\"&a\"", "\"%\"", "\"@\"",
+    "\"a\"",
+    "\"b\"",
+    "\"\"",
+    "\"yes\"",
+    "\"No\"",
+    "\"1.2\"",
+    "\"a: b\"",
+    "\"x #y\"",
+    "\"héé\"",
+    "\"two\\nlines\"",
+    "\"end\\n\"",
+    "\"tab\\t\"",
+    "\" lead\"",
+    "\"trail \"",
+    "\"null\"",
+    "\"~\"",
+    "\"- x\"",
+    "\"[x]\"",
+    "\"0x1\"",
+    "'q\"q'",
+    "\"it's\"",
+    "r\"a\\b\"",
+    "\"abcabc\"",
+    "\"Hello World\"",
+    "\"a,b,c\"",
+    "\"x y  z\"",
+    "'single'",
+    "\"100m\"",
+    "\"::\"",
+    "\"k=v\"",
+    "\"\\\\\"",
+    "\"\\u00e9\"",
+    "\"-1\"",
+    "\"y\"",
+    "\"n\"",
+    "\"a b\"",
+    "\"z\"",
+    "\"#c\"",
+    "\"{x}\"",
+    "\"a:\"",
+    "\"?\"",
+    "\"*\"",
+    "\"&a\"",
+    "\"%\"",
+    "\"@\"",
 ];
 
 const INTS: &[&str] = &[
-    "0", "1", "2", "3", "5", "7", "10", "42", "-1", "-7", "0x1F", "0o17", "017", "0b101", "1_000", "80", "8080", "65535", "2147483647",
-    "2147483648", "100",
+    "0",
+    "1",
+    "2",
+    "3",
+    "5",
+    "7",
+    "10",
+    "42",
+    "-1",
+    "-7",
+    "0x1F",
+    "0o17",
+    "017",
+    "0b101",
+    "1_000",
+    "80",
+    "8080",
+    "65535",
+    "2147483647",
+    "2147483648",
+    "100",
 ];
 
-const FLOATS: &[&str] =
-    &["1.5", "0.1", "2.0", "1e3", "3.14159", "0.0", "-2.5", "1e-7", "1e16", "100.25", "123456789.123456789", "0.30000000000000004"];
+const FLOATS: &[&str] = &[
+    "1.5",
+    "0.1",
+    "2.0",
+    "1e3",
+    "3.14159",
+    "0.0",
+    "-2.5",
+    "1e-7",
+    "1e16",
+    "100.25",
+    "123456789.123456789",
+    "0.30000000000000004",
+];
 
 impl Gen {
     /// Writes an expression of type `ty`, unless the planned mistake is due.
@@ -183,8 +255,9 @@ impl Gen {
                 format!("[{}]", items.join(", "))
             }
             Ty::Dict(of) => {
-                let entries: Vec<String> =
-                    (0..self.rng.below(3)).map(|_| format!("{} = {}", super::config::written(&self.key_name()), self.leaf(of))).collect();
+                let entries: Vec<String> = (0..self.rng.below(3))
+                    .map(|_| format!("{} = {}", super::config::written(&self.key_name()), self.leaf(of)))
+                    .collect();
                 format!("{{{}}}", entries.join(", "))
             }
             Ty::Schema(index) => self.flat(|g| g.instance(*index, 0)),
@@ -263,9 +336,13 @@ impl Gen {
             let path = self.read(&ty).filter(|path| !path.contains('"'));
             let inside = match path {
                 Some(path) => path,
-                None => (*self.rng.pick(&["1 + 2", "True", "1.5", "None", "'q'", "[1, 'a']", "2 if True else 3"])).to_string(),
+                None => {
+                    (*self.rng.pick(&["1 + 2", "True", "1.5", "None", "'q'", "[1, 'a']", "2 if True else 3"]))
+                        .to_string()
+                }
             };
-            let spec = if self.rng.chance(12) { *self.rng.pick(&[":#json", ":#yaml", ": #json"]) } else { "" };
+            let spec =
+                if self.rng.chance(12) { *self.rng.pick(&[":#json", ":#yaml", ": #json"]) } else { "" };
             text.push_str(&format!("${{{inside}{spec}}}"));
         }
         let _ = depth;
@@ -323,8 +400,20 @@ impl Gen {
     /// Imports are written when the program is put together.
     pub(super) fn note_modules(&mut self, text: &str) {
         const MODULES: &[&str] = &[
-            "base32", "base64", "crypto", "datetime", "json", "math", "net", "regex", "runtime", "template", "units", "yaml",
-            "collection", "manifests",
+            "base32",
+            "base64",
+            "crypto",
+            "datetime",
+            "json",
+            "math",
+            "net",
+            "regex",
+            "runtime",
+            "template",
+            "units",
+            "yaml",
+            "collection",
+            "manifests",
         ];
         for module in MODULES {
             let used = text.match_indices(&format!("{module}.")).any(|(at, _)| {

@@ -117,7 +117,9 @@ impl Gen {
     fn flags(&mut self) -> Flags {
         let mut flags = Flags::default();
         if self.rng.chance(5) {
-            flags.options.push((*self.rng.pick(&["k=1", "k=text", "k=[1,2]", "k=true", "k=1.5"])).to_string());
+            flags
+                .options
+                .push((*self.rng.pick(&["k=1", "k=text", "k=[1,2]", "k=true", "k=1.5"])).to_string());
         }
         if self.rng.chance(2) {
             flags.sort_keys = true;

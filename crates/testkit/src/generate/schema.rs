@@ -8,7 +8,11 @@ impl Gen {
     pub(super) fn schema(&mut self) -> String {
         let mixin = self.rng.chance(15);
         let number = self.world.schemas.len();
-        let name = format!("{}{number}{}", self.rng.pick(&["P", "S", "Box", "App"]), if mixin { "Mixin" } else { "" });
+        let name = format!(
+            "{}{number}{}",
+            self.rng.pick(&["P", "S", "Box", "App"]),
+            if mixin { "Mixin" } else { "" }
+        );
         let mut schema = Schema { name: name.clone(), mixin, ..Schema::default() };
         let others: Vec<usize> = (0..number).filter(|i| !self.world.schemas[*i].mixin).collect();
         if !mixin && !others.is_empty() && self.rng.chance(35) {
@@ -39,7 +43,8 @@ impl Gen {
         }
         text.push_str(":\n");
         if !schema.mixins.is_empty() {
-            let names: Vec<&str> = schema.mixins.iter().map(|i| self.world.schemas[*i].name.as_str()).collect();
+            let names: Vec<&str> =
+                schema.mixins.iter().map(|i| self.world.schemas[*i].name.as_str()).collect();
             text.push_str(&format!("    mixin [{}]\n", names.join(", ")));
         }
         self.inherit(&schema);
@@ -153,7 +158,9 @@ impl Gen {
                 let other = self.flat(|g| g.want(&attr.ty, 1));
                 let name = &attr.name;
                 if self.rng.chance(50) {
-                    format!("    if {condition}:\n        {name} = {value}\n    else:\n        {name} = {other}\n")
+                    format!(
+                        "    if {condition}:\n        {name} = {value}\n    else:\n        {name} = {other}\n"
+                    )
                 } else {
                     format!("    if {condition}:\n        {name} = {value}\n")
                 }

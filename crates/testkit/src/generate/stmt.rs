@@ -102,7 +102,8 @@ impl Gen {
         for position in 0..count {
             let ty = self.some_type(0);
             let name = format!("{}", ["x", "y", "z", "v"][position]);
-            let annotation = if self.rng.chance(50) { format!(": {}", self.world.text(&ty)) } else { String::new() };
+            let annotation =
+                if self.rng.chance(50) { format!(": {}", self.world.text(&ty)) } else { String::new() };
             let default = required < position || self.rng.chance(20);
             let default = if default && !matches!(ty, Ty::Schema(_)) {
                 format!(" = {}", self.leaf(&ty))
@@ -117,7 +118,8 @@ impl Gen {
         }
         // A parameter without default after one with is an error: then all before count as required.
         let required = required.min(count);
-        let arrow = if self.rng.chance(60) { format!(" -> {}", self.world.text(&result)) } else { String::new() };
+        let arrow =
+            if self.rng.chance(60) { format!(" -> {}", self.world.text(&result)) } else { String::new() };
         self.indent = 1;
         let mut body = String::new();
         if self.rng.chance(35) {
@@ -174,12 +176,15 @@ impl Gen {
         let name = self.fresh(true);
         self.declare(&name, &ty, false, "");
         self.world.mutable.push((name.clone(), ty.clone()));
-        let start = if self.rng.chance(40) { format!("{name} = {}\n", self.leaf(&ty)) } else { String::new() };
+        let start =
+            if self.rng.chance(40) { format!("{name} = {}\n", self.leaf(&ty)) } else { String::new() };
         match self.rng.below(3) {
             0 => format!("{start}if {condition}:\n    {name} = {value}\nelse:\n    {name} = {other}\n"),
             1 => {
                 let second = self.condition(1);
-                format!("{start}if {condition}:\n    {name} = {value}\nelif {second}:\n    {name} = {other}\n")
+                format!(
+                    "{start}if {condition}:\n    {name} = {value}\nelif {second}:\n    {name} = {other}\n"
+                )
             }
             _ => format!("{start}if {condition}:\n    {name} = {value}\n"),
         }
@@ -215,12 +220,19 @@ impl Gen {
         match self.rng.below(4) {
             0 => {
                 let braces = self.braces(&Shape::Dict(Ty::Int), 1);
-                if braces.starts_with("{\n") || braces == "{}" { format!("{braces}\n") } else { String::new() }
+                if braces.starts_with("{\n") || braces == "{}" {
+                    format!("{braces}\n")
+                } else {
+                    String::new()
+                }
             }
             1 => {
                 let name = format!("R{}", self.world.taken.len());
                 self.world.taken.push(name.clone());
-                format!("rule {name}[v: int = 3]:\n    v > 1, \"rule ${{v}}\"\n{} = {name}(2) {{}}\n", self.fresh(false))
+                format!(
+                    "rule {name}[v: int = 3]:\n    v > 1, \"rule ${{v}}\"\n{} = {name}(2) {{}}\n",
+                    self.fresh(false)
+                )
             }
             2 => {
                 let schemas: Vec<String> =
