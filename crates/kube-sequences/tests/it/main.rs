@@ -75,9 +75,8 @@ fn every_kind_has_a_valid_core_and_every_outcome_occurs_on_the_real_server() {
     }
 }
 
-/// Steps on which objects or owners differ. Not counted: the wording of a refusal, a write without effect that the server
-/// stores all the same, and what only the server's validation of
-/// values refuses, which is no part of the model; `cargo xtask ssa-diff` lists both.
+/// Steps on which objects or owners differ. Not counted, but listed by `cargo xtask ssa-diff`: the wording of a refusal, a
+/// write without effect that the server stores all the same, and values that only the server's validation refuses.
 fn differences(
     kind: &'static kube_sequences::Kind,
     steps: &[(Request, u16, Result<Value, Value>, bool)],
