@@ -5,7 +5,8 @@ use crate::number::lossy_parse;
 
 /// Reads one JSON value.
 pub fn parse_json(text: &str, limits: &Limits) -> Result<Node, YamlError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), pos: 0, line: 1, line_start: 0, left: *limits };
+    let mut reader =
+        Reader { text, bytes: text.as_bytes(), pos: 0, line: 1, line_start: 0, seen: (0, 0), left: *limits };
     let node = reader.value()?;
     reader.blanks();
     if reader.pos < reader.bytes.len() {
@@ -20,6 +21,8 @@ struct Reader<'a> {
     pos: usize,
     line: u32,
     line_start: usize,
+    /// A byte of the line and its column, from which later columns are counted: a text of one line stays linear.
+    seen: (usize, u32),
     /// What is left of the limits.
     left: Limits,
 }
@@ -58,14 +61,17 @@ impl Reader<'_> {
         self.fail(what, self.pos)
     }
 
-    fn span(&self, start: usize, line: u32, line_start: usize) -> Span {
-        let column = self.text.get(line_start..start).map_or(0, |t| t.chars().count()) as u32 + 1;
-        Span { start, end: self.pos, line, column }
+    /// Returns the place of what comes next; its end is not known yet.
+    fn span_from_here(&mut self) -> Span {
+        let (from, column) = if self.seen.0 < self.line_start { (self.line_start, 0) } else { self.seen };
+        let passed = self.bytes[from..self.pos].iter().filter(|b| **b & 0xC0 != 0x80).count() as u32;
+        self.seen = (self.pos, column + passed);
+        Span { start: self.pos, end: self.pos, line: self.line, column: self.seen.1 + 1 }
     }
 
     fn value(&mut self) -> Result<Node, YamlError> {
         self.blanks();
-        let (start, line, line_start) = (self.pos, self.line, self.line_start);
+        let span = self.span_from_here();
         if self.left.nodes == 0 {
             return Err(self.fail_here("too many values"));
         }
@@ -81,7 +87,7 @@ impl Reader<'_> {
             Some(b'{') => self.nested(Self::map)?,
             Some(_) => return Err(self.fail_here("expected value")),
         };
-        Ok(Node { value, span: self.span(start, line, line_start) })
+        Ok(Node { value, span: Span { end: self.pos, ..span } })
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Data, YamlError>) -> Result<Data, YamlError> {
@@ -166,9 +172,9 @@ impl Reader<'_> {
             None => return Err(self.fail_read("EOF while parsing a value")),
             Some(_) => return Err(self.fail_here("key must be a string")),
         }
-        let (start, line, line_start) = (self.pos, self.line, self.line_start);
+        let span = self.span_from_here();
         let key = self.string()?;
-        let key_span = self.span(start, line, line_start);
+        let key_span = Span { end: self.pos, ..span };
         self.blanks();
         match self.peek() {
             Some(b':') => self.pos += 1,

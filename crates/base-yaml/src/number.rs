@@ -141,8 +141,17 @@ pub(crate) fn from_parts(significand: u64, mut exponent: i32) -> Option<f64> {
     f.is_finite().then_some(f)
 }
 
+/// The powers that are exact; most numbers need no others.
+const EXACT_POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
 /// Returns 10^n, correctly rounded, for n ≤ 308.
 fn pow10(n: u32) -> f64 {
+    if let Some(power) = EXACT_POWERS.get(n as usize) {
+        return *power;
+    }
     let mut buf = [0u8; 8];
     let mut rest = &mut buf[..];
     let _ = write!(rest, "1e{n}");

@@ -65,6 +65,10 @@ pub trait Host {
     fn charge(&mut self, cells: u64) -> Result<(), Error>;
     /// Returns true if 64-bit overflow must be an error (`-d`) where it would otherwise saturate.
     fn debug_mode(&self) -> bool;
+    /// Returns true if results of arithmetic must fit 32 bits (`-r`).
+    fn strict_range(&self) -> bool {
+        false
+    }
     /// Returns the module root (`file.modpath`).
     fn module_root(&self) -> PathBuf;
     /// Returns the working directory (`file.workdir`).

@@ -1,6 +1,6 @@
 //! Number helpers that several modules share: quantity suffixes and the overflow messages.
 
-use crate::Error;
+use crate::{Error, Host};
 
 /// The suffixes of quantities and what they multiply by; two-letter ones first.
 pub(crate) const SUFFIXES: [(&str, f64); 14] = [
@@ -35,12 +35,25 @@ pub(crate) fn int_overflow(exact: i128) -> Error {
     format!("{exact}: A 64 bit integer overflow").into()
 }
 
-/// The error of a float that became infinite.
-pub(crate) fn float_overflow() -> Error {
-    "inf: A 64-bit floating point number overflow".into()
+/// Refuses a float that does not fit: 64 bits, or 32 in a strict program.
+pub(crate) fn check_float(host: &dyn Host, f: f64) -> Result<f64, Error> {
+    let strict = host.strict_range();
+    if f.is_infinite() || strict && f.is_finite() && (f as f32).is_infinite() {
+        let bits = if strict { 32 } else { 64 };
+        return Err(format!("inf: A {bits}-bit floating point number overflow").into());
+    }
+    Ok(f)
 }
 
 /// Narrows an exact result.
 pub(crate) fn narrow(exact: i128) -> Result<i64, Error> {
     i64::try_from(exact).map_err(|_| int_overflow(exact))
+}
+
+/// Narrows the result of an addition, to 32 bits in a strict program.
+pub(crate) fn narrow_in(host: &dyn Host, exact: i128) -> Result<i64, Error> {
+    if host.strict_range() && i32::try_from(exact).is_err() {
+        return Err(format!("{exact}: A 32 bit integer overflow").into());
+    }
+    narrow(exact)
 }

@@ -16,7 +16,7 @@ pub(super) struct Composer<'a> {
     /// Nodes by anchor, with the number of nodes in them.
     anchors: HashMap<String, (Node, usize)>,
     /// Where in the document we are, for messages.
-    path: Vec<String>,
+    path: Vec<Step>,
     max_depth: usize,
     depth: usize,
     nodes_left: usize,
@@ -26,6 +26,12 @@ pub(super) struct Composer<'a> {
 enum Raw {
     Scalar(String, bool),
     Done(Data),
+}
+
+/// One step from a collection to what it holds.
+enum Step {
+    Key(String),
+    Index(usize),
 }
 
 #[derive(Default)]
@@ -140,15 +146,14 @@ impl<'a> Composer<'a> {
             return Ok(Ok(node));
         }
         let properties = self.properties()?;
-        let token = self.scanner.peek()?.clone();
+        let token = self.scanner.peek()?;
+        let is_scalar = matches!(token.kind, Kind::Scalar(..));
+        let token = if is_scalar { self.scanner.next()? } else { token.clone() };
         let start = properties.start.unwrap_or(token.start);
         self.count(1, start)?;
         let (raw, end) = match token.kind {
             Kind::BlockEntry if indentless => self.nested(token.start, Self::indentless_sequence)?,
-            Kind::Scalar(text, plain) => {
-                self.scanner.next()?;
-                (Raw::Scalar(text, plain), token.end)
-            }
+            Kind::Scalar(text, plain) => (Raw::Scalar(text, plain), token.end),
             Kind::FlowSequenceStart => self.nested(token.start, Self::flow_sequence)?,
             Kind::FlowMappingStart => self.nested(token.start, Self::flow_mapping)?,
             Kind::BlockSequenceStart if block => self.nested(token.start, Self::block_sequence)?,
@@ -203,7 +208,7 @@ impl<'a> Composer<'a> {
         items: &mut Vec<Node>,
         read: impl FnOnce(&mut Self) -> Parsed,
     ) -> Result<(), YamlError> {
-        self.path.push(format!("[{}]", items.len()));
+        self.path.push(Step::Index(items.len()));
         items.push(read(self)?);
         self.path.pop();
         Ok(())
@@ -216,11 +221,11 @@ impl<'a> Composer<'a> {
             let token = self.scanner.next()?;
             match token.kind {
                 Kind::BlockEntry => {
-                    let after = self.scanner.peek()?.kind.clone();
-                    self.item(&mut items, |c| match after {
-                        Kind::BlockEntry | Kind::BlockEnd => c.empty(token.end),
-                        _ => c.node(true, false),
-                    })?;
+                    let nothing = matches!(self.scanner.peek()?.kind, Kind::BlockEntry | Kind::BlockEnd);
+                    self.item(
+                        &mut items,
+                        |c| if nothing { c.empty(token.end) } else { c.node(true, false) },
+                    )?;
                 }
                 Kind::BlockEnd => return Ok((Data::List(items), token.end)),
                 _ => {
@@ -238,11 +243,9 @@ impl<'a> Composer<'a> {
         while self.scanner.peek()?.kind == Kind::BlockEntry {
             let token = self.scanner.next()?;
             end = token.end;
-            let after = self.scanner.peek()?.kind.clone();
-            self.item(&mut items, |c| match after {
-                Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd => c.empty(token.end),
-                _ => c.node(true, false),
-            })?;
+            let after = &self.scanner.peek()?.kind;
+            let nothing = matches!(after, Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd);
+            self.item(&mut items, |c| if nothing { c.empty(token.end) } else { c.node(true, false) })?;
         }
         Ok((Data::List(items), end))
     }
@@ -273,7 +276,7 @@ impl<'a> Composer<'a> {
             true => (String::new(), span(mark, mark)),
             false => self.key(block)?,
         };
-        self.path.push(key);
+        self.path.push(Step::Key(key));
         let value = if self.scanner.peek()?.kind == Kind::Value {
             let token = self.scanner.next()?;
             match ends(&self.scanner.peek()?.kind) {
@@ -283,7 +286,10 @@ impl<'a> Composer<'a> {
         } else {
             self.empty(mark)?
         };
-        let key = self.path.pop().unwrap_or_default();
+        let key = match self.path.pop() {
+            Some(Step::Key(key)) => key,
+            _ => String::new(),
+        };
         Ok(MapEntry { key, key_span, value })
     }
 
@@ -392,12 +398,14 @@ impl<'a> Composer<'a> {
 
     fn with_path(&self, what: &str) -> String {
         let mut path = String::new();
-        for part in &self.path {
-            // The reference has a point before everything but a first key.
-            if !path.is_empty() && !part.starts_with('[') || path.is_empty() && part.starts_with('[') {
-                path.push('.');
+        for step in &self.path {
+            // The reference has a point before every key but a first one, and before a first index.
+            match step {
+                Step::Key(key) if path.is_empty() => path.push_str(key),
+                Step::Key(key) => path.push_str(&format!(".{key}")),
+                Step::Index(i) if path.is_empty() => path.push_str(&format!(".[{i}]")),
+                Step::Index(i) => path.push_str(&format!("[{i}]")),
             }
-            path.push_str(part);
         }
         if path.is_empty() { what.to_owned() } else { format!("{path}: {what}") }
     }

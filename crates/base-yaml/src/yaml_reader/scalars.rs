@@ -64,6 +64,7 @@ impl Scanner<'_> {
                 gap.fold_into(&mut out);
                 broken = false;
                 self.take_char(&mut out);
+                self.take_run(&mut out);
                 end = self.mark;
             }
             if !self.is_blank(0) && self.break_width(0) == 0 {
@@ -142,7 +143,10 @@ impl Scanner<'_> {
                         break;
                     }
                     (b'\\', false) => escaped(self, &mut out, start)?,
-                    _ => self.take_char(&mut out),
+                    _ => {
+                        self.take_char(&mut out);
+                        self.take_run(&mut out);
+                    }
                 }
             }
             if self.byte(0) == if single { b'\'' } else { b'"' } {
@@ -197,6 +201,7 @@ impl Scanner<'_> {
             after_blank = blank_first;
             while !self.at_end() && self.break_width(0) == 0 {
                 self.take_char(&mut out);
+                self.take_run(&mut out);
             }
             if self.break_width(0) > 0 {
                 self.take_break(&mut leading);

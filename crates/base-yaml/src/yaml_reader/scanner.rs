@@ -158,6 +158,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Takes as many bytes as mean nothing special in any scalar.
+    pub(super) fn take_run(&mut self, out: &mut String) {
+        let harmless =
+            |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/' | b'=' | b'+' | b'$');
+        let rest = &self.bytes[self.mark.index.min(self.bytes.len())..];
+        let len = rest.iter().position(|b| !harmless(b)).unwrap_or(rest.len());
+        out.push_str(&self.text[self.mark.index..self.mark.index + len]);
+        self.mark.index += len;
+        self.mark.column += len;
+    }
+
     pub(super) fn at_document_indicator(&self) -> bool {
         self.mark.column == 0
             && (self.bytes[self.mark.index..].starts_with(b"---")

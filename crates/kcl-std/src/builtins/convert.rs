@@ -2,7 +2,7 @@
 
 use kcl_value::{Dict, Entry, Op, Str, Value, to_text};
 
-use crate::numbers::{float_overflow, suffix_factor};
+use crate::numbers::{check_float, suffix_factor};
 use crate::{Args, Error, Host};
 
 /// `int(number, base=10)`.
@@ -13,8 +13,8 @@ pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
     Ok(Value::Int(match number {
         Value::Int(i) => *i,
         Value::Bool(b) => i64::from(*b),
-        Value::Float(f) => truncate(host, *f)?,
-        Value::Unit(unit) => truncate(host, unit.value)?,
+        Value::Float(f) => *f as i64,
+        Value::Unit(unit) => int_of_unit(host, unit.value)?,
         Value::Str(text) => match args.get(1, "base") {
             None | Some(Value::Int(10)) => int_of_quantity(text)?,
             Some(base) => int_of_base(text, base)?,
@@ -26,8 +26,9 @@ pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
     }))
 }
 
-fn truncate(host: &dyn Host, f: f64) -> Result<i64, Error> {
-    let fits = (i64::MIN as f64..i64::MAX as f64).contains(&f) || f.is_nan();
+/// A unit that does not fit saturates; in debug mode it is an error.
+fn int_of_unit(host: &dyn Host, f: f64) -> Result<i64, Error> {
+    let fits = (i64::MIN as f64..i64::MAX as f64).contains(&f);
     if host.debug_mode() && !fits {
         return Err(format!("{}: A 64 bit integer overflow", f.trunc()).into());
     }
@@ -79,7 +80,7 @@ fn int_of_base(text: &str, base: &Value) -> Result<i64, Error> {
 }
 
 /// `float(number)`.
-pub(crate) fn float(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
+pub(crate) fn float(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let Some(number) = args.get(0, "number") else {
         return Err("float() takes exactly one argument (0 given)".into());
     };
@@ -94,7 +95,7 @@ pub(crate) fn float(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value
             parsed.ok_or_else(|| format!("invalid literal for float() with base 10: '{text}'"))?
         }
     };
-    if value.is_infinite() { Err(float_overflow()) } else { Ok(Value::Float(value)) }
+    check_float(host, value).map(Value::Float)
 }
 
 /// `bool(x)`: an instance is always true.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use kcl_value::{List, Value, order};
 
 use super::convert::items_of;
-use crate::numbers::{int_overflow, narrow};
+use crate::numbers::{int_overflow, narrow, narrow_in};
 use crate::{Args, Error, Host};
 
 /// `abs(inval)`. The reference answers Undefined for what is not a number; that hid mistakes.
@@ -141,7 +141,7 @@ pub(crate) fn sum(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
 
 fn add(host: &mut dyn Host, left: Value, right: &Value) -> Result<Value, Error> {
     match (&left, right) {
-        (Value::Int(a), Value::Int(b)) => narrow(i128::from(*a) + i128::from(*b)).map(Value::Int),
+        (Value::Int(a), Value::Int(b)) => narrow_in(host, i128::from(*a) + i128::from(*b)).map(Value::Int),
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
             let sum = as_float(&left).zip(as_float(right)).map_or(f64::NAN, |(a, b)| a + b);
             Ok(Value::Float(sum))
