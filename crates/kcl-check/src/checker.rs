@@ -49,6 +49,8 @@ pub(crate) struct Checker<'p> {
     /// Start of the global statement that is walked.
     pub(crate) stmt_span: Span,
     pub(crate) depth: u32,
+    /// Mistakes are not recorded: they are found again where they belong.
+    pub(crate) muted: bool,
     /// In the second scan of the variables.
     pub(crate) rescanning: bool,
     /// A schema used one that stands further down.
@@ -88,6 +90,7 @@ impl<'p> Checker<'p> {
             last_span: Span::default(),
             stmt_span: Span::default(),
             depth: 0,
+            muted: false,
             rescanning: false,
             forward_reference: false,
             in_default: false,
@@ -102,7 +105,7 @@ impl<'p> Checker<'p> {
 
     /// Records a mistake; identical ones are merged.
     pub(crate) fn report(&mut self, diag: RawDiag) {
-        let Some((loc, message)) = diag.labels.first() else { return };
+        let Some((loc, message)) = diag.labels.first().filter(|_| !self.muted) else { return };
         let others: String = diag.labels.iter().skip(1).map(|(l, m)| format!("\n{:?}{m}", l.span)).collect();
         if self.seen.insert((Str::from(diag.code.kind), loc.span, format!("{message}{others}"))) {
             self.errors.push(diag);

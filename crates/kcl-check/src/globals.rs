@@ -5,8 +5,9 @@
 //! annotations.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target, TypeId};
+use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target};
 use kcl_syntax::program::ImportTarget;
+use rustc_hash::FxHashSet;
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
@@ -20,7 +21,7 @@ pub(crate) const BUILT_IN_TYPES: [&str; 5] = ["any", "int", "float", "str", "boo
 #[derive(Clone, Debug)]
 pub(crate) struct Global {
     pub(crate) kind: GlobalKind,
-    /// Type of a variable or module; of an alias once it was resolved.
+    /// Type of a variable or module; what an alias stands for.
     pub(crate) ty: TyId,
     /// Where it was declared first.
     pub(crate) decl: Span,
@@ -35,16 +36,8 @@ pub(crate) enum GlobalKind {
         lambda: Option<ExprId>,
     },
     Schema(SchemaId),
-    Alias(AliasState),
+    Alias,
     Module,
-}
-
-/// How far an alias was resolved.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AliasState {
-    New(TypeId),
-    Busy,
-    Done,
 }
 
 /// A schema or rule statement of the package.
@@ -60,7 +53,7 @@ impl Checker<'_> {
         let tree = self.tree;
         let all: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
         let declared = self.scan_schemas(&all);
-        self.scan_imports();
+        self.scan_imports(&all);
         self.scan_aliases(&all);
         self.scan_vars(&all);
         declared
@@ -107,8 +100,10 @@ impl Checker<'_> {
         declared
     }
 
-    fn scan_imports(&mut self) {
-        for link in &self.package.imports {
+    fn scan_imports(&mut self, all: &[StmtId]) {
+        // An import inside a block or lambda binds nothing.
+        let top: FxHashSet<StmtId> = all.iter().copied().collect();
+        for link in self.package.imports.iter().filter(|l| top.contains(&l.stmt)) {
             let module = match &link.target {
                 ImportTarget::Package(id) => {
                     let path = self.import_paths.get(id.0 as usize).cloned().unwrap_or_default();
@@ -126,9 +121,10 @@ impl Checker<'_> {
 
     fn scan_aliases(&mut self, all: &[StmtId]) {
         let tree = self.tree;
-        let mut names = Vec::new();
         for stmt in all {
             let Stmt::TypeAlias { name, ty } = tree.stmt(*stmt) else { continue };
+            // Resolved at once: an alias does not see itself nor the aliases after it.
+            let ty = self.resolve_type_at(*ty, name.span);
             if BUILT_IN_TYPES.contains(&name.name.as_str()) {
                 let message = format!(
                     "type alias '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
@@ -136,32 +132,8 @@ impl Checker<'_> {
                 );
                 self.error(Code::TYPE, "reserved-alias-name", name.span, message);
             }
-            let kind = GlobalKind::Alias(AliasState::New(*ty));
-            self.globals.insert(name.name.clone(), Global { kind, ty: TyId::ANY, decl: name.span });
-            names.push(name.name.clone());
-        }
-        for name in names {
-            self.alias_type(&name);
-        }
-    }
-
-    /// Returns what an alias stands for; a circular one is any.
-    pub(crate) fn alias_type(&mut self, name: &str) -> TyId {
-        let Some(global) = self.globals.get_mut(name) else { return TyId::ANY };
-        let GlobalKind::Alias(state) = &mut global.kind else { return TyId::ANY };
-        match *state {
-            AliasState::Busy => TyId::ANY,
-            AliasState::Done => global.ty,
-            AliasState::New(ty) => {
-                *state = AliasState::Busy;
-                let at = global.decl;
-                let ty = self.resolve_type_at(ty, at);
-                if let Some(global) = self.globals.get_mut(name) {
-                    global.kind = GlobalKind::Alias(AliasState::Done);
-                    global.ty = ty;
-                }
-                ty
-            }
+            let global = Global { kind: GlobalKind::Alias, ty, decl: name.span };
+            self.globals.insert(name.name.clone(), global);
         }
     }
 
@@ -170,6 +142,9 @@ impl Checker<'_> {
         for stmt in body {
             match tree.stmt(*stmt) {
                 Stmt::Assign { targets, ty, .. } => {
+                    for target in targets {
+                        self.scan_immutable(target);
+                    }
                     let ty = ty.map(|t| self.resolve_type(t));
                     for target in targets {
                         self.scan_target(target, ty);
@@ -185,18 +160,24 @@ impl Checker<'_> {
         }
     }
 
+    /// A public name is assigned once.
+    fn scan_immutable(&mut self, target: &Target) {
+        let name = &target.name;
+        let Some(old) = self.globals.get(&name.name) else { return };
+        if !is_private(&name.name) && !self.rescanning {
+            let decl = old.decl;
+            self.assigned_first.entry(name.name.clone()).or_insert(name.span);
+            self.immutable(name, decl);
+        }
+    }
+
     fn scan_target(&mut self, target: &Target, ty: Option<TyId>) {
         let plain = target.path.is_empty();
         let kind = GlobalKind::Var { annotated: ty.is_some(), lambda: None };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
-        let Some(old) = self.globals.get(&target.name.name) else {
+        if !self.globals.contains_key(&target.name.name) {
             self.globals.insert(target.name.name.clone(), new);
             return;
-        };
-        if !is_private(&target.name.name) && !self.rescanning {
-            let decl = old.decl;
-            self.assigned_first.entry(target.name.name.clone()).or_insert(target.name.span);
-            self.immutable(&target.name, decl);
         }
         if let Some(ty) = ty.filter(|_| plain) {
             self.annotate_again(&target.name, ty);

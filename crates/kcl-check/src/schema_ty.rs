@@ -53,12 +53,10 @@ impl Checker<'_> {
             info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
         }
         if let Some(signature) = &def.index_signature {
+            self.check_index_name(def, signature);
             info.index = Some(self.index_signature(def, signature));
         }
         self.collect_attrs(def, &mut info);
-        if let (Some(index), Some(signature)) = (&info.index, &def.index_signature) {
-            self.check_index_name(&info, index, signature);
-        }
         self.add_mixins(id, def, &mut info);
         info.params = self.parameters(&def.params, true);
         for param in &def.params {
@@ -264,10 +262,18 @@ impl Checker<'_> {
         IndexInfo { key_name, key, val, any_other: signature.any_other }
     }
 
-    fn check_index_name(&mut self, info: &SchemaInfo, index: &IndexInfo, signature: &IndexSignature) {
-        if let Some(name) = index.key_name.as_ref().filter(|n| info.attrs.contains_key(*n)) {
+    fn check_index_name(&mut self, def: &SchemaDef, signature: &IndexSignature) {
+        let Some(name) = &signature.name else { return };
+        let tree = self.tree;
+        let taken = def.body.iter().any(|stmt| match tree.stmt(*stmt) {
+            Stmt::Attr(attr) => attr.name.name == name.name,
+            Stmt::Unification { target, .. } => target.name == name.name,
+            _ => false,
+        });
+        if taken {
             let message = format!(
-                "index signature attribute name '{name}' cannot have the same name as schema attributes"
+                "index signature attribute name '{}' cannot have the same name as schema attributes",
+                name.name
             );
             self.error(Code::INDEX_SIGNATURE, "index-signature-name", signature.span, message);
         }

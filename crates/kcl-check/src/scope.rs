@@ -129,8 +129,8 @@ impl Checker<'_> {
                 let id = *id;
                 Some(self.types.schema(id, false))
             }
-            GlobalKind::Alias(_) => {
-                let ty = self.alias_type(name);
+            GlobalKind::Alias => {
+                let ty = global.ty;
                 match self.types.kind(ty) {
                     // In an expression the alias of a schema is the schema.
                     Ty::Schema(id, _) => {

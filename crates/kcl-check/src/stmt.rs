@@ -128,6 +128,10 @@ impl Checker<'_> {
         for (i, target) in targets.iter().enumerate() {
             // A local's own annotation says nothing about a config yet; what was known before does.
             let known = self.local_type(&target.name.name);
+            if known.is_none() && target.path.is_empty() && self.in_lambda() {
+                // A local is known, as any, in its own first value.
+                self.settle(&target.name, TyId::ANY);
+            }
             let declared = self.target_type(target, annotation);
             let expected = match () {
                 () if !target.path.is_empty() => None,
@@ -215,7 +219,7 @@ impl Checker<'_> {
                 let (ty, decided) = match &global.kind {
                     GlobalKind::Var { .. } => (global.ty, global.ty != TyId::ANY),
                     GlobalKind::Module => (global.ty, true),
-                    GlobalKind::Schema(_) | GlobalKind::Alias(_) => {
+                    GlobalKind::Schema(_) | GlobalKind::Alias => {
                         (self.lookup_global(&name.name).unwrap_or(TyId::ANY), true)
                     }
                 };
@@ -331,9 +335,9 @@ impl Checker<'_> {
 
     /// The declared type without repeating the mistakes of the name.
     fn unification_type_quiet(&mut self, value: ExprId) -> TyId {
-        let count = self.errors.len();
+        self.muted = true;
         let ty = self.unification_type(value);
-        self.errors.truncate(count);
+        self.muted = false;
         ty
     }
 

@@ -77,9 +77,12 @@ impl Checker<'_> {
         let Some(first) = parts.first() else { return TyId::ANY };
         let value = match self.globals.get(first).map(|g| g.kind.clone()) {
             Some(GlobalKind::Schema(id)) => self.types.schema(id, false),
-            Some(GlobalKind::Alias(_)) => self.alias_type(first),
-            Some(GlobalKind::Module) => self.lookup_global(first).unwrap_or(TyId::ANY),
-            Some(GlobalKind::Var { .. }) | None => {
+            Some(GlobalKind::Alias) => self.globals[first].ty,
+            // Quirk: the name of a variable above stands for that variable's type.
+            Some(GlobalKind::Module | GlobalKind::Var { .. }) => {
+                self.lookup_global(first).unwrap_or(TyId::ANY)
+            }
+            None => {
                 let hint = self.name_hint(first);
                 self.error(Code::COMPILE, "unknown-name", at, format!("name '{first}' is not defined{hint}"));
                 return TyId::ANY;
