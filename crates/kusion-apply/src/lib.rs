@@ -20,6 +20,7 @@ mod resolve;
 mod retry;
 pub mod sim;
 mod step;
+mod walk;
 
 pub use cancel::CancelToken;
 pub use clock::Clock;

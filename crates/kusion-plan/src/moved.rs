@@ -2,6 +2,8 @@
 //!
 //! Versions of live objects move all the time (a controller writes status), so plans are compared by what they do.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kusion_model::{FieldChange, Plan, ResourceKey, Step};
 
 /// One step that would be different today.
@@ -14,9 +16,10 @@ pub struct Moved {
 /// Compares a saved plan with one made now from the same sources; empty means that it can be applied as it is.
 #[must_use]
 pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
+    let today: BTreeMap<&ResourceKey, &Step> = now.steps.iter().map(|step| (&step.key, step)).collect();
     let mut moved = Vec::new();
     for step in &saved.steps {
-        match now.step(&step.key) {
+        match today.get(&step.key) {
             None if step.is_change() => moved.push(of(step, "is not part of the plan any more".to_owned())),
             Some(other) if other.action != step.action => {
                 moved.push(of(
@@ -33,8 +36,8 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
             _ => {}
         }
     }
-    let known = |key: &ResourceKey| saved.step(key).is_some();
-    for step in now.steps.iter().filter(|step| step.is_change() && !known(&step.key)) {
+    let known: BTreeSet<&ResourceKey> = saved.steps.iter().map(|step| &step.key).collect();
+    for step in now.steps.iter().filter(|step| step.is_change() && !known.contains(&step.key)) {
         moved.push(of(step, format!("was not in the plan, would now be {}", step.action)));
     }
     moved

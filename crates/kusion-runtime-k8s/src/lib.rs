@@ -6,7 +6,7 @@
 //! what changes. Invariants: what leaves this crate is sealed; error texts never hold a secret; a field of another manager is
 //! never taken without a rule.
 //!
-//! Start reading with [`KubeRuntime`]; [`connect`] finds the cluster; [`meaning_edges`] tells the planner what comes first.
+//! [`KubeHealth`] waits for health on shared watches. Start reading with [`KubeRuntime`]; [`connect`] finds the cluster; [`meaning_edges`] tells the planner what comes first.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -17,6 +17,7 @@ mod connect;
 mod edges;
 mod failure;
 mod gone;
+mod health;
 mod kinds;
 mod observe;
 mod path;
@@ -24,7 +25,9 @@ mod pods;
 mod propose;
 mod redact;
 mod runtime;
+mod watch;
 
 pub use connect::{ConnectError, Connected, connect};
 pub use edges::meaning_edges;
+pub use health::{KubeHealth, OnVerdict};
 pub use runtime::{DryRun, FIELD_MANAGER, KubeRuntime, hidden_fields};

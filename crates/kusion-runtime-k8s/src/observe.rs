@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use futures::stream::{StreamExt, TryStreamExt};
 use kusion_model::{Observed, ResourceKey};
 use kusion_runtime::{ErrorKind, ObserveAsk, RuntimeError};
@@ -28,7 +29,11 @@ impl KubeRuntime {
         asks: &[ObserveAsk],
     ) -> Result<BTreeMap<ResourceKey, Observed>, RuntimeError> {
         let batches = self.batches(asks).await?;
-        let read = futures::stream::iter(batches).map(|batch| self.read_batch(batch)).buffer_unordered(LISTS);
+        let mut reads: Vec<BoxFuture<'_, Result<Vec<(ResourceKey, Observed)>, RuntimeError>>> = Vec::new();
+        for batch in batches {
+            reads.push(Box::pin(self.read_batch(batch)));
+        }
+        let read = futures::stream::iter(reads).buffer_unordered(LISTS);
         let all: Vec<Vec<(ResourceKey, Observed)>> = read.try_collect().await?;
         Ok(all.into_iter().flatten().collect())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 use kube_meaning::decide::{Change, Decision, FieldChange as MeaningChange, Question, Replace, Side, decide};
 use kube_meaning::managed::Managed;
@@ -40,12 +41,13 @@ struct Coming {
 impl KubeRuntime {
     pub(crate) async fn propose_all(&self, asks: &[ProposeAsk<'_>]) -> Vec<Result<Proposal, RuntimeError>> {
         let coming = self.learn(asks);
-        let coming = &coming;
-        futures::stream::iter(asks)
-            .map(|ask| self.propose_one(ask, coming))
-            .buffered(DRY_RUNS)
-            .collect()
-            .await
+        // Boxed before the stream: a closure inside it would have to be general over every lifetime.
+        let mut questions: Vec<BoxFuture<'_, Result<Proposal, RuntimeError>>> =
+            Vec::with_capacity(asks.len());
+        for ask in asks {
+            questions.push(Box::pin(self.propose_one(ask, &coming)));
+        }
+        futures::stream::iter(questions).buffered(DRY_RUNS).collect().await
     }
 
     fn learn(&self, asks: &[ProposeAsk<'_>]) -> Coming {

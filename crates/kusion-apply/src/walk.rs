@@ -1,0 +1,422 @@
+//! The walk over the plan: starts what is ready, takes what ended, writes down what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, Either, select};
+use futures::stream::{FuturesUnordered, StreamExt};
+use kusion_model::{
+    Action, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord, Step, Tally, Timestamp, Wait, seal_like,
+};
+use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
+
+use crate::resolve::resolve;
+use crate::step::{Done, run_step};
+use crate::{
+    ApplyError, ApplyInput, CancelToken, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
+    HealthVerdict, Report, StepEnd,
+};
+
+/// How often the lease is shown to be alive.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Outcomes are committed in groups: at the latest after this many, or this long.
+const GROUP_SIZE: usize = 64;
+const GROUP_MILLIS: u64 = 200;
+
+/// A future that ended.
+enum Finished {
+    Call(usize, Done),
+    Health(usize, Box<HealthOutcome>),
+}
+
+pub(crate) struct Walk<'w, 'i> {
+    input: &'i ApplyInput<'i>,
+    session: &'w mut Session,
+    release: ReleaseNo,
+    /// The steps that change something, in plan order.
+    steps: Vec<&'i Step>,
+    /// Per step: who waits for it, and for what.
+    waiters: Vec<Vec<(usize, Wait)>>,
+    /// Per step: how many edges are still open.
+    open_edges: Vec<usize>,
+    ready: BTreeSet<usize>,
+    ends: Vec<Option<StepEnd>>,
+    started: Vec<Option<Timestamp>>,
+    /// The latest view of every object, for references.
+    seen: BTreeMap<ResourceKey, Observed>,
+    n_calls: usize,
+    group: Vec<Outcome>,
+    group_since: Timestamp,
+    stopping: bool,
+    failed: bool,
+    store_error: Option<StoreError>,
+}
+
+impl<'w, 'i> Walk<'w, 'i> {
+    pub(crate) fn new(input: &'i ApplyInput<'i>, session: &'w mut Session, release: ReleaseNo) -> Self {
+        let steps: Vec<&Step> = input.plan.steps.iter().filter(|step| step.is_change()).collect();
+        let index: BTreeMap<&ResourceKey, usize> = steps.iter().map(|step| &step.key).zip(0..).collect();
+        let mut waiters = vec![Vec::new(); steps.len()];
+        let mut open_edges = vec![0; steps.len()];
+        for (at, step) in steps.iter().enumerate() {
+            for edge in &step.after {
+                if let Some(&before) = index.get(&edge.on) {
+                    waiters[before].push((at, edge.wait));
+                    open_edges[at] += 1;
+                }
+            }
+        }
+        let ready = (0..steps.len()).filter(|&at| open_edges[at] == 0).collect();
+        Walk {
+            input,
+            session,
+            release,
+            ends: vec![None; steps.len()],
+            started: vec![None; steps.len()],
+            steps,
+            waiters,
+            open_edges,
+            ready,
+            seen: input.live.clone(),
+            n_calls: 0,
+            group: Vec::new(),
+            group_since: input.clock.now(),
+            stopping: false,
+            failed: false,
+            store_error: None,
+        }
+    }
+
+    /// Brings records up to date whose objects need no write.
+    pub(crate) fn refresh_records(&mut self) {
+        let fresh = self.input.plan.steps.iter().filter_map(|step| step.rerecord.clone());
+        self.group.extend(fresh.map(|record| Outcome::Recorded(Box::new(record))));
+    }
+
+    pub(crate) async fn run(&mut self) {
+        let input = self.input;
+        let mut flight: FuturesUnordered<BoxFuture<'i, Finished>> = FuturesUnordered::new();
+        let mut beat = input.clock.sleep(HEARTBEAT);
+        loop {
+            self.note_cancel();
+            while !self.stopping && self.n_calls < input.options.concurrency.max(1) {
+                let Some(at) = self.ready.pop_first() else { break };
+                self.start(at, &flight);
+            }
+            if self.n_calls == 0 && (flight.is_empty() || self.abandons_health()) {
+                return;
+            }
+            let cancelled = std::pin::pin!(wait_for_cancel(input.cancel));
+            match select(flight.next(), select(&mut beat, cancelled)).await {
+                Either::Left((Some(finished), _)) => self.take(finished, &flight),
+                Either::Left((None, _)) => return,
+                Either::Right((Either::Left(_), _)) => {
+                    beat = input.clock.sleep(HEARTBEAT);
+                    let beaten = self.session.heartbeat(input.clock.now());
+                    self.note_store(beaten);
+                }
+                Either::Right((Either::Right(_), _)) => {}
+            }
+            self.commit_if_due();
+        }
+    }
+
+    /// After a cancel nobody waits for health any more; after a failure the others' health is still told.
+    fn abandons_health(&self) -> bool {
+        self.input.cancel.is_cancelled() || self.store_error.is_some()
+    }
+
+    fn note_cancel(&mut self) {
+        if self.input.cancel.is_cancelled() && !self.stopping {
+            self.stop();
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.emit(EventKind::Draining { in_flight: self.n_calls });
+    }
+
+    fn start(&mut self, at: usize, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
+        let (input, step) = (self.input, self.steps[at]);
+        self.started[at] = Some(input.clock.now());
+        self.emit(EventKind::StepStarted { key: step.key.clone(), action: step.action });
+        let secrets = input.secrets.get(&step.key);
+        match resolve(step, secrets, &self.seen, input.digest_key) {
+            Ok((attributes, bag)) => {
+                self.n_calls += 1;
+                let call = async move { Finished::Call(at, run_step(input, step, attributes, bag).await) };
+                flight.push(Box::pin(call));
+            }
+            Err(message) => self.fail(at, message, false),
+        }
+    }
+
+    fn take(&mut self, finished: Finished, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
+        match finished {
+            Finished::Call(at, done) => {
+                self.n_calls -= 1;
+                self.take_call(at, done, flight);
+            }
+            Finished::Health(at, outcome) => self.take_health(at, *outcome),
+        }
+    }
+
+    fn take_call(&mut self, at: usize, done: Done, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
+        let step = self.steps[at];
+        match done {
+            Done::Failed { message, uncertain } => self.fail(at, message, uncertain),
+            Done::Gone => {
+                self.group.push(Outcome::Forgotten(step.key.clone()));
+                self.seen.remove(&step.key);
+                self.applied(at, Vec::new());
+                self.ends[at] = Some(StepEnd::Applied);
+                self.release_waiters(at, Wait::Ready);
+            }
+            Done::Applied { mut observed, attributes, warnings } => {
+                let Observed { attributes: live, secrets, .. } = &mut *observed;
+                seal_like(live, &attributes, self.input.digest_key, secrets);
+                self.group.push(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
+                self.seen.insert(step.key.clone(), (*observed).clone());
+                self.applied(at, warnings);
+                self.ends[at] = Some(StepEnd::Applied);
+                self.release_waiters(at, Wait::Applied);
+                self.await_health(at, *observed, flight);
+            }
+        }
+    }
+
+    fn applied(&mut self, at: usize, warnings: Vec<String>) {
+        let step = self.steps[at];
+        let millis = self.millis_of(at);
+        self.emit(EventKind::StepApplied { key: step.key.clone(), action: step.action, millis, warnings });
+    }
+
+    fn record_of(&self, step: &Step, attributes: serde_json::Value, observed: &Observed) -> ResourceRecord {
+        ResourceRecord {
+            key: step.key.clone(),
+            kind: step.kind.clone(),
+            attributes,
+            depends_on: step.depends_on.clone(),
+            extensions: step.extensions.clone(),
+            uid: observed.uid.clone(),
+            release: self.release,
+            imported: step.action == Action::Import
+                || self.input.prior.get(&step.key).is_some_and(|record| record.imported),
+        }
+    }
+
+    fn await_health(
+        &mut self,
+        at: usize,
+        observed: Observed,
+        flight: &FuturesUnordered<BoxFuture<'i, Finished>>,
+    ) {
+        let needed = self.waiters[at].iter().any(|(_, wait)| *wait == Wait::Ready);
+        if !self.input.options.wait && !needed {
+            return;
+        }
+        let (input, step) = (self.input, self.steps[at]);
+        self.emit(EventKind::HealthAwaited { key: step.key.clone() });
+        let target =
+            HealthTarget { key: step.key.clone(), kind: step.kind.clone(), action: step.action, observed };
+        let wait = async move { Finished::Health(at, Box::new(input.health.wait(target).await)) };
+        flight.push(Box::pin(wait));
+    }
+
+    fn take_health(&mut self, at: usize, outcome: HealthOutcome) {
+        let key = self.steps[at].key.clone();
+        let HealthOutcome { verdict, message, cause, next, observed } = outcome;
+        if let Some(mut observed) = observed {
+            if let Some(before) = self.seen.get(&key) {
+                let Observed { attributes: live, secrets, .. } = &mut observed;
+                seal_like(live, &before.attributes, self.input.digest_key, secrets);
+            }
+            self.seen.insert(key.clone(), observed);
+        }
+        self.emit(EventKind::HealthKnown {
+            key,
+            verdict,
+            message: message.clone(),
+            cause: cause.clone(),
+            next: next.clone(),
+            millis: self.millis_of(at),
+        });
+        if verdict.is_ready() {
+            self.ends[at] = Some(StepEnd::Healthy);
+            self.release_waiters(at, Wait::Ready);
+            return;
+        }
+        let timed_out = verdict == HealthVerdict::TimedOut;
+        self.ends[at] = Some(StepEnd::Unhealthy { message, cause, next, timed_out });
+        self.note_failure(at);
+    }
+
+    fn fail(&mut self, at: usize, message: String, uncertain: bool) {
+        let step = self.steps[at];
+        self.group.push(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
+        self.emit(EventKind::StepFailed {
+            key: step.key.clone(),
+            action: step.action,
+            message: message.clone(),
+        });
+        self.ends[at] = Some(StepEnd::Failed { message });
+        self.note_failure(at);
+    }
+
+    fn note_failure(&mut self, at: usize) {
+        self.failed = true;
+        self.skip_dependents(at);
+        if self.input.options.on_failure != FailurePolicy::Continue && !self.stopping {
+            self.stop();
+        }
+    }
+
+    fn skip_dependents(&mut self, at: usize) {
+        let because = self.steps[at].key.clone();
+        let mut stack: Vec<usize> = self.waiters[at].iter().map(|(waiter, _)| *waiter).collect();
+        while let Some(waiter) = stack.pop() {
+            if self.started[waiter].is_some() || self.ends[waiter].is_some() {
+                continue;
+            }
+            self.ready.remove(&waiter);
+            self.ends[waiter] = Some(StepEnd::Skipped { because: because.clone() });
+            let key = self.steps[waiter].key.clone();
+            self.emit(EventKind::StepSkipped { key, because: because.clone() });
+            stack.extend(self.waiters[waiter].iter().map(|(next, _)| *next));
+        }
+    }
+
+    /// Lets those go on who waited for this much: ready includes applied, but each edge is counted once.
+    fn release_waiters(&mut self, at: usize, reached: Wait) {
+        let gone = matches!(self.steps[at].action, Action::Delete);
+        for &(waiter, wait) in &self.waiters[at] {
+            if wait != reached && !gone {
+                continue;
+            }
+            self.open_edges[waiter] = self.open_edges[waiter].saturating_sub(1);
+            if self.open_edges[waiter] == 0 && self.ends[waiter].is_none() {
+                self.ready.insert(waiter);
+            }
+        }
+    }
+
+    fn commit_if_due(&mut self) {
+        let late = self.input.clock.now().millis_since(self.group_since) >= GROUP_MILLIS;
+        if self.group.len() >= GROUP_SIZE || late || self.n_calls == 0 {
+            self.commit();
+        }
+    }
+
+    fn commit(&mut self) {
+        self.group_since = self.input.clock.now();
+        let group = std::mem::take(&mut self.group);
+        let written = self.session.record(self.release, group);
+        self.note_store(written);
+    }
+
+    /// A state that cannot be written stops the run: what is in flight ends, nothing new starts.
+    fn note_store(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written {
+            self.store_error.get_or_insert(error);
+            if !self.stopping {
+                self.stop();
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Report, ApplyError> {
+        self.commit();
+        let report = self.report();
+        let message = report.steps.iter().find_map(|(key, end)| match end {
+            StepEnd::Failed { message } => Some(format!("{key}: {message}")),
+            StepEnd::Unhealthy { message, cause, .. } => {
+                Some(format!("{key}: {}", cause.as_ref().unwrap_or(message)))
+            }
+            _ => None,
+        });
+        let message = message.or_else(|| report.cancelled.then(|| "cancelled".to_owned()));
+        let end = ReleaseEnd {
+            phase: report.phase,
+            ended: self.input.clock.now(),
+            tally: report.tally,
+            message,
+            outputs: report.outputs.clone(),
+        };
+        if self.store_error.is_none() {
+            let written = self.session.end(self.release, end);
+            self.note_store(written);
+        }
+        self.emit(EventKind::ReleaseEnded {
+            release: self.release,
+            phase: report.phase,
+            tally: report.tally,
+        });
+        match self.store_error.take() {
+            Some(source) => Err(ApplyError::Store { source, report: Some(Box::new(report)) }),
+            None => Ok(report),
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut tally = Tally { unchanged: self.input.plan.tally().unchanged, ..Tally::default() };
+        let mut steps = BTreeMap::new();
+        for (step, end) in self.steps.iter().zip(&self.ends) {
+            let end = end.clone().unwrap_or(StepEnd::NotStarted);
+            if end.is_applied() {
+                count(&mut tally, step);
+            }
+            steps.insert(step.key.to_string(), end);
+        }
+        let success = steps.values().all(StepEnd::is_success);
+        Report {
+            release: self.release,
+            phase: if success { Phase::Succeeded } else { Phase::Failed },
+            tally,
+            steps,
+            cancelled: self.input.cancel.is_cancelled(),
+            rollback_wanted: self.failed && self.input.options.on_failure == FailurePolicy::Rollback,
+            outputs: self.outputs(),
+        }
+    }
+
+    fn outputs(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut outputs = BTreeMap::new();
+        for output in self.input.outputs {
+            let observed =
+                self.seen.iter().find(|(key, _)| key.id == output.id).map(|(_, observed)| observed);
+            if let Some(value) = observed.and_then(|observed| output.path.get(&observed.attributes)) {
+                outputs.insert(output.to_string(), value.clone());
+            }
+        }
+        outputs
+    }
+
+    fn millis_of(&self, at: usize) -> u64 {
+        self.started[at].map_or(0, |started| self.input.clock.now().millis_since(started))
+    }
+
+    pub(crate) fn emit(&self, kind: EventKind) {
+        (self.input.events)(Event { at: self.input.clock.now(), kind });
+    }
+}
+
+async fn wait_for_cancel(cancel: &CancelToken) {
+    if cancel.is_cancelled() {
+        // Already known; only the flight counts now.
+        futures::future::pending::<()>().await;
+    }
+    cancel.cancelled().await;
+}
+
+fn count(tally: &mut Tally, step: &Step) {
+    *match step.action {
+        Action::Create => &mut tally.create,
+        Action::Update => &mut tally.update,
+        Action::Replace => &mut tally.replace,
+        Action::Delete => &mut tally.delete,
+        Action::Import => &mut tally.import,
+        Action::NoOp => &mut tally.unchanged,
+    } += 1;
+    tally.drift += usize::from(step.drift);
+}

@@ -1,0 +1,213 @@
+//! Waiting for health on a cluster: shared watches in, `kusion-health`'s state machine in the middle, an outcome out.
+//!
+//! Event-driven: a wait sleeps until the snapshot changes or until time alone can change its verdict. Objects that cannot be
+//! unhealthy are judged from the answer of their apply and cost no watch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kusion_apply::{Health, HealthOutcome, HealthTarget, HealthVerdict};
+use kusion_health::{
+    Profile, Rules, Snapshot, State, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
+};
+use kusion_model::{KubeId, ResourceKey};
+use serde_json::Value;
+
+use crate::runtime::{KubeRuntime, parse};
+use crate::watch::{Collection, Watches};
+
+/// Bursts of events are judged once.
+const CALM: Duration = Duration::from_millis(100);
+
+/// Is told every new verdict of a resource that is waited for.
+pub type OnVerdict = Arc<dyn Fn(&ResourceKey, &Verdict) + Send + Sync>;
+
+/// Waits for the health of resources in one cluster. Needs a Tokio runtime.
+pub struct KubeHealth {
+    runtime: Arc<KubeRuntime>,
+    watches: Watches,
+    profile: Profile,
+    rules: Option<Rules>,
+    /// The user's own limit for each wait.
+    timeout: Option<Duration>,
+    on_verdict: Option<OnVerdict>,
+}
+
+impl KubeHealth {
+    /// Waits on the cluster of a runtime with the graces of a profile.
+    #[must_use]
+    pub fn new(runtime: Arc<KubeRuntime>, profile: Profile) -> Self {
+        let watches = Watches::new(runtime.api.clone());
+        KubeHealth { runtime, watches, profile, rules: None, timeout: None, on_verdict: None }
+    }
+
+    /// Uses the user's rules for custom kinds.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = Some(rules);
+        self
+    }
+
+    /// Ends every wait after this time at the latest.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Tells every new verdict, for a live tree.
+    #[must_use]
+    pub fn with_listener(mut self, on_verdict: OnVerdict) -> Self {
+        self.on_verdict = Some(on_verdict);
+        self
+    }
+
+    /// Looks at everything that is watched right now: roots, dependents, events.
+    pub fn look<T>(&self, look: impl FnOnce(&Snapshot) -> T) -> T {
+        self.watches.with(look)
+    }
+
+    async fn wait_for(&self, target: HealthTarget) -> HealthOutcome {
+        let Ok(id) = parse(&target.key) else { return unknown("it has no Kubernetes id") };
+        let mut waiter = Waiter::new(&target.observed.attributes, &self.profile, now());
+        if let Some(timeout) = self.timeout {
+            waiter.set_deadline(now() + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2));
+        }
+        let mut changes = self.watches.changes();
+        self.watches.insert(target.observed.attributes.clone());
+        let mut told = None;
+        let mut watching = false;
+        loop {
+            changes.borrow_and_update();
+            let verdict = self.judge(&id, &target.observed.attributes);
+            self.tell(&target.key, &verdict, &mut told);
+            // Only what runs can come down again: nothing else has to hold for a while.
+            if verdict.verdict.is_good() && !runs(&id.kind) {
+                return self.outcome(&id, HealthVerdict::Healthy, verdict);
+            }
+            match waiter.step(verdict, now()) {
+                WaitOutcome::Done(verdict) => {
+                    let suspended = verdict.verdict == State::Suspended;
+                    let word = if suspended { HealthVerdict::Suspended } else { HealthVerdict::Healthy };
+                    return self.outcome(&id, word, verdict);
+                }
+                WaitOutcome::Failed(verdict) => return self.outcome(&id, HealthVerdict::Failed, verdict),
+                WaitOutcome::TimedOut(verdict) => return self.outcome(&id, HealthVerdict::TimedOut, verdict),
+                WaitOutcome::Waiting { .. } => {}
+            }
+            if !std::mem::replace(&mut watching, true) {
+                self.watch(&target.key, &id).await;
+            }
+            let sleep = u64::try_from(waiter.wake() - now()).unwrap_or(0);
+            tokio::select! {
+                _ = changes.changed() => tokio::time::sleep(CALM).await,
+                () = tokio::time::sleep(Duration::from_millis(sleep.max(10))) => {}
+            }
+        }
+    }
+
+    fn judge(&self, id: &KubeId, applied: &Value) -> Verdict {
+        self.watches.with(|snapshot| match self.find(snapshot, id) {
+            Some(object) => judge_with(object, snapshot, &self.profile, self.rules.as_ref(), Some(now())),
+            None => judge_absent(Some(applied), snapshot, &self.profile, Some(now())),
+        })
+    }
+
+    fn find<'s>(&self, snapshot: &'s Snapshot, id: &KubeId) -> Option<&'s Value> {
+        let group = id.api_version.split_once('/').map_or("", |(group, _)| group);
+        let at = |namespace: &str| snapshot.get(group, &id.kind, namespace, &id.name);
+        at(id.namespace.as_deref().unwrap_or("")).or_else(|| at(self.runtime.namespace_of(id)))
+    }
+
+    fn tell(&self, key: &ResourceKey, verdict: &Verdict, told: &mut Option<(State, String)>) {
+        let new = (verdict.verdict, verdict.full_message());
+        if let Some(listener) = self.on_verdict.as_ref().filter(|_| told.as_ref() != Some(&new)) {
+            listener(key, verdict);
+        }
+        *told = Some(new);
+    }
+
+    /// Watches the object's own collection and those in which its causes show.
+    async fn watch(&self, key: &ResourceKey, id: &KubeId) {
+        let Ok((_, kind)) = self.runtime.kind_of(key).await else { return };
+        let namespace = self.runtime.namespace_of(id);
+        self.watches.ensure(Collection {
+            path: kind.collection(namespace),
+            api_version: kind.api_version.clone(),
+            kind: kind.kind.clone(),
+        });
+        for (api_version, kind, plural) in evidence(&id.kind) {
+            let root = if api_version.contains('/') { "/apis" } else { "/api" };
+            let path = format!("{root}/{api_version}/namespaces/{}/{plural}", crate::api::segment(namespace));
+            self.watches.ensure(Collection {
+                path,
+                api_version: (*api_version).to_owned(),
+                kind: (*kind).to_owned(),
+            });
+        }
+    }
+
+    fn outcome(&self, id: &KubeId, verdict: HealthVerdict, judged: Verdict) -> HealthOutcome {
+        let latest = self.watches.with(|snapshot| self.find(snapshot, id).cloned());
+        HealthOutcome {
+            verdict,
+            message: judged.full_message(),
+            cause: judged.cause,
+            next: judged.next,
+            observed: latest.map(|object| self.runtime.observed(object)),
+        }
+    }
+}
+
+impl Health for KubeHealth {
+    fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
+        Box::pin(self.wait_for(target))
+    }
+}
+
+fn unknown(message: &str) -> HealthOutcome {
+    HealthOutcome {
+        verdict: HealthVerdict::Unknown,
+        message: message.to_owned(),
+        cause: None,
+        next: None,
+        observed: None,
+    }
+}
+
+/// Kinds with pods below them.
+fn runs(kind: &str) -> bool {
+    matches!(
+        kind,
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "ReplicationController" | "Pod"
+    )
+}
+
+/// (apiVersion, kind, plural).
+type Row = (&'static str, &'static str, &'static str);
+
+const PODS: Row = ("v1", "Pod", "pods");
+const EVENTS: Row = ("v1", "Event", "events");
+const SETS: Row = ("apps/v1", "ReplicaSet", "replicasets");
+const CLAIMS: Row = ("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+const JOBS: Row = ("batch/v1", "Job", "jobs");
+const SLICES: Row = ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices");
+
+/// Where the causes of a kind show.
+fn evidence(kind: &str) -> &'static [Row] {
+    match kind {
+        "Deployment" => &[SETS, PODS, EVENTS, CLAIMS],
+        "StatefulSet" => &[PODS, EVENTS, CLAIMS],
+        "DaemonSet" | "ReplicaSet" | "ReplicationController" | "Job" => &[PODS, EVENTS],
+        "CronJob" => &[JOBS, EVENTS],
+        "Pod" | "PersistentVolumeClaim" | "Ingress" => &[EVENTS],
+        "Service" => &[SLICES, EVENTS],
+        _ => &[],
+    }
+}
+
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,9 @@
+//! The runtime on a real control plane (skipped loudly where there is none).
+
+#![allow(clippy::unwrap_used)]
+
+mod conflict;
+mod health;
+mod lab;
+mod life;
+mod noise;
