@@ -53,6 +53,11 @@ impl Reader<'_> {
 
     /// An error at the byte that comes next; at the end of the text after what was read.
     fn fail_here(&self, what: &str) -> YamlError {
+        if self.peek() == Some(b'\n') {
+            // The reference counts the newline as read.
+            let line = self.line + 1;
+            return YamlError { line, col: 0, message: format!("{what} at line {line} column 0") };
+        }
         self.fail(what, (self.pos + 1).min(self.bytes.len()))
     }
 
@@ -291,7 +296,8 @@ impl Reader<'_> {
         let code = match first {
             0xD800..=0xDBFF => {
                 if self.bytes.get(self.pos) != Some(&b'\\') || self.bytes.get(self.pos + 1) != Some(&b'u') {
-                    self.pos = (self.pos + 1).min(self.bytes.len());
+                    let read = if self.bytes.get(self.pos) == Some(&b'\\') { 2 } else { 1 };
+                    self.pos = (self.pos + read).min(self.bytes.len());
                     return Err(self.fail_read("unexpected end of hex escape"));
                 }
                 self.pos += 2;

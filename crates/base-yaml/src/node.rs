@@ -128,6 +128,10 @@ impl MapBuilder {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     pub(crate) fn finish(self) -> Data {
         Data::Map(self.entries)
     }

@@ -17,6 +17,8 @@ pub(super) struct Composer<'a> {
     anchors: HashMap<String, (Node, usize)>,
     /// Where in the document we are, for messages.
     path: Vec<Step>,
+    /// Whether the key that is being read is not the first of its mapping: the reference words a wrong one differently.
+    later_key: bool,
     max_depth: usize,
     depth: usize,
     nodes_left: usize,
@@ -47,6 +49,7 @@ impl<'a> Composer<'a> {
             scanner: Scanner::new(text, limits.depth)?,
             anchors: HashMap::new(),
             path: Vec::new(),
+            later_key: false,
             max_depth: limits.depth,
             depth: 0,
             nodes_left: limits.nodes,
@@ -258,6 +261,7 @@ impl<'a> Composer<'a> {
             let token = self.scanner.next()?;
             match token.kind {
                 Kind::Key => {
+                    self.later_key = !map.is_empty();
                     let entry = self.entry(token.end, true, ends)?;
                     map.insert(entry);
                 }
@@ -295,7 +299,10 @@ impl<'a> Composer<'a> {
 
     /// Parses a key: scalars only, as their text.
     fn key(&mut self, block: bool) -> Result<(String, Span), YamlError> {
-        let (text, span, anchor) = match self.raw_node(block, block)? {
+        let later = self.later_key;
+        let raw = self.raw_node(block, block)?;
+        self.later_key = later;
+        let (text, span, anchor) = match raw {
             Ok(node) => match node.value {
                 Data::Str(text) => return Ok((text, node.span)),
                 other => match scalar_text(&other) {
@@ -314,7 +321,8 @@ impl<'a> Composer<'a> {
 
     fn bad_key(&self, data: &Data, mark: Mark) -> YamlError {
         let kind = if matches!(data, Data::List(_)) { "sequence" } else { "map" };
-        failure(&self.with_path(&format!("invalid type: {kind}, expected a string key")), mark, None)
+        let wanted = if self.later_key { "a string" } else { "a string key" };
+        failure(&self.with_path(&format!("invalid type: {kind}, expected {wanted}")), mark, None)
     }
 
     fn flow_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
@@ -374,10 +382,12 @@ impl<'a> Composer<'a> {
                 }
                 Kind::Key => {
                     self.scanner.next()?;
+                    self.later_key = !map.is_empty();
                     let entry = self.entry(mark, false, ends)?;
                     map.insert(entry);
                 }
                 _ => {
+                    self.later_key = !map.is_empty();
                     let (key, key_span) = self.key(false)?;
                     let value = self.empty(mark)?;
                     map.insert(MapEntry { key, key_span, value });

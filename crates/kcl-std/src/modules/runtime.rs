@@ -9,6 +9,14 @@ pub(crate) fn catch(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
     let Some(func @ Value::Func(_)) = args.get(0, "func") else { return Ok(Value::Undefined) };
     Ok(match host.call(func, &[]) {
         Ok(_) => Value::Undefined,
-        Err(error) => Value::from(host.error_text(&error)),
+        Err(error) => Value::from(own_words(&host.error_text(&error))),
     })
+}
+
+/// Of a failed check only the message that the program gave is a value; a check without one has none.
+fn own_words(text: &str) -> &str {
+    match text.strip_prefix("Check failed on the condition") {
+        Some(rest) => rest.strip_prefix(": ").unwrap_or(rest),
+        None => text,
+    }
 }

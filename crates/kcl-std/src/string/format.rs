@@ -100,6 +100,9 @@ fn walk<'a>(mut value: &'a Value, mut path: &str) -> Result<&'a Value, Error> {
 }
 
 fn member<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Error> {
+    if !value.is_config() && value.as_list().is_none() && key.parse::<usize>().is_ok() {
+        return Err("Invalid list object in list_get".into());
+    }
     let found = match value {
         Value::List(list) => key.parse::<usize>().ok().and_then(|i| list.items.get(i)),
         other => other.as_dict().and_then(|dict| dict.get(key)),
