@@ -41,7 +41,8 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 /// Returns the page of a code, or the page that mentions an id or kind.
 fn page(wanted: &str) -> Option<&'static str> {
     let by_code = PAGES.iter().find(|(code, _)| code.eq_ignore_ascii_case(wanted));
-    let by_word = || PAGES.iter().find(|(_, page)| page.contains(&format!("`{wanted}`")));
+    let is_word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()) == wanted;
+    let by_word = || PAGES.iter().find(|(_, page)| page.split_whitespace().any(is_word));
     by_code.or_else(by_word).map(|(_, page)| *page)
 }
 

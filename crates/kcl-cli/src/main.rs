@@ -10,7 +10,6 @@ mod explain;
 mod flags;
 mod plugin;
 mod run;
-mod settings;
 mod watch;
 
 use std::process::ExitCode;

@@ -9,7 +9,6 @@ use kcl::{Disk, DiskWorld, Entry, Outcome, Request, Session, run_in};
 
 use crate::flags::{Flag, Given, help, read};
 use crate::plugin::Plugins;
-use crate::settings;
 use crate::{EXIT_BUG, EXIT_WRONG};
 
 macro_rules! flags {
@@ -119,7 +118,10 @@ impl Job {
         };
         for (i, path) in found.iter().enumerate() {
             let shown = files.get(i).map_or_else(|| "kcl.yaml".to_owned(), |f| (*f).to_owned());
-            settings::apply(path, &shown, &mut request, &mut output)?;
+            let text = std::fs::read_to_string(path)
+                .map_err(|_| format!("Failed to load '{shown}', no such file or directory"))?;
+            let folder = path.parent().unwrap_or(&work_dir);
+            output = kcl::apply_settings(&text, &shown, folder, &mut request)?.or(output);
         }
         apply_flags(given, &mut request)?;
         apply_entries(given, &mut request)?;

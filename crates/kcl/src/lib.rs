@@ -20,6 +20,7 @@ mod load;
 mod request;
 mod run;
 mod session;
+mod settings;
 mod why;
 
 pub use arguments::argument;
@@ -32,4 +33,5 @@ pub use load::{Loaded, load};
 pub use request::{Entry, Limits, Request};
 pub use run::{Outcome, run, run_in};
 pub use session::Session;
+pub use settings::apply_settings;
 pub use why::{Why, WhyStep};

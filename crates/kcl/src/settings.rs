@@ -1,33 +1,34 @@
-//! Settings files: `kcl.yaml` and `-Y`.
+//! Settings files: `kcl.yaml` and `-Y`. Text in, request out; reading the file is the caller's.
 
 use std::path::{Path, PathBuf};
 
+use crate::request::{Entry, Request};
 use base_yaml::{Data, Node, Sink};
-use kcl::{Entry, Request};
 
 /// Lays one settings file over a request. Later files replace lists and scalars; options are added up.
 ///
+/// `folder` is where the file stands: it becomes the working folder if the file lists entries. `shown` names the file
+/// in messages. Returns the `output` the file asks for.
+///
 /// # Errors
-/// A sentence about a file that is missing or is not a settings file.
-pub(crate) fn apply(
-    path: &Path,
+/// A sentence about a text that is not a settings file.
+pub fn apply_settings(
+    text: &str,
     shown: &str,
+    folder: &Path,
     request: &mut Request,
-    output: &mut Option<PathBuf>,
-) -> Result<(), String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|_| format!("Failed to load '{shown}', no such file or directory"))?;
+) -> Result<Option<PathBuf>, String> {
+    let mut output = None;
     let invalid = || format!("Failed to load '{shown}', invalid setting file format");
-    let documents =
-        base_yaml::parse_documents(&text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
-    let Some(root) = documents.first() else { return Ok(()) };
+    let documents = base_yaml::parse_documents(text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
+    let Some(root) = documents.first() else { return Ok(output) };
     let Data::Map(sections) = &root.value else { return Err(invalid()) };
     for section in sections {
         match (section.key.as_str(), &section.value.value) {
             (_, Data::Null) => {}
             ("kcl_cli_configs", Data::Map(entries)) => {
                 for entry in entries {
-                    configure(&entry.key, &entry.value, path, request, output);
+                    configure(&entry.key, &entry.value, folder, request, &mut output);
                 }
             }
             ("kcl_options", Data::List(items)) => {
@@ -39,17 +40,15 @@ pub(crate) fn apply(
             _ => {}
         }
     }
-    Ok(())
+    Ok(output)
 }
 
-fn configure(name: &str, value: &Node, path: &Path, request: &mut Request, output: &mut Option<PathBuf>) {
+fn configure(name: &str, value: &Node, folder: &Path, request: &mut Request, output: &mut Option<PathBuf>) {
     let switch = matches!(value.value, Data::Bool(true));
     match name {
         "file" | "files" => {
             request.entries = strings(value).into_iter().map(Entry::Path).collect();
-            if !request.entries.is_empty()
-                && let Some(folder) = path.parent()
-            {
+            if !request.entries.is_empty() {
                 request.work_dir = folder.to_path_buf();
             }
         }
@@ -112,5 +111,32 @@ fn write_node(sink: &mut dyn Sink, node: &Node) {
             }
             sink.end_map();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_files_replace_lists_and_add_options() {
+        let mut request = Request::default();
+        let first =
+            "kcl_cli_configs:\n  file: [a.k]\n  disable_none: true\nkcl_options:\n- {key: n, value: 1}\n";
+        let second = "kcl_cli_configs:\n  files: [b.k]\nkcl_options:\n- {key: m, value: [x]}\n";
+        apply_settings(first, "a", Path::new("/w"), &mut request).unwrap();
+        apply_settings(second, "b", Path::new("/v"), &mut request).unwrap();
+        assert!(matches!(&request.entries[..], [Entry::Path(p)] if p == "b.k"));
+        assert_eq!(request.work_dir, Path::new("/v"));
+        assert!(request.output.disable_none);
+        assert_eq!(request.arguments, [("n".into(), "1".into()), ("m".into(), "[\"x\"]".into())]);
+    }
+
+    #[test]
+    fn a_text_that_is_no_settings_file_is_refused() {
+        for text in ["- 1", "kcl_options: 3", "kcl_options: [1]", "a: [", "kcl_cli_configs: 1"] {
+            assert!(apply_settings(text, "x", Path::new(""), &mut Request::default()).is_err(), "{text}");
+        }
+        assert!(apply_settings("kcl_options:", "x", Path::new(""), &mut Request::default()).is_ok());
     }
 }

@@ -1,0 +1,106 @@
+//! The command as a user meets it: wrong calls, streams, exit codes, plugins.
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn kcl(folder: &Path, words: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kcl"))
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A child that does not read its input may have ended already.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn wrong_calls_say_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("bad.k"), "a = 1 +\n").unwrap();
+    std::fs::write(dir.path().join("latin.k"), [b'a', b'=', 0xff]).unwrap();
+    std::fs::write(dir.path().join("loop.k"), "f = lambda n { f(n + 1) }\na = f(0)\n").unwrap();
+    std::fs::write(dir.path().join("big.k"), "a = [i for i in range(1000000000000)]\n").unwrap();
+    let cases: [(&[&str], &str); 12] = [
+        (&["rum"], "did you mean `kcl run`"),
+        (&["run"], "No input KCL files"),
+        (&["run", "nowhere.k"], "Cannot find the kcl file"),
+        (&["run", "bad.k"], "error[E1001]"),
+        (&["run", "latin.k"], "not UTF-8"),
+        (&["run", "bad.k", "--formt", "json"], "did you mean --format"),
+        (&["run", "bad.k", "--format", "toml"], "is not a format"),
+        (&["run", "bad.k", "-D", "k"], "Invalid value for top level arguments"),
+        (&["run", "bad.k", "-Y", "none.yaml"], "no such file or directory"),
+        (&["run", "loop.k"], "--max-depth"),
+        (&["run", "big.k"], "--max-memory"),
+        (&["explain", "E9"], "there is no page"),
+    ];
+    for (words, expected) in cases {
+        let output = kcl(dir.path(), words, "");
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(expected), "{words:?}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), "", "{words:?}");
+    }
+}
+
+#[test]
+fn data_goes_to_stdout_and_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = kcl(dir.path(), &["run", "-", "--format", "json"], "a = 1\nb = [a]\n");
+    assert_eq!(text(&output.stdout), "{\n    \"a\": 1,\n    \"b\": [\n        1\n    ]\n}\n");
+    let output =
+        kcl(dir.path(), &["run", "-", "-o", "out.yaml", "-D", "n=3"], "a = option(\"n\")\nprint(\"hi\")\n");
+    assert_eq!(text(&output.stdout), "hi\n");
+    assert_eq!(std::fs::read_to_string(dir.path().join("out.yaml")).unwrap(), "a: 3\n");
+}
+
+#[test]
+fn errors_have_a_json_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = kcl(dir.path(), &["run", "-", "--error-format", "json"], "a: int = \"x\"\n");
+    let errors: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(errors[0]["code"], "E2G22");
+    assert_eq!(errors[0]["labels"][0]["line"], 1);
+}
+
+#[test]
+fn files_outside_the_work_folder_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let inside = dir.path().join("in");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(dir.path().join("secret.txt"), "s").unwrap();
+    std::fs::write(inside.join("own.txt"), "o").unwrap();
+    let own = kcl(&inside, &["run", "-"], "import file\na = file.read(\"own.txt\")\n");
+    assert_eq!(text(&own.stdout), "a: o\n", "{}", text(&own.stderr));
+    let program = "import file\na = file.read(\"../secret.txt\")\n";
+    assert!(text(&kcl(&inside, &["run", "-"], program).stderr).contains("--allow-files"));
+    assert_eq!(text(&kcl(&inside, &["run", "-", "--allow-files"], program).stdout), "a: s\n");
+}
+
+#[test]
+fn plugins_answer_only_when_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");
+    let python = format!("hello=python3 {}", examples.join("hello.py").display());
+    let shell = format!("shout=sh {}", examples.join("shout.sh").display());
+    let program = "import kcl_plugin.hello\na = hello.add(1, 2)\nb = hello.greet(name=\"li\")\n";
+    let output = kcl(dir.path(), &["run", "-", "--plugin", &python], program);
+    assert_eq!(text(&output.stdout), "a: 3\nb: hello li\n", "{}", text(&output.stderr));
+    let program = "import kcl_plugin.shout\na = shout.upper(\"abc\")\n";
+    let output = kcl(dir.path(), &["run", "-", "--plugin", &shell], program);
+    assert_eq!(text(&output.stdout), "a: ABC\n", "{}", text(&output.stderr));
+    let output = kcl(dir.path(), &["run", "-"], program);
+    assert!(text(&output.stderr).contains("please confirm if plugin mode is enabled"));
+    let output = kcl(dir.path(), &["run", "-", "--plugin", "shout=false"], program);
+    assert!(text(&output.stderr).contains("the plugin `shout`"), "{}", text(&output.stderr));
+}
