@@ -1,6 +1,6 @@
 //! The doors of the parser: files, single expressions, single types.
 
-use base_diag::{Diagnostic, FileId};
+use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{ExprId, FileTree, Tree, TypeId};
 use crate::lexer::{LexMode, lex};
@@ -8,8 +8,18 @@ use crate::parser::Parser;
 use crate::sink::NoSink;
 use crate::token::{Lexed, TokenKind};
 
+/// How many bytes the files of a package may have together: offsets have 32 bits.
+const MAX_BYTES: u64 = 1 << 31;
+
 /// Parses a file and appends it to the package's tree (base = [`Tree::next_base`]).
 pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> {
+    if tree.files.last().map_or(0, |f| u64::from(f.base) + u64::from(f.len) + 1) + text.len() as u64
+        > MAX_BYTES
+    {
+        tree.files.push(FileTree { base: tree.next_base(), ..FileTree::default() });
+        let place = Place::Span(file, Span::default());
+        return vec![Diagnostic::error(Code::SYNTAX, "file-too-large", place, "file too large")];
+    }
     let base = tree.next_base();
     let lexed = lex(text, 0, text.len(), LexMode::File);
     tree.exprs.reserve(lexed.tokens.len() / 2);

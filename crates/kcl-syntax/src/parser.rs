@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
+use crate::ids;
 use crate::numbers;
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
@@ -160,7 +161,8 @@ impl<'a, S: Sink> Parser<'a, S> {
 
     fn error_at(&mut self, start: u32, end: u32, message: impl Into<String>) {
         let place = Place::Span(self.file, Span::new(start, end));
-        self.diags.push(Diagnostic::error(Code::SYNTAX, "syntax", place, message));
+        let message = message.into();
+        self.diags.push(Diagnostic::error(Code::SYNTAX, ids::of(&message), place, message));
     }
 
     /// Reports at the current token.
