@@ -29,7 +29,7 @@ struct Spec<'a> {
     value: &'a str,
 }
 
-/// Applies specs in order.
+/// Applies specs in order. Call it before [`crate::merge_unifications`]: only the first declaration is changed.
 pub fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
     for text in specs {
         let spec = parse_spec(text)?;

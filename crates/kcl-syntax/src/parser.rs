@@ -162,7 +162,10 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn error_at(&mut self, start: u32, end: u32, message: impl Into<String>) {
         let place = Place::Span(self.file, Span::new(start, end));
         let message = message.into();
-        self.diags.push(Diagnostic::error(Code::SYNTAX, ids::of(&message), place, message));
+        let id = ids::of(&message);
+        let help = ids::help(id, &message).map(ToOwned::to_owned);
+        let diagnostic = Diagnostic::error(Code::SYNTAX, id, place, message);
+        self.diags.push(Diagnostic { help, ..diagnostic });
     }
 
     /// Reports at the current token.

@@ -16,7 +16,8 @@ struct Declaration {
     value: ExprId,
 }
 
-/// Merges repeated declarations of the same name. Call it once, for the main package, before checking.
+/// Merges repeated declarations of the same name. Call it once, for the main package, after the
+/// overrides and before checking.
 pub fn merge_unifications(tree: &mut Tree) {
     let mut order: Vec<Str> = Vec::new();
     let mut found: HashMap<Str, Vec<Declaration>> = HashMap::new();
