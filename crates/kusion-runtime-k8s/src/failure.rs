@@ -54,6 +54,11 @@ fn kind(code: u16, reason: &str, message: &str, body: &Value) -> ErrorKind {
     }
 }
 
+/// Whether a read or a delete says that there is nothing there: no object, no namespace around it, no such kind.
+pub(crate) fn is_absent(error: &RuntimeError) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind | ErrorKind::ParentMissing)
+}
+
 fn has_cause(body: &Value, reason: &str) -> bool {
     let causes = body.pointer("/details/causes").and_then(Value::as_array);
     causes.is_some_and(|causes| causes.iter().any(|cause| cause["reason"] == reason))

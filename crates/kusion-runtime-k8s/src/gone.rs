@@ -9,7 +9,7 @@ use kusion_runtime::{DeleteAsk, Deleted, ErrorKind, RuntimeError};
 use serde_json::{Value, json};
 
 use crate::api::segment;
-use crate::failure::from_client;
+use crate::failure::{from_client, is_absent};
 use crate::runtime::{KubeRuntime, finalizers};
 
 impl KubeRuntime {
@@ -32,9 +32,7 @@ impl KubeRuntime {
         match answer.ok() {
             Ok(body) if body.get("kind").and_then(Value::as_str) == Some("Status") => Ok(Deleted::Gone),
             Ok(object) => Ok(leaving(&object)),
-            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind) => {
-                Ok(Deleted::Gone)
-            }
+            Err(error) if is_absent(&error) => Ok(Deleted::Gone),
             // Another object has the name now: the one we meant is gone.
             Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => Ok(Deleted::Gone),
             Err(error) => Err(error),
@@ -76,7 +74,7 @@ impl KubeRuntime {
                 let found = object.pointer("/metadata/uid").and_then(Value::as_str);
                 Ok(if uid.is_some() && uid != found { None } else { Some(object) })
             }
-            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind) => Ok(None),
+            Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }

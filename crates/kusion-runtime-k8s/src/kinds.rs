@@ -11,10 +11,11 @@ use kube_meaning::crd::schema_of;
 use kube_meaning::schema::{Schema, split_api_version};
 use kube_meaning::ssa::Target;
 use kusion_model::KubeId;
-use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_runtime::RuntimeError;
 use serde_json::Value;
 
 use crate::api::{Api, segment};
+use crate::failure::is_absent;
 
 /// One kind in one version.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ async fn discover(api: &Api, api_version: &str, kind: &str) -> Result<Option<Kin
     let root = if api_version.contains('/') { "/apis" } else { "/api" };
     let list = match api.get(&format!("{root}/{api_version}")).await?.ok() {
         Ok(list) => list,
-        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind) => return Ok(None),
+        Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     let resources = list.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use futures::stream::{StreamExt, TryStreamExt};
 use kusion_model::{Observed, ResourceKey};
-use kusion_runtime::{ErrorKind, ObserveAsk, RuntimeError};
+use kusion_runtime::{ObserveAsk, RuntimeError};
 use serde_json::Value;
 
+use crate::failure::is_absent;
 use crate::kinds::Kind;
 use crate::runtime::{KubeRuntime, parse};
 
@@ -67,9 +68,7 @@ impl KubeRuntime {
             _ => self.read_list(&batch).await,
         };
         match result {
-            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind) => {
-                Ok(Vec::new())
-            }
+            Err(error) if is_absent(&error) => Ok(Vec::new()),
             other => other,
         }
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 use kube_meaning::decide::{Change, Decision, FieldChange as MeaningChange, Question, Replace, Side, decide};
-use kube_meaning::managed::Managed;
+use kube_meaning::fieldset::FieldSet;
+use kube_meaning::managed::{Managed, Operation};
+use kube_meaning::ssa::{self, Applier, Target};
 use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
     ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed, Timestamp,
@@ -175,6 +177,12 @@ impl KubeRuntime {
                 let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
                 Ok((Proposal { what, changes, warnings: Vec::new() }, None))
             }
+            Decision::Change(Change { fields, conflicts })
+                if fields.is_empty() && conflicts.is_empty() && !owns_anew(target, current, &object) =>
+            {
+                // The server would only book what others did before the first apply: nothing of ours changes.
+                Ok((Proposal { what: Proposed::Same, changes: left, warnings: Vec::new() }, None))
+            }
             Decision::Change(Change { fields, conflicts }) => {
                 let clashes: Vec<Clash> =
                     conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
@@ -287,14 +295,34 @@ fn without_unknown(ask: &ProposeAsk<'_>) -> Value {
 fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
     let Some(target) = kind.target() else { return Ok(()) };
     let mut admit = |_: &mut Value, _: Option<&Value>| Ok(());
-    let by = Writer { manager: FIELD_MANAGER, force: false, now: "", uid: "", admit: &mut admit };
+    let (now, uid) = ("1970-01-01T00:00:00Z", "00000000-0000-0000-0000-000000000000");
+    let by = Writer { manager: FIELD_MANAGER, force: false, now, uid, admit: &mut admit };
     match write(target, None, Verb::Apply(object), by) {
         Ok(_) => Ok(()),
         Err(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
     }
 }
 
-fn clash_of(object: &Value, conflict: &kube_meaning::ssa::Conflict) -> Option<Clash> {
+/// Whether the fields that we own would be others than now.
+fn owns_anew(target: Target<'_>, live: &Value, desired: &Value) -> bool {
+    let before = Managed::of(live);
+    let by = Applier { manager: FIELD_MANAGER, force: false, now: "" };
+    match ssa::apply(target, live, before.clone(), desired, by) {
+        Ok(applied) => ours(&applied.managed) != ours(&before),
+        Err(_) => true,
+    }
+}
+
+fn ours(managed: &Managed) -> Option<&FieldSet> {
+    let entry = managed.entries.iter().find(|entry| {
+        entry.manager.name == FIELD_MANAGER
+            && entry.manager.operation == Operation::Apply
+            && entry.manager.subresource.is_empty()
+    });
+    entry.map(|entry| &entry.fields)
+}
+
+fn clash_of(object: &Value, conflict: &ssa::Conflict) -> Option<Clash> {
     let text: String = conflict.path.iter().map(ToString::to_string).collect();
     let place = locate(object, &text)?;
     Some(Clash {

@@ -117,6 +117,177 @@ pub(crate) fn many_kinds(ns: &str) -> Value {
     ])
 }
 
+/// Kinds outside of the everyday ones; cluster-scoped ones carry the lab's name.
+fn more_kinds(ns: &str) -> Value {
+    let rbac = "rbac.authorization.k8s.io/v1";
+    let admission = "admissionregistration.k8s.io/v1";
+    let selector = json!({"matchLabels": {"app": "other"}});
+    let other = json!({"metadata": {"labels": {"app": "other"}}, "spec": {"containers": [{"name": "m", "image": "b"}]}});
+    let hook = json!({"webhooks": [{"name": "a.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "failurePolicy": "Ignore", "clientConfig": {"url": "https://127.0.0.1:9/x"},
+        "namespaceSelector": {"matchLabels": {"no": "where"}},
+        "rules": [{"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["things"]}]}]});
+    let policy = json!({"spec": {"matchConstraints": {"resourceRules": [{"apiGroups": ["none.example.com"], "apiVersions": ["v1"],
+        "operations": ["CREATE"], "resources": ["things"]}]}, "validations": [{"expression": "true"}]}});
+    json!([
+        object("v1", "Namespace", "", ns, json!({})),
+        object(
+            rbac,
+            "ClusterRole",
+            "",
+            &format!("{ns}:reader"),
+            json!({"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]})
+        ),
+        object(
+            rbac,
+            "ClusterRoleBinding",
+            "",
+            ns,
+            json!({"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+            "name": format!("{ns}:reader")}, "subjects": [{"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}]})
+        ),
+        object("storage.k8s.io/v1", "StorageClass", "", ns, json!({"provisioner": "example.com/none"})),
+        object(
+            "storage.k8s.io/v1",
+            "CSIDriver",
+            "",
+            &format!("{ns}.example.com"),
+            json!({"spec": {"attachRequired": false}})
+        ),
+        object(
+            "storage.k8s.io/v1",
+            "VolumeAttributesClass",
+            "",
+            ns,
+            json!({"driverName": "example.com", "parameters": {"a": "b"}})
+        ),
+        object("scheduling.k8s.io/v1", "PriorityClass", "", ns, json!({"value": 10})),
+        object("node.k8s.io/v1", "RuntimeClass", "", ns, json!({"handler": "runc"})),
+        object(
+            "networking.k8s.io/v1",
+            "IngressClass",
+            "",
+            ns,
+            json!({"spec": {"controller": "example.com/c"}})
+        ),
+        object(
+            "v1",
+            "PersistentVolume",
+            "",
+            ns,
+            json!({"spec": {"capacity": {"storage": "1024Mi"}, "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/tmp/x"}, "storageClassName": "none"}})
+        ),
+        object(admission, "ValidatingWebhookConfiguration", "", ns, hook.clone()),
+        object(admission, "MutatingWebhookConfiguration", "", ns, hook),
+        object(admission, "ValidatingAdmissionPolicy", "", ns, policy),
+        object(
+            admission,
+            "ValidatingAdmissionPolicyBinding",
+            "",
+            ns,
+            json!({"spec": {"policyName": ns, "validationActions": ["Audit"]}})
+        ),
+        object(
+            "flowcontrol.apiserver.k8s.io/v1",
+            "PriorityLevelConfiguration",
+            "",
+            ns,
+            json!({"spec": {"type": "Limited",
+            "limited": {"limitResponse": {"type": "Reject"}}}})
+        ),
+        object(
+            "flowcontrol.apiserver.k8s.io/v1",
+            "FlowSchema",
+            "",
+            ns,
+            json!({"spec": {"priorityLevelConfiguration": {"name": ns},
+            "rules": [{"subjects": [{"kind": "User", "user": {"name": "nobody"}}], "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}]}})
+        ),
+        object("v1", "PodTemplate", ns, "pt", json!({"template": other})),
+        object("v1", "Pod", ns, "pod", json!({"spec": other["spec"]})),
+        object(
+            "apps/v1",
+            "ReplicaSet",
+            ns,
+            "rs",
+            json!({"spec": {"replicas": 0, "selector": selector, "template": other}})
+        ),
+        object(
+            "v1",
+            "ReplicationController",
+            ns,
+            "rc",
+            json!({"spec": {"replicas": 0, "selector": {"app": "other"}, "template": other}})
+        ),
+        object("apps/v1", "ControllerRevision", ns, "cr", json!({"revision": 1, "data": {"a": 1}})),
+        object("coordination.k8s.io/v1", "Lease", ns, "lease", json!({"spec": {"leaseDurationSeconds": 30}})),
+        object(
+            "discovery.k8s.io/v1",
+            "EndpointSlice",
+            ns,
+            "es",
+            json!({"addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"]}],
+            "ports": [{"port": 80}]})
+        ),
+        object(
+            "v1",
+            "Endpoints",
+            ns,
+            "ep",
+            json!({"subsets": [{"addresses": [{"ip": "10.1.2.3"}], "ports": [{"port": 80}]}]})
+        ),
+        object(
+            "v1",
+            "Event",
+            ns,
+            "ev",
+            json!({"involvedObject": {"kind": "Pod", "namespace": ns, "name": "pod"}, "reason": "X", "message": "y"})
+        ),
+        object(
+            "autoscaling/v1",
+            "HorizontalPodAutoscaler",
+            ns,
+            "hpa1",
+            json!({"spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 50,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs"}}})
+        ),
+        object(
+            "resource.k8s.io/v1",
+            "DeviceClass",
+            "",
+            ns,
+            json!({"spec": {"selectors": [{"cel": {"expression": "true"}}]}})
+        ),
+        object(
+            "resource.k8s.io/v1",
+            "ResourceClaimTemplate",
+            ns,
+            "rct",
+            json!({"spec": {"spec": {"devices": {"requests": [
+            {"name": "r", "exactly": {"deviceClassName": ns}}]}}}})
+        ),
+        object(
+            "resource.k8s.io/v1",
+            "ResourceClaim",
+            ns,
+            "rclaim",
+            json!({"spec": {"devices": {"requests": [
+            {"name": "r", "exactly": {"deviceClassName": ns}}]}}})
+        ),
+    ])
+}
+
+#[test]
+fn plan_right_after_an_apply_of_rarer_kinds_is_empty() {
+    let Some(lab) = Lab::new() else { return };
+    let spec = more_kinds(&lab.namespace);
+    lab.apply(&spec);
+    assert_eq!(lab.pending(&spec), Vec::<String>::new());
+    let report = lab.apply(&json!([]));
+    assert_eq!(report.tally.delete, spec.as_array().unwrap().len());
+}
+
 #[test]
 fn plan_right_after_an_apply_is_empty() {
     let Some(lab) = Lab::new() else { return };
