@@ -6,9 +6,6 @@
 
 use crate::ty::{SchemaId, Ty, TyId, Types};
 
-/// Longest base chain that is followed; longer ones only come from circular inheritance.
-const MAX_CHAIN: usize = 1000;
-
 impl Types {
     /// Tells whether a value of type `a` may be stored where `b` is expected.
     pub(crate) fn assignable(&self, a: TyId, b: TyId) -> bool {
@@ -54,7 +51,8 @@ impl Types {
     /// Tells whether schema `a` is `b` or has it among its bases.
     pub(crate) fn inherits(&self, a: SchemaId, b: SchemaId) -> bool {
         let mut current = Some(a);
-        for _ in 0..MAX_CHAIN {
+        // Circular inheritance must end, too.
+        for _ in 0..=self.heads.len() {
             match current {
                 Some(id) if id == b => return true,
                 Some(id) => current = self.heads[id.0 as usize].base,
@@ -62,5 +60,55 @@ impl Types {
             }
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_fit_their_primitives_and_the_loose_neighbours() {
+        let mut types = Types::new();
+        let one = types.intern(Ty::IntLit(1));
+        let half = types.intern(Ty::FloatLit(0.5_f64.to_bits()));
+        let yes = types.intern(Ty::BoolLit(true));
+        let a = types.str_lit(&"a".into());
+        assert!(types.assignable(one, TyId::INT) && types.assignable(one, half));
+        assert!(types.assignable(TyId::STR, a) && !types.assignable(TyId::INT, one));
+        assert!(types.assignable(yes, TyId::FLOAT) && !types.assignable(yes, TyId::INT));
+        assert!(!types.assignable(TyId::BOOL, TyId::FLOAT));
+    }
+
+    #[test]
+    fn any_and_none_fit_everywhere_but_not_in_the_strict_relation() {
+        let mut types = Types::new();
+        let ints = types.list(TyId::INT);
+        let anys = types.list(TyId::ANY);
+        assert!(types.assignable(TyId::ANY, TyId::INT) && !types.sub(TyId::ANY, TyId::INT));
+        assert!(types.assignable(TyId::NONE, ints) && types.sub(TyId::NONE, ints));
+        assert!(types.assignable(anys, ints) && !types.sub(anys, ints) && types.sub(ints, anys));
+    }
+
+    #[test]
+    fn a_sub_schema_fits_its_base_and_a_ring_of_bases_ends() {
+        let mut types = Types::new();
+        let (a, b) = (types.add_schema("A".into()), types.add_schema("B".into()));
+        types.heads[b.0 as usize].base = Some(a);
+        let (ta, tb) = (types.schema(a, true), types.schema(b, true));
+        assert!(types.assignable(tb, ta) && !types.assignable(ta, tb));
+        types.heads[a.0 as usize].base = Some(b);
+        let c = types.add_schema("C".into());
+        assert!(!types.inherits(a, c));
+    }
+
+    #[test]
+    fn a_dict_is_accepted_for_a_schema_only_in_the_loose_relation() {
+        let mut types = Types::new();
+        let schema = types.add_schema("A".into());
+        let schema = types.schema(schema, true);
+        let dict = types.dict(TyId::STR, TyId::INT);
+        assert!(types.assignable(dict, schema) && !types.sub(dict, schema));
+        assert!(!types.assignable(schema, dict));
     }
 }

@@ -25,6 +25,9 @@ pub(crate) struct Expect {
     pub(crate) loc: Option<Loc>,
 }
 
+/// A schema in the table of another package.
+type Foreign = (Arc<PackageTypes>, SchemaId);
+
 /// Checks one package.
 pub(crate) struct Checker<'p> {
     pub(crate) package: &'p Package,
@@ -49,6 +52,8 @@ pub(crate) struct Checker<'p> {
     /// Start of the global statement that is walked.
     pub(crate) stmt_span: Span,
     pub(crate) depth: u32,
+    /// How many more "did you mean" are worked out.
+    pub(crate) hints_left: u32,
     /// Mistakes are not recorded: they are found again where they belong.
     pub(crate) muted: bool,
     /// In the second scan of the variables.
@@ -90,6 +95,7 @@ impl<'p> Checker<'p> {
             last_span: Span::default(),
             stmt_span: Span::default(),
             depth: 0,
+            hints_left: 200,
             muted: false,
             rescanning: false,
             forward_reference: false,
@@ -144,12 +150,10 @@ impl<'p> Checker<'p> {
     /// Returns the schemas from `id` to its last base.
     pub(crate) fn chain(&self, id: SchemaId) -> Vec<SchemaId> {
         let mut chain = vec![id];
+        let mut seen: FxHashSet<SchemaId> = chain.iter().copied().collect();
         let mut current = id;
-        while let Some(base) = self.types.heads[current.0 as usize].base {
-            // Circular inheritance is reported elsewhere; here it must only end.
-            if chain.contains(&base) {
-                break;
-            }
+        // Circular inheritance is reported elsewhere; here it must only end.
+        while let Some(base) = self.types.heads[current.0 as usize].base.filter(|b| seen.insert(*b)) {
             chain.push(base);
             current = base;
         }
@@ -159,7 +163,7 @@ impl<'p> Checker<'p> {
     /// Returns a declared attribute: own or of a mixin, else inherited.
     pub(crate) fn schema_attr(&mut self, id: SchemaId, name: &str) -> Option<AttrInfo> {
         let mut current = Some(id);
-        for _ in 0..1000 {
+        for _ in 0..self.schemas.len() {
             let schema = current?;
             let slot = &self.schemas[schema.0 as usize];
             if let Some(attr) = slot.info.attrs.get(name) {
@@ -199,21 +203,31 @@ impl<'p> Checker<'p> {
 
     /// Returns the own id of a schema of another package.
     pub(crate) fn import_schema(&mut self, home: &Arc<PackageTypes>, id: SchemaId) -> SchemaId {
+        let (first, mut next) = self.import_one_schema(home, id);
+        let mut local = first;
+        // The bases in a loop: a chain may be longer than the stack is deep.
+        while let Some((owner, base)) = next {
+            let (id, rest) = self.import_one_schema(&owner, base);
+            self.types.heads[local.0 as usize].base = Some(id);
+            (local, next) = (id, rest);
+        }
+        first
+    }
+
+    /// Registers one schema; also returns its base if it was new.
+    fn import_one_schema(&mut self, home: &Arc<PackageTypes>, id: SchemaId) -> (SchemaId, Option<Foreign>) {
         let slot = &home.schemas[id.0 as usize];
         let (owner, id) = slot.home.clone().unwrap_or_else(|| (Arc::clone(home), id));
         let key = (owner.path.clone(), id);
         if let Some(known) = self.foreign_schemas.get(&key) {
-            return *known;
+            return (*known, None);
         }
         let local = self.types.add_schema(owner.types.heads[id.0 as usize].name.clone());
         let info = Arc::clone(&owner.schemas[id.0 as usize].info);
+        let base = owner.types.heads[id.0 as usize].base;
         self.schemas.push(SchemaSlot { info, home: Some((Arc::clone(&owner), id)) });
         self.foreign_schemas.insert(key, local);
-        if let Some(base) = owner.types.heads[id.0 as usize].base {
-            let base = self.import_schema(&owner, base);
-            self.types.heads[local.0 as usize].base = Some(base);
-        }
-        local
+        (local, base.map(|b| (owner, b)))
     }
 
     /// Translates a type of another package into this arena.

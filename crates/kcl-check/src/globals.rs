@@ -81,13 +81,6 @@ impl Checker<'_> {
                 let message = format!("Unique key error name '{}'", name.name);
                 self.error(Code::UNIQUE_KEY, "duplicate-schema", start, message);
             }
-            if BUILT_IN_TYPES.contains(&name.name.as_str()) {
-                let message = format!(
-                    "schema name '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
-                    name.name
-                );
-                self.error(Code::COMPILE, "reserved-schema-name", name.span, message);
-            }
             let id = self.types.add_schema(name.name.clone());
             let info = SchemaInfo { kind, span: name.span, ..Default::default() };
             self.schemas.push(SchemaSlot { info: info.into(), home: None });

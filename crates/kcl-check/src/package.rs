@@ -76,7 +76,7 @@ pub(crate) struct SchemaInfo {
     pub(crate) span: Span,
     pub(crate) host: Option<SchemaId>,
     /// The base as it was when this was built: redeclared attributes are compared with that.
-    pub(crate) base: Option<(SchemaId, Arc<SchemaInfo>)>,
+    pub(crate) base: BaseLink,
     /// Own attributes and those of the mixins.
     pub(crate) attrs: Attrs,
     pub(crate) index: Option<IndexInfo>,
@@ -85,6 +85,19 @@ pub(crate) struct SchemaInfo {
     pub(crate) assigned: FxHashSet<Str>,
     /// Names set in the bodies of the mixins.
     pub(crate) mixed: FxHashSet<Str>,
+}
+
+/// A base with its own base behind it. Dropped in a loop: a chain may be longer than the stack is deep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BaseLink(pub(crate) Option<(SchemaId, Arc<SchemaInfo>)>);
+
+impl Drop for BaseLink {
+    fn drop(&mut self) {
+        let mut next = self.0.take();
+        while let Some((_, info)) = next {
+            next = Arc::into_inner(info).and_then(|mut info| info.base.0.take());
+        }
+    }
 }
 
 /// A declared attribute.

@@ -5,12 +5,12 @@
 
 use base_diag::{Code, Span};
 use kcl_syntax::ast::{DottedRef, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
-use crate::globals::Declared;
-use crate::package::{AttrInfo, IndexInfo, Kind, SchemaInfo};
+use crate::globals::{BUILT_IN_TYPES, Declared};
+use crate::package::{AttrInfo, BaseLink, IndexInfo, Kind, SchemaInfo};
 use crate::ty::{ParamTy, SchemaId, Ty, TyId};
 
 /// Passes over all schemas: a base or mixin further down is complete in a later pass at the latest.
@@ -29,7 +29,7 @@ impl Checker<'_> {
                     _ => continue,
                 };
                 // Only now: in the first pass a schema does not count as a sub-schema of its base yet.
-                self.types.heads[id.0 as usize].base = info.base.as_ref().map(|(base, _)| *base);
+                self.types.heads[id.0 as usize].base = info.base.0.as_ref().map(|(base, _)| *base);
                 self.schemas[id.0 as usize].info = info.into();
             }
             if !self.forward_reference {
@@ -41,13 +41,19 @@ impl Checker<'_> {
 
     fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef) -> SchemaInfo {
         let mut info = self.fresh_info(id);
+        let name = &def.name.name;
+        if BUILT_IN_TYPES.contains(&name.as_str()) {
+            let message =
+                format!("schema name '{name}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})");
+            self.error(Code::COMPILE, "reserved-schema-name", def.name.span, message);
+        }
         if info.kind == Kind::Protocol {
             self.check_protocol(def);
         }
         if let Some(base) = &def.base {
             let base = self.inherited(id, base, "schema", &[Kind::Schema]);
             let base = base.filter(|b| *b != id);
-            info.base = base.map(|b| (b, self.schema_info(b).clone()));
+            info.base = BaseLink(base.map(|b| (b, self.schema_info(b).clone())));
         }
         if let Some(host) = &def.host {
             info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
@@ -166,7 +172,7 @@ impl Checker<'_> {
     /// The type of a dotted name in a schema header.
     fn reference_type(&mut self, name: &DottedRef) -> TyId {
         let Some(first) = name.parts.first() else { return TyId::ANY };
-        let Some(mut ty) = self.lookup_global(&first.name) else {
+        let Some(mut ty) = self.global_or_builtin(&first.name) else {
             let hint = self.name_hint(&first.name);
             let message = format!("name '{}' is not defined{hint}", first.name);
             self.error(Code::COMPILE, "unknown-name", name.span, message);
@@ -231,15 +237,15 @@ impl Checker<'_> {
 
     /// An attribute of the base, as far as the base was built.
     fn base_attr(&mut self, info: &SchemaInfo, name: &str) -> Option<AttrInfo> {
-        let mut base = info.base.clone();
-        while let Some((id, snapshot)) = base {
+        let mut link = &info.base.0;
+        while let Some((id, snapshot)) = link {
             if self.schemas[id.0 as usize].home.is_some() {
-                return self.schema_attr(id, name);
+                return self.schema_attr(*id, name);
             }
             if let Some(attr) = snapshot.attrs.get(name) {
                 return Some(attr.clone());
             }
-            base = snapshot.base.clone();
+            link = &snapshot.base.0;
         }
         None
     }
@@ -358,15 +364,28 @@ impl Checker<'_> {
 
     /// Reports circular inheritance at every participant.
     fn report_cycles(&mut self, declared: &[Declared]) {
-        for Declared { id, .. } in declared {
-            let chain = self.chain(*id);
-            let closes = chain.last().is_some_and(|l| self.types.heads[l.0 as usize].base == Some(*id));
-            if chain.len() < 2 || !closes {
-                continue;
+        let mut rings: FxHashMap<SchemaId, Vec<SchemaId>> = FxHashMap::default();
+        let mut walk_of: FxHashMap<SchemaId, usize> = FxHashMap::default();
+        for (walk, Declared { id, .. }) in declared.iter().enumerate() {
+            let mut path = Vec::new();
+            let mut current = Some(*id);
+            while let Some(schema) = current.filter(|s| !walk_of.contains_key(s)) {
+                walk_of.insert(schema, walk);
+                path.push(schema);
+                current = self.types.heads[schema.0 as usize].base;
             }
-            let mut members = chain.clone();
-            members.sort_unstable();
-            let names: Vec<Str> = members.iter().map(|m| self.schema_name(*m)).collect();
+            // The walk met itself: what follows the meeting point is a ring.
+            if let Some(start) = current.and_then(|c| path.iter().position(|s| *s == c)) {
+                let mut ring = path.split_off(start);
+                ring.sort_unstable();
+                for member in &ring {
+                    rings.insert(*member, ring.clone());
+                }
+            }
+        }
+        for Declared { id, .. } in declared {
+            let Some(ring) = rings.get(id).filter(|r| r.len() > 1) else { continue };
+            let names: Vec<Str> = ring.iter().map(|m| self.schema_name(*m)).collect();
             let message = format!("There is a circular reference between schemas {}", names.join(", "));
             let span = self.schema_info(*id).span;
             self.error(Code::COMPILE, "circular-inheritance", span, message);

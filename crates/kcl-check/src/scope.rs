@@ -96,13 +96,15 @@ impl Checker<'_> {
                 (None, None) => {}
             }
         }
+        self.global_or_builtin(name).or_else(|| self.accepts_unknown(name).then_some(TyId::ANY))
+    }
+
+    /// Returns the type of a name of the package, or of a built-in function.
+    pub(crate) fn global_or_builtin(&mut self, name: &str) -> Option<TyId> {
         if let Some(ty) = self.lookup_global(name) {
             return Some(ty);
         }
-        if signatures::contains(Table::Builtins, name) {
-            return self.builtin(Table::Builtins, name);
-        }
-        self.accepts_unknown(name).then_some(TyId::ANY)
+        if signatures::contains(Table::Builtins, name) { self.builtin(Table::Builtins, name) } else { None }
     }
 
     /// An attribute as the body of `id` sees it: own, inherited, of mixins, of the host protocol.
@@ -154,7 +156,12 @@ impl Checker<'_> {
     }
 
     /// Returns ", did you mean" for an unknown name.
-    pub(crate) fn name_hint(&self, name: &str) -> String {
+    pub(crate) fn name_hint(&mut self, name: &str) -> String {
+        // Each hint looks at every name; a file full of mistakes must not become quadratic.
+        if self.hints_left == 0 {
+            return String::new();
+        }
+        self.hints_left -= 1;
         let mut candidates: Vec<&Str> = Vec::new();
         for scope in self.scopes.iter().rev() {
             if let ScopeKind::Schema(id) = scope.kind {

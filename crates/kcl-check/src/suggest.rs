@@ -22,3 +22,15 @@ pub(crate) fn hint<'a>(name: &str, candidates: impl Iterator<Item = &'a Str>) ->
     let found = similar(name, candidates);
     if found.is_empty() { String::new() } else { format!(", did you mean '{found:?}'?") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_names_come_least_similar_first_and_never_the_name_itself() {
+        let names: Vec<Str> = ["name", "names", "other", "nam"].map(Str::from).into();
+        assert_eq!(hint("nam", names.iter()), ", did you mean '[\"names\", \"name\"]'?");
+        assert_eq!(hint("zz", names.iter()), "");
+    }
+}

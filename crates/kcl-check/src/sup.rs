@@ -114,3 +114,56 @@ impl Types {
         self.intern(Ty::Dict(DictTy { key, val, attrs }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lits(types: &mut Types, texts: &[&str]) -> Vec<TyId> {
+        texts.iter().map(|t| types.str_lit(&(*t).into())).collect()
+    }
+
+    #[test]
+    fn what_another_member_accepts_is_swapped_out() {
+        let mut types = Types::new();
+        let a = types.str_lit(&"a".into());
+        let one = types.intern(Ty::IntLit(1));
+        let half = types.intern(Ty::FloatLit(1.5_f64.to_bits()));
+        let yes = types.intern(Ty::BoolLit(true));
+        let sup = types.sup(&[a, one, half, yes]);
+        assert_eq!(types.text(sup), "str(a) | bool(True) | float(1.5)");
+    }
+
+    #[test]
+    fn any_takes_all_and_nothing_is_any() {
+        let mut types = Types::new();
+        assert_eq!(types.sup(&[]), TyId::ANY);
+        assert_eq!(types.sup(&[TyId::INT, TyId::ANY]), TyId::ANY);
+        assert_eq!(types.sup(&[TyId::NONE, TyId::INT]), TyId::INT);
+        assert_eq!(types.sup(&[TyId::VOID]), TyId::ANY);
+    }
+
+    #[test]
+    fn a_large_union_drops_the_literals_of_a_primitive() {
+        let mut types = Types::new();
+        let names: Vec<String> = (0..200).map(|i| format!("n{i}")).collect();
+        let mut members = lits(&mut types, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let all = types.sup(&members);
+        assert!(matches!(types.kind(all), Ty::Union(m) if m.len() == 200));
+        members.push(TyId::STR);
+        assert_eq!(types.sup(&members), TyId::STR);
+    }
+
+    #[test]
+    fn widening_reaches_into_lists_and_dicts() {
+        let mut types = Types::new();
+        let a = types.str_lit(&"a".into());
+        let one = types.intern(Ty::IntLit(1));
+        let union = types.sup(&[a, one]);
+        let list = types.list(union);
+        let dict = types.dict(a, list);
+        let wide = types.widen(dict);
+        assert_eq!(types.text(wide), "{str:[str | int]}");
+        assert_eq!(types.widen(TyId::NONE), TyId::ANY);
+    }
+}

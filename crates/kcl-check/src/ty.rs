@@ -119,6 +119,7 @@ pub(crate) struct SchemaHead {
 pub(crate) struct Types {
     kinds: Vec<Ty>,
     shapes: Vec<TyId>,
+    depths: Vec<u16>,
     ids: FxHashMap<Ty, TyId>,
     attr_index: FxHashMap<TyId, FxHashMap<Str, u32>>,
     pub(crate) widened: FxHashMap<TyId, TyId>,
@@ -144,6 +145,10 @@ fixed! {
     STR = 6 Str;
 }
 
+/// Deeper types are any: they only come from programs that wrap a variable again and again, and every walk over a type
+/// is a recursion.
+const MAX_TYPE_DEPTH: u16 = 450;
+
 /// Dicts with more known keys than this get a hash index.
 const SCAN_LIMIT: usize = 24;
 
@@ -152,6 +157,7 @@ impl Types {
         let mut types = Types {
             kinds: Vec::new(),
             shapes: Vec::new(),
+            depths: Vec::new(),
             ids: FxHashMap::default(),
             attr_index: FxHashMap::default(),
             widened: FxHashMap::default(),
@@ -178,12 +184,34 @@ impl Types {
         if let Some(id) = self.ids.get(&ty) {
             return *id;
         }
+        let depth = self.depth_of(&ty);
+        if depth > MAX_TYPE_DEPTH {
+            return TyId::ANY;
+        }
         let shape = self.shape_of(&ty);
         let id = TyId(self.kinds.len() as u32);
         self.kinds.push(ty.clone());
         self.shapes.push(shape.unwrap_or(id));
+        self.depths.push(depth);
         self.ids.insert(ty, id);
         id
+    }
+
+    fn depth_of(&self, ty: &Ty) -> u16 {
+        let depth = |id: &TyId| self.depths[id.0 as usize];
+        let inner = match ty {
+            Ty::List(item) => depth(item),
+            Ty::Dict(d) => {
+                let attrs = d.attrs.iter().flat_map(|a| a.iter()).map(|a| depth(&a.ty));
+                attrs.max().unwrap_or(0).max(depth(&d.key)).max(depth(&d.val))
+            }
+            Ty::Union(members) => members.iter().map(depth).max().unwrap_or(0),
+            Ty::Func(func) => {
+                func.params.iter().map(|p| depth(&p.ty)).max().unwrap_or(0).max(depth(&func.ret))
+            }
+            _ => return 0,
+        };
+        inner.saturating_add(1)
     }
 
     /// Returns the shape if it differs from the type itself.

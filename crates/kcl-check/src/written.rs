@@ -8,6 +8,7 @@ use kcl_syntax::ast::{BasicType, LiteralType, Str, Type, TypeId};
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
+use crate::signatures::{self, Table};
 use crate::ty::{FuncTy, ParamTy, Ty, TyId};
 
 impl Checker<'_> {
@@ -81,6 +82,9 @@ impl Checker<'_> {
             // Quirk: the name of a variable above stands for that variable's type.
             Some(GlobalKind::Module | GlobalKind::Var { .. }) => {
                 self.lookup_global(first).unwrap_or(TyId::ANY)
+            }
+            None if signatures::contains(Table::Builtins, first) => {
+                self.builtin(Table::Builtins, first).unwrap_or(TyId::ANY)
             }
             None => {
                 let hint = self.name_hint(first);

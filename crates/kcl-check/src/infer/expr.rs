@@ -135,7 +135,10 @@ impl Checker<'_> {
             Ty::Schema(_, false) if name == "instances" => self.instances_method(),
             Ty::Schema(id, false) => match self.schema_attr(id, name) {
                 Some(attr) => attr.ty,
-                None => self.no_member(ty, name, at, String::new()),
+                None => {
+                    let hint = suggest::hint(name, std::iter::once(&"instances".into()));
+                    self.no_member(ty, name, at, hint)
+                }
             },
             Ty::Module(module) => self.module_member(ty, &module, name, at),
             _ => self.no_member(ty, name, at, String::new()),

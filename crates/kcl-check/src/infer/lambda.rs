@@ -25,7 +25,8 @@ impl Checker<'_> {
         for param in &params {
             self.declare(&param.name, param.ty);
         }
-        let declared = lambda.ret.map(|t| (self.resolve_type(t), self.tree.type_span(t)));
+        // Quirk: an unknown result type is reported where the last name was met.
+        let declared = lambda.ret.map(|t| (self.resolve_type_at(t, self.last_span), self.tree.type_span(t)));
         let body = self.lambda_body(lambda, declared);
         self.leave();
         let ret = declared.map_or(body, |(ty, _)| ty);

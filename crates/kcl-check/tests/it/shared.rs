@@ -130,3 +130,35 @@ fn imports_that_are_late_repeated_or_unused_are_warnings() {
         ]
     );
 }
+
+#[test]
+fn the_files_of_a_package_share_their_names() {
+    use base_diag::{FileId, Place, SourceMap};
+    use kcl_syntax::ast::Tree;
+    use kcl_syntax::program::{Package, PkgId, Program};
+    let texts = ["x = 1\n_y = 1\n", "x = 2\n_y = \"s\"\nz = x + \"s\"\n"];
+    let mut sources = SourceMap::default();
+    let mut tree = Tree::default();
+    let files: Vec<FileId> = texts.iter().map(|t| sources.add("f.k", (*t).into())).collect();
+    for (text, file) in texts.iter().zip(&files) {
+        assert!(kcl_syntax::parse_file(&mut tree, text, *file).is_empty());
+    }
+    let package = Package { path: "__main__".into(), tree: Arc::new(tree), files, imports: Vec::new() };
+    let program = Program { sources, packages: vec![package], main: PkgId(0) };
+    let result = check(&program, &CheckOptions::default());
+    let found = lines(&program, &result);
+    assert_eq!(
+        found,
+        [
+            "E1001 1:1 Can not change the value of 'x', because it was declared immutable",
+            "E2G22 2:1 expected int, got str(s)",
+            "E2G22 3:5 unsupported operand type(s) for +: 'int' and 'str(s)'",
+        ]
+    );
+    let file = |place| match place {
+        Place::Span(file, _) => file,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(file(result.diagnostics[0].labels[0].place), FileId(1));
+    assert_eq!(file(result.diagnostics[0].labels[1].place), FileId(0));
+}
