@@ -10,6 +10,8 @@ use crate::node::{Data, Limits, MapBuilder, MapEntry, Node, Span, YamlError};
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 
 type Parsed = Result<Node, YamlError>;
+/// A collection and where it ends.
+type Collection = Result<(Data, Mark), YamlError>;
 
 pub(super) struct Composer<'a> {
     scanner: Scanner<'a>,
@@ -28,6 +30,21 @@ pub(super) struct Composer<'a> {
 enum Raw {
     Scalar(String, bool),
     Done(Data),
+}
+
+/// What stands where a node is expected.
+enum Head {
+    Alias(Node),
+    Fresh(Fresh),
+}
+
+/// A node before its meaning.
+struct Fresh {
+    raw: Raw,
+    anchor: Option<String>,
+    tag: Option<(String, Mark)>,
+    span: Span,
+    start: Mark,
 }
 
 /// One step from a collection to what it holds.
@@ -111,16 +128,15 @@ impl<'a> Composer<'a> {
 
     /// Parses a node whose meaning is a value.
     fn node(&mut self, block: bool, indentless: bool) -> Parsed {
-        let (raw, span, tag) = match self.raw_node(block, indentless)? {
-            Ok(node) => return Ok(node),
-            Err(parts) => parts,
+        let fresh = match self.head(block, indentless)? {
+            Head::Alias(node) => return Ok(node),
+            Head::Fresh(fresh) => fresh,
         };
-        let (data, anchor) = raw;
-        let value = match data {
-            Raw::Done(data) => self.check_collection_tag(data, tag)?,
-            Raw::Scalar(text, plain) => self.scalar_value(text, plain, tag, span.1)?,
+        let value = match fresh.raw {
+            Raw::Done(data) => self.check_collection_tag(data, fresh.tag)?,
+            Raw::Scalar(text, plain) => self.scalar_value(text, plain, fresh.tag, fresh.start)?,
         };
-        Ok(self.finish(Node { value, span: span.0 }, anchor))
+        Ok(self.finish(Node { value, span: fresh.span }, fresh.anchor))
     }
 
     fn finish(&mut self, node: Node, anchor: Option<String>) -> Node {
@@ -131,13 +147,8 @@ impl<'a> Composer<'a> {
         node
     }
 
-    /// Parses properties and content. Ok is an alias, Err what is not yet a value.
-    #[allow(clippy::type_complexity)]
-    fn raw_node(
-        &mut self,
-        block: bool,
-        indentless: bool,
-    ) -> Result<Result<Node, ((Raw, Option<String>), (Span, Mark), Option<(String, Mark)>)>, YamlError> {
+    /// Parses properties and content.
+    fn head(&mut self, block: bool, indentless: bool) -> Result<Head, YamlError> {
         if let Kind::Alias(name) = &self.scanner.peek()?.kind {
             let name = name.clone();
             let token = self.scanner.next()?;
@@ -146,7 +157,7 @@ impl<'a> Composer<'a> {
             };
             let (node, size) = (node.clone(), *size);
             self.count(size, token.start)?;
-            return Ok(Ok(node));
+            return Ok(Head::Alias(node));
         }
         let properties = self.properties()?;
         let token = self.scanner.peek()?;
@@ -168,7 +179,8 @@ impl<'a> Composer<'a> {
                 return Err(failure(problem, token.start, Some((context, start))));
             }
         };
-        Ok(Err(((raw, properties.anchor), (span(start, end), start), properties.tag)))
+        let Properties { anchor, tag, .. } = properties;
+        Ok(Head::Fresh(Fresh { raw, anchor, tag, span: span(start, end), start }))
     }
 
     fn properties(&mut self) -> Result<Properties, YamlError> {
@@ -193,7 +205,7 @@ impl<'a> Composer<'a> {
     fn nested(
         &mut self,
         start: Mark,
-        read: fn(&mut Self, Mark) -> Result<(Data, Mark), YamlError>,
+        read: fn(&mut Self, Mark) -> Collection,
     ) -> Result<(Raw, Mark), YamlError> {
         if self.depth >= self.max_depth {
             return Err(failure("recursion limit exceeded", start, None));
@@ -217,7 +229,7 @@ impl<'a> Composer<'a> {
         Ok(())
     }
 
-    fn block_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+    fn block_sequence(&mut self, start: Mark) -> Collection {
         self.scanner.next()?;
         let mut items = Vec::new();
         loop {
@@ -240,7 +252,7 @@ impl<'a> Composer<'a> {
     }
 
     /// A sequence under a key, not indented: it ends where no dash follows.
-    fn indentless_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+    fn indentless_sequence(&mut self, start: Mark) -> Collection {
         let mut items = Vec::new();
         let mut end = start;
         while self.scanner.peek()?.kind == Kind::BlockEntry {
@@ -253,7 +265,7 @@ impl<'a> Composer<'a> {
         Ok((Data::List(items), end))
     }
 
-    fn block_mapping(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+    fn block_mapping(&mut self, start: Mark) -> Collection {
         self.scanner.next()?;
         let ends = |kind: &Kind| matches!(kind, Kind::Key | Kind::Value | Kind::BlockEnd);
         let mut map = MapBuilder::default();
@@ -300,18 +312,17 @@ impl<'a> Composer<'a> {
     /// Parses a key: scalars only, as their text.
     fn key(&mut self, block: bool) -> Result<(String, Span), YamlError> {
         let later = self.later_key;
-        let raw = self.raw_node(block, block)?;
+        let head = self.head(block, block)?;
         self.later_key = later;
-        let (text, span, anchor) = match raw {
-            Ok(node) => match node.value {
-                Data::Str(text) => return Ok((text, node.span)),
-                other => match scalar_text(&other) {
-                    Some(text) => return Ok((text, node.span)),
-                    None => return Err(self.bad_key(&other, Mark::default())),
-                },
+        let (text, span, anchor) = match head {
+            Head::Alias(node) => match scalar_text(&node.value) {
+                Some(text) => return Ok((text, node.span)),
+                None => return Err(self.bad_key(&node.value, Mark::default())),
             },
-            Err(((Raw::Scalar(text, _), anchor), (span, _), _)) => (text, span, anchor),
-            Err(((Raw::Done(data), _), (_, mark), _)) => return Err(self.bad_key(&data, mark)),
+            Head::Fresh(fresh) => match fresh.raw {
+                Raw::Scalar(text, _) => (text, fresh.span, fresh.anchor),
+                Raw::Done(data) => return Err(self.bad_key(&data, fresh.start)),
+            },
         };
         if anchor.is_some() {
             self.finish(Node { value: Data::Str(text.clone()), span }, anchor);
@@ -325,7 +336,7 @@ impl<'a> Composer<'a> {
         failure(&self.with_path(&format!("invalid type: {kind}, expected {wanted}")), mark, None)
     }
 
-    fn flow_sequence(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+    fn flow_sequence(&mut self, start: Mark) -> Collection {
         self.scanner.next()?;
         let mut items = Vec::new();
         let mut first = true;
@@ -362,7 +373,7 @@ impl<'a> Composer<'a> {
         Ok(Node { value: map.finish(), span: Span { end, ..span(start, start) } })
     }
 
-    fn flow_mapping(&mut self, start: Mark) -> Result<(Data, Mark), YamlError> {
+    fn flow_mapping(&mut self, start: Mark) -> Collection {
         let ends = |kind: &Kind| matches!(kind, Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd);
         self.scanner.next()?;
         let mut map = MapBuilder::default();

@@ -5,6 +5,7 @@
 
 mod composer;
 mod escape;
+mod names;
 mod resolve;
 mod scalars;
 mod scanner;

@@ -244,7 +244,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn push(&mut self, kind: Kind, start: Mark) {
+    pub(super) fn push(&mut self, kind: Kind, start: Mark) {
         self.queue.push_back(Token { kind, start, end: self.mark });
     }
 
@@ -270,7 +270,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn save_key(&mut self) -> Done {
+    pub(super) fn save_key(&mut self) -> Done {
         if !self.key_allowed {
             return Ok(());
         }
@@ -283,7 +283,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn remove_key(&mut self) -> Done {
+    pub(super) fn remove_key(&mut self) -> Done {
         let Some(key) = self.keys.last().copied() else { return Ok(()) };
         if key.possible {
             self.require(key)?;
@@ -310,7 +310,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn unroll(&mut self, column: i64) {
+    pub(super) fn unroll(&mut self, column: i64) {
         while self.flow == 0 && self.indent > column {
             self.push(Kind::BlockEnd, self.mark);
             self.indent = self.indents.pop().unwrap_or(-1);
@@ -329,32 +329,6 @@ impl<'a> Scanner<'a> {
         self.key_allowed = false;
         self.ended = true;
         self.push(Kind::StreamEnd, self.mark);
-        Ok(())
-    }
-
-    fn fetch_directive(&mut self) -> Done {
-        self.unroll(-1);
-        self.remove_key()?;
-        self.key_allowed = false;
-        let start = self.mark;
-        let context = Some(("while scanning a directive", start));
-        self.skip();
-        let from = self.mark.index;
-        while self.byte(0).is_ascii_alphanumeric() || matches!(self.byte(0), b'_' | b'-') {
-            self.skip();
-        }
-        match &self.text[from..self.mark.index] {
-            "" => return Err(failure("could not find expected directive name", self.mark, context)),
-            _ if !self.is_blankz(0) => {
-                return Err(failure("found unexpected non-alphabetical character", self.mark, context));
-            }
-            "YAML" | "TAG" => {}
-            _ => return Err(failure("found unknown directive name", self.mark, context)),
-        }
-        while !self.at_end() && self.break_width(0) == 0 {
-            self.skip();
-        }
-        self.push(Kind::Directive, start);
         Ok(())
     }
 
@@ -465,56 +439,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn fetch_anchor(&mut self) -> Done {
-        self.save_key()?;
-        self.key_allowed = false;
-        let start = self.mark;
-        let alias = self.byte(0) == b'*';
-        self.skip();
-        let from = self.mark.index;
-        while self.byte(0).is_ascii_alphanumeric() || matches!(self.byte(0), b'_' | b'-') {
-            self.skip();
-        }
-        let name = self.text[from..self.mark.index].to_owned();
-        let ends = self.is_blankz(0)
-            || matches!(self.byte(0), b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`');
-        if name.is_empty() || !ends {
-            let context = if alias { "while scanning an alias" } else { "while scanning an anchor" };
-            let problem = "did not find expected alphabetic or numeric character";
-            return Err(failure(problem, self.mark, Some((context, start))));
-        }
-        self.push(if alias { Kind::Alias(name) } else { Kind::Anchor(name) }, start);
-        Ok(())
-    }
-
-    fn fetch_tag(&mut self) -> Done {
-        self.save_key()?;
-        self.key_allowed = false;
-        let start = self.mark;
-        self.skip();
-        let verbatim = self.byte(0) == b'<';
-        while is_tag_byte(self.byte(0))
-            || verbatim && matches!(self.byte(0), b'<' | b'>' | b',' | b'[' | b']')
-        {
-            self.skip();
-        }
-        let tag = &self.text[start.index..self.mark.index];
-        if tag.len() > 1 && tag.ends_with('!') {
-            let context = Some(("while parsing a tag", start));
-            return Err(failure("did not find expected tag URI", self.mark, context));
-        }
-        if !self.is_blankz(0) && !(self.flow > 0 && self.byte(0) == b',') {
-            let context = Some(("while scanning a tag", start));
-            return Err(failure("did not find expected whitespace or line break", self.mark, context));
-        }
-        let full = match tag.strip_prefix("!!") {
-            Some(name) => format!("tag:yaml.org,2002:{name}"),
-            None => tag.trim_start_matches("!<").trim_end_matches('>').to_owned(),
-        };
-        self.push(Kind::Tag(full), start);
-        Ok(())
-    }
-
     fn fetch_block_scalar(&mut self) -> Done {
         self.remove_key()?;
         self.key_allowed = true;
@@ -541,10 +465,6 @@ impl<'a> Scanner<'a> {
         self.queue.push_back(Token { kind: Kind::Scalar(text, true), start, end });
         Ok(())
     }
-}
-
-fn is_tag_byte(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b"_-;/?:@&=+$.%!~*'()".contains(&b)
 }
 
 fn is_readable(c: char) -> bool {

@@ -150,7 +150,7 @@ fn blow_ups_are_paid_for_before_they_happen() {
 #[test]
 fn options_convert_what_was_given() {
     let port = Value::from("port");
-    assert_eq!(call("option", &[port.clone()]), Ok("80".into()));
+    assert_eq!(call("option", std::slice::from_ref(&port)), Ok("80".into()));
     assert_eq!(call("option", &[port.clone(), Value::from("int")]), Ok("80".into()));
     assert_eq!(call("option", &[port, Value::from("list")]), Err("cannot use '80' as type 'list'".into()));
     assert_eq!(call("option", &[Value::from("x")]), Ok("None".into()));
