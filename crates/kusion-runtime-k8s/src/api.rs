@@ -1,5 +1,7 @@
 //! Requests and answers, close to the wire: codes, warnings, Retry-After, JSON.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Method, Request};
@@ -15,6 +17,8 @@ use crate::failure::{from_answer, from_client};
 pub(crate) struct Api {
     pub(crate) client: Client,
     pub(crate) limit: Duration,
+    /// How many requests were sent, for tests and benches.
+    pub(crate) n_requests: Arc<AtomicUsize>,
 }
 
 /// What came back, whatever the code.
@@ -56,6 +60,7 @@ impl Api {
         let unexpected =
             |e: http::Error| RuntimeError::new(ErrorKind::Unexpected, format!("bad request path: {e}"));
         let request = request.body(body).map_err(unexpected)?;
+        self.n_requests.fetch_add(1, Ordering::Relaxed);
         match tokio::time::timeout(self.limit, self.exchange(request)).await {
             Ok(answer) => answer,
             Err(_) => {

@@ -1,6 +1,7 @@
 //! The runtime of one cluster.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -43,7 +44,7 @@ impl KubeRuntime {
     pub fn new(client: kube::Client, key: DigestKey, limit: Duration) -> Self {
         let namespace = client.default_namespace().to_owned();
         KubeRuntime {
-            api: Api { client, limit },
+            api: Api { client, limit, n_requests: Arc::default() },
             kinds: Kinds::default(),
             key,
             namespace,
@@ -58,15 +59,18 @@ impl KubeRuntime {
         self
     }
 
+    /// Returns how many requests were sent so far, watches apart.
+    #[must_use]
+    pub fn n_requests(&self) -> usize {
+        self.api.n_requests.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     /// Where an object lives; an object without a namespace is in the context's own.
     pub(crate) fn namespace_of<'a>(&'a self, id: &'a KubeId) -> &'a str {
         id.namespace.as_deref().unwrap_or(&self.namespace)
     }
 
-    pub(crate) async fn kind_of(
-        &self,
-        key: &ResourceKey,
-    ) -> Result<(KubeId, std::sync::Arc<Kind>), RuntimeError> {
+    pub(crate) async fn kind_of(&self, key: &ResourceKey) -> Result<(KubeId, Arc<Kind>), RuntimeError> {
         let id = parse(key)?;
         match self.kinds.get(&self.api, &id).await? {
             Some(kind) => Ok((id, kind)),

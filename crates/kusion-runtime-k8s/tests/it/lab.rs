@@ -54,7 +54,7 @@ pub(crate) struct Ready {
     live: BTreeMap<ResourceKey, Observed>,
     prior: Prior,
     runtimes: Runtimes,
-    runtime: Arc<KubeRuntime>,
+    pub(crate) runtime: Arc<KubeRuntime>,
 }
 
 static N_LABS: AtomicUsize = AtomicUsize::new(0);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod conflict;
+mod cost;
 mod health;
 mod lab;
 mod life;
