@@ -15,8 +15,8 @@ impl Machine<'_> {
     /// Computes braces. While they are computed the dict is the innermost frame, so later entries see earlier keys.
     pub(crate) fn braces(&mut self, entries: &[AstEntry]) -> Eval<Dict> {
         self.charge(1 + entries.len() as u64)?;
-        let vars = Dict::with_capacity(entries.len());
-        self.packages[self.pkg].frames.push(Rc::new(Frame { kind: FrameKind::Braces, vars }));
+        let frame = Frame::braces(FrameKind::Braces, entries.len());
+        self.packages[self.pkg].frames.push(Rc::new(frame));
         for entry in entries {
             self.brace_entry(entry)?;
         }
@@ -40,10 +40,22 @@ impl Machine<'_> {
             key => {
                 let value = self.expr(entry.value)?;
                 let origin = self.origin;
+                let written = !matches!(key, Key::Computed(_));
                 let key = self.entry_key(key)?;
                 self.origin = origin;
+                self.note_visibility(&key, written);
                 self.with_braces(|machine, dict| machine.add_entry(dict, key, entry, value))
             }
+        }
+    }
+
+    // A written key is a name for the entries after it, a computed one is not.
+    fn note_visibility(&mut self, key: &Str, written: bool) {
+        let Some(frame) = self.packages[self.pkg].frames.top_mut() else { return };
+        if written {
+            frame.computed.retain(|k| k != key);
+        } else if !frame.vars.contains(key) {
+            frame.computed.push(key.clone());
         }
     }
 

@@ -29,13 +29,57 @@ impl Machine<'_> {
     }
 }
 
+/// What a failed call may leave behind, and a caller that goes on must put back.
+struct Checkpoint {
+    pkg: usize,
+    records: usize,
+    targets: usize,
+    marks: Vec<Str>,
+    nesting: u32,
+    depth: u32,
+    backtrack: Option<crate::machine::Backtrack>,
+    frames: Vec<usize>,
+}
+
+impl Machine<'_> {
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            pkg: self.pkg,
+            records: self.records.len(),
+            targets: self.targets.len(),
+            marks: self.marks.clone(),
+            nesting: self.nesting,
+            depth: self.depth,
+            backtrack: self.backtrack,
+            frames: self.packages.iter().map(|p| p.frames.len()).collect(),
+        }
+    }
+
+    fn rewind(&mut self, to: Checkpoint) {
+        self.pkg = to.pkg;
+        self.records.truncate(to.records);
+        self.targets.truncate(to.targets);
+        self.marks = to.marks;
+        self.nesting = to.nesting;
+        self.depth = to.depth;
+        self.backtrack = to.backtrack;
+        for (package, len) in self.packages.iter_mut().zip(to.frames) {
+            package.frames.truncate(len);
+        }
+    }
+}
+
 fn raised(fault: Box<Fault>) -> Error {
     Error::Raised(fault)
 }
 
 impl Host for MachineHost<'_, '_> {
     fn call(&mut self, func: &Value, args: &[Value]) -> Result<Value, Error> {
-        self.machine.call_value(func, args.to_vec(), Vec::new()).map_err(raised)
+        let before = self.machine.checkpoint();
+        self.machine.call_value(func, args.to_vec(), Vec::new()).map_err(|fault| {
+            self.machine.rewind(before);
+            raised(fault)
+        })
     }
 
     fn lambda_shape(&self, func: &Value) -> Option<(usize, Option<Str>)> {

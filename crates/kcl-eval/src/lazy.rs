@@ -35,11 +35,13 @@ impl Machine<'_> {
             state.level
         };
         let setter = record.shape.setters[i][(setters - level) as usize];
-        self.run_setter(record, &setter)?;
+        let ran = self.run_setter(record, &setter);
+        // Also after an error, which `runtime.catch` may swallow.
+        record.lazy.borrow_mut()[i].level = level - 1;
+        ran?;
         let value = self.load_slot(record, i);
         let mut lazy = record.lazy.borrow_mut();
         let state = &mut lazy[i];
-        state.level = level - 1;
         state.cache = Some((value.clone(), self.origin));
         state.resolved = true;
         Ok(value)
@@ -152,15 +154,13 @@ impl Machine<'_> {
     pub(crate) fn store_global(&mut self, name: &Str, value: Value, sequential: Sequential) {
         let record = self.packages[self.pkg].globals.clone();
         let Some(i) = record.position(name) else { return };
-        let existed = !record.slots.borrow()[i].value.is_undefined();
         let origin = self.origin;
         self.store_slot(&record, i, Slot { value: value.clone(), op: Op::Union, origin });
-        let sequential = existed
-            && match sequential {
-                Sequential::Augmented => true,
-                Sequential::IfMentions(rhs) => mentions(self.tree(self.pkg), rhs, name),
-                Sequential::Never => false,
-            };
+        let sequential = match sequential {
+            Sequential::Augmented => true,
+            Sequential::IfMentions(rhs) => mentions(self.tree(self.pkg), rhs, name),
+            Sequential::Never => false,
+        };
         if sequential {
             let last = self.is_last_setter(&record, i);
             let state = &mut record.lazy.borrow_mut()[i];

@@ -16,7 +16,7 @@ impl Machine<'_> {
         let marked = self.is_marked(name);
         if !marked && let Some(record) = self.record().cloned() {
             let value = self.read_attribute(&record, name)?;
-            if !value.is_undefined() {
+            if !value.is_undefined() || self.is_own_target(&record, name) {
                 return Ok(value);
             }
         }
@@ -28,6 +28,14 @@ impl Machine<'_> {
             return Ok(entry.value.clone());
         }
         self.read_global(self.pkg, name, marked)
+    }
+
+    // A statement that reads the attribute it sets means that attribute, set or not, and nothing further out.
+    fn is_own_target(&self, record: &Record, name: &str) -> bool {
+        self.targets.last().is_some_and(|t| t == name)
+            && record.position(name).is_some_and(|i| {
+                record.lazy.borrow()[i].level == 0 || record.shape.setters[i].len() <= 1
+            })
     }
 
     fn read_attribute(&mut self, record: &Rc<Record>, name: &str) -> Eval<Value> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Dotted, Expr, Key, Stmt, StmtId, Tree, TypeId};
+use kcl_syntax::ast::{Dotted, Expr, Key, Stmt, Tree, TypeId};
 use kcl_syntax::program::{ImportTarget, Package};
 use kcl_value::{SchemaRef, Str, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -105,20 +105,8 @@ impl Machine<'_> {
     pub(crate) fn run_package(&mut self, idx: usize) -> Eval<()> {
         self.pkg = idx;
         let tree = self.tree(idx);
-        for file in &tree.files {
-            for stmt in &file.body {
-                self.top_statement(tree, *stmt)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn top_statement(&mut self, tree: &Tree, stmt: StmtId) -> Eval<()> {
-        let value = self.exec(StorePlace::Globals, stmt)?;
-        if let Stmt::Expr(expr) = tree.stmt(stmt)
-            && !matches!(tree.expr(*expr), Expr::Call(_))
-        {
-            self.packages[self.pkg].outputs.push(value);
+        for stmt in tree.files.iter().flat_map(|f| &f.body) {
+            self.exec(StorePlace::Globals, *stmt)?;
         }
         Ok(())
     }

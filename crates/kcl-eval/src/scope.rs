@@ -24,11 +24,22 @@ pub(crate) enum FrameKind {
 pub(crate) struct Frame {
     pub(crate) kind: FrameKind,
     pub(crate) vars: Dict,
+    /// Keys of braces that were computed: they are in the dict, but no names.
+    pub(crate) computed: Vec<Str>,
 }
 
 impl Frame {
     pub(crate) fn new(kind: FrameKind) -> Self {
-        Frame { kind, vars: Dict::default() }
+        Frame::braces(kind, 0)
+    }
+
+    pub(crate) fn braces(kind: FrameKind, entries: usize) -> Self {
+        Frame { kind, vars: Dict::with_capacity(entries), computed: Vec::new() }
+    }
+
+    /// Returns the binding of a name.
+    fn get(&self, name: &str) -> Option<&Entry> {
+        self.vars.entry(name).filter(|_| !self.computed.iter().any(|k| k == name))
     }
 
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {
@@ -69,7 +80,7 @@ impl Frames {
 
     /// Returns the innermost binding of a name.
     pub(crate) fn lookup(&self, name: &str) -> Option<&Entry> {
-        self.0.iter().rev().find_map(|f| f.vars.entry(name))
+        self.0.iter().rev().find_map(|f| f.get(name))
     }
 
     /// Returns the innermost loop variable of a name.

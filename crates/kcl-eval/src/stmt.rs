@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{BinaryOp, ExprId, Stmt, StmtId, Target, TargetStep, TypeId};
+use kcl_syntax::ast::{BinaryOp, Expr, ExprId, Stmt, StmtId, Target, TargetStep, TypeId};
 use kcl_value::{Op, Str, Value};
 
 use crate::access::Step;
@@ -21,7 +21,14 @@ impl Machine<'_> {
         self.started = (self.pkg, stmt);
         self.start_at(tree.stmt_span(stmt));
         match tree.stmt(stmt) {
-            Stmt::Expr(expr) => self.expr(*expr),
+            Stmt::Expr(expr) => {
+                let value = self.expr(*expr)?;
+                // A value that stands alone is output; the result of a call is dropped.
+                if place == StorePlace::Globals && !matches!(tree.expr(*expr), Expr::Call(_)) {
+                    self.packages[self.pkg].outputs.push(value.clone());
+                }
+                Ok(value)
+            }
             Stmt::Assign { targets, ty, value } => self.exec_assign(place, targets, *ty, *value),
             Stmt::AugAssign { target, op, value } => self.exec_aug_assign(place, target, *op, *value),
             Stmt::Unification { target, value } => {
@@ -186,7 +193,14 @@ impl Machine<'_> {
     pub(crate) fn store_attribute(&mut self, record: &Rc<Record>, i: usize, value: Value) -> Eval<()> {
         let Some(building) = &record.instance else { return Ok(()) };
         let name = &record.shape.names[i];
-        let ty = self.links(&building.schema)?.types.get(name).cloned();
+        // The body that stores knows the type it declared itself; otherwise the whole chain is asked.
+        let links = self.links(&building.schema)?;
+        let own = links.parts.get(building.active.get() as usize).cloned();
+        let chain = links.types.get(name).cloned();
+        let ty = match own {
+            Some(part) => self.links(&part)?.types.get(name).cloned().or(chain),
+            None => chain,
+        };
         let origin = self.origin;
         let value = match &ty {
             Some(ty) => self.pack(value, ty)?,

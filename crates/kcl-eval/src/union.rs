@@ -48,8 +48,9 @@ impl Machine<'_> {
     fn merge_values(&mut self, left: Value, right: Value, mode: Mode, path: &mut Path) -> Eval<Value> {
         self.step()?;
         match (left, right) {
-            (left, Value::None | Value::Undefined) => Ok(left),
-            (Value::None | Value::Undefined, right) => Ok(right),
+            (Value::Undefined, right) | (right, Value::Undefined) => Ok(right),
+            (left, Value::None) => Ok(left),
+            (Value::None, right) => Ok(right),
             (Value::Dict(left), Value::Dict(right)) => {
                 let mut dict = unshare(left);
                 self.merge_entries(&mut dict, &right, mode, path)?;
