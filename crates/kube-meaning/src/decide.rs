@@ -13,7 +13,7 @@ use crate::fieldset::FieldSet;
 use crate::immutable::{immutable_changes, needs_replace};
 use crate::managed::{Managed, Operation};
 use crate::normalise::stored;
-use crate::ssa::{self, Applied, Applier, ApplyError, Conflict, Target, without_managed};
+use crate::ssa::{self, Applied, Applier, ApplyError, Conflict, Target, same_object, without_managed};
 use crate::status::{Cause, Refusal};
 use crate::strategy::prepare_update;
 use crate::typed::{Comparison, compare, same_value};
@@ -45,7 +45,7 @@ pub enum Decision {
 /// An update.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Changed fields; empty when only ownership changes.
+    /// Changed fields; empty when only ownership or the order of list items changes.
     pub fields: Vec<FieldChange>,
     /// Fields of other managers with other values: an apply without force is refused.
     pub conflicts: Vec<Conflict>,
@@ -113,7 +113,7 @@ pub fn decide(question: Question<'_>) -> Decision {
             Err(refusal) => return Decision::Refused(refusal),
         },
     };
-    let ownership = !applied.managed.same_ownership(&managed);
+    let ownership = !applied.managed.is_of(live);
     let Some(new) = new else {
         return match ownership {
             true => Decision::Change(Change { fields: Vec::new(), conflicts }),
@@ -122,7 +122,7 @@ pub fn decide(question: Question<'_>) -> Decision {
     };
     let mut differences = compare(target.schema, &target.resource.ty, live, &new);
     ignore_system(&mut differences);
-    if differences.is_same() && !ownership {
+    if differences.is_same() && !ownership && same_object(live, &with_kind(live, new.clone())) {
         return Decision::NoChange;
     }
     let fields = changes(&question, &differences, &new, &managed);
@@ -162,6 +162,14 @@ fn settled(target: Target<'_>, live: &Value, mut object: Value) -> Result<Value,
     prepare_update(target, live, &mut new);
     stored(target.schema, target.resource, &mut new);
     Ok(new)
+}
+
+/// Items of a list come without apiVersion and kind: what the live object lacks is not compared.
+fn with_kind(live: &Value, mut new: Value) -> Value {
+    if let Some(map) = new.as_object_mut() {
+        map.retain(|key, _| !matches!(key.as_str(), "apiVersion" | "kind") || live.get(key).is_some());
+    }
+    new
 }
 
 /// Fields that follow from others are not shown as changes.

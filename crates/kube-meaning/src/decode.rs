@@ -12,6 +12,31 @@ use crate::status::Refusal;
 /// How often the template of a DaemonSet changed.
 pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
+/// Decodes what a client sent: as [`decode`], and nulls of a custom resource that mean nothing are dropped. The result of an
+/// apply is not treated so: there a null stays, and is refused if the schema does not allow it.
+pub fn decode_request(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
+    if let Some(structural) = &target.resource.structural {
+        crd::drop_nulls(structural, &mut object);
+    }
+    decode(target, object)
+}
+
+/// Owner references that are told twice count once.
+fn dedup_owners(object: &mut Value) {
+    let owners =
+        object.get_mut("metadata").and_then(|m| m.get_mut("ownerReferences")).and_then(Value::as_array_mut);
+    if let Some(owners) = owners.filter(|o| o.len() > 1) {
+        let mut seen: Vec<Value> = Vec::new();
+        owners.retain(|owner| {
+            let fresh = !seen.contains(owner);
+            if fresh {
+                seen.push(owner.clone());
+            }
+            fresh
+        });
+    }
+}
+
 /// Decodes an object: unknown fields dropped, aliases resolved, defaults filled, canonical forms.
 pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     let resource = target.resource;
@@ -21,6 +46,7 @@ pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     } else {
         return Err(Refusal::bad_request("the object provided is unrecognized: it must be a map"));
     }
+    dedup_owners(&mut object);
     if let Some(structural) = &resource.structural {
         crd::prune(structural, &mut object);
         if let (Some(meta), Some(ty)) =

@@ -240,8 +240,10 @@ pub(crate) fn job(object: &mut Object) {
         let replacement = if is_set(spec, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
         put(spec, "podReplacementPolicy", Fill::Str(replacement));
     }
-    if let (Some(labels), Some(metadata)) = (labels.filter(|l| !l.is_null()), child(object, "metadata")) {
-        set(metadata, "labels", labels);
+    if let (Some(labels), Some(metadata)) = (labels.filter(|l| !l.is_null()), child(object, "metadata"))
+        && metadata.get("labels").is_none_or(|l| l.as_object().is_none_or(Map::is_empty))
+    {
+        metadata.insert("labels".to_owned(), labels);
     }
 }
 

@@ -194,6 +194,13 @@ impl Managed {
         self.entries.iter_mut().find(|e| e.manager.same(manager))
     }
 
+    /// Whether an object carries exactly these entries, times left aside.
+    pub fn is_of(&self, object: &Value) -> bool {
+        let list = object.get("metadata").and_then(|m| m.get("managedFields")).and_then(Value::as_array);
+        let count = self.entries.iter().filter(|e| !e.fields.is_empty()).count();
+        list.map_or(0, Vec::len) == count && self.same_ownership(&Managed::of(object))
+    }
+
     /// Whether both have the same entries, times left aside.
     pub fn same_ownership(&self, other: &Managed) -> bool {
         let owned = |m: &Managed| m.entries.iter().filter(|e| !e.fields.is_empty()).count();

@@ -9,7 +9,7 @@ use crate::ssa::Target;
 
 /// What a path resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reset {
+pub(crate) enum Reset {
     Nothing,
     Status,
     /// Certificate requests: neither may change.
@@ -34,7 +34,7 @@ const METADATA_TOO: [&str; 8] = [
 ];
 
 /// What writing through the target resets.
-pub fn reset_fields(target: Target<'_>) -> Reset {
+pub(crate) fn reset_fields(target: Target<'_>) -> Reset {
     let resource = target.resource;
     match target.subresource {
         "" if resource.kind == "CertificateSigningRequest" => Reset::SpecAndStatus,
@@ -53,12 +53,12 @@ pub fn reset_fields(target: Target<'_>) -> Reset {
 
 impl Reset {
     /// Whether nothing is reset.
-    pub fn is_none(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         matches!(self, Reset::Nothing)
     }
 
     /// The reset paths.
-    pub fn set(self) -> &'static FieldSet {
+    pub(crate) fn set(self) -> &'static FieldSet {
         static SETS: OnceLock<Vec<FieldSet>> = OnceLock::new();
         let sets = SETS.get_or_init(|| {
             vec![

@@ -15,7 +15,8 @@ use crate::reset::{Reset, reset_fields};
 use crate::schema::{Resource, Schema, Ty};
 use crate::status::{Cause, Refusal};
 use crate::typed::{
-    Atom, Comparison, Duplicates, atom, check, collect, compare, merge_into, remove_items, with_named_fields,
+    Atom, Comparison, Duplicates, atom, check, collect, compare, merge_into, remove_items, same_value,
+    with_named_fields,
 };
 use crate::version::in_version;
 
@@ -145,7 +146,8 @@ fn merge(
     }
     let changed = settle(target, (live, &merged), &mut managed, &manager, by.force, &reset)?;
     strip(&mut managed, &manager);
-    let object = (!changed.is_same()).then_some(merged);
+    // A mere reordering is no change of any field, but it is written.
+    let object = (!changed.is_same() || !same_object(live, &merged)).then_some(merged);
     if object.is_some()
         && let Some(entry) = managed.get_mut(&manager)
     {
@@ -392,6 +394,24 @@ pub(crate) fn without_managed(object: &Value) -> Value {
         _ => (key.clone(), value.clone()),
     });
     Value::Object(copy.collect())
+}
+
+/// Whether two objects are equal, ownership left aside.
+pub(crate) fn same_object(a: &Value, b: &Value) -> bool {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return same_value(a, b) };
+    let plain = |m: &Map<String, Value>| m.keys().filter(|k| *k != "metadata").count();
+    plain(a) == plain(b)
+        && a.iter().filter(|(k, _)| *k != "metadata").all(|(k, v)| b.get(k).is_some_and(|w| same_value(v, w)))
+        && same_metadata(a.get("metadata"), b.get("metadata"))
+}
+
+fn same_metadata(a: Option<&Value>, b: Option<&Value>) -> bool {
+    let (Some(Value::Object(a)), Some(Value::Object(b))) = (a, b) else { return a == b };
+    let owned = |m: &Map<String, Value>| m.len() - usize::from(m.contains_key("managedFields"));
+    owned(a) == owned(b)
+        && a.iter()
+            .filter(|(k, _)| *k != "managedFields")
+            .all(|(k, v)| b.get(k).is_some_and(|w| same_value(v, w)))
 }
 
 /// Widens paths below nodes that are atomic in the present schema.

@@ -109,6 +109,7 @@ impl Scan<'_> {
             b'[' => self.list(),
             b'"' => self.string().map(drop),
             _ => {
+                let start = self.at;
                 while self
                     .bytes
                     .get(self.at)
@@ -116,7 +117,7 @@ impl Scan<'_> {
                 {
                     self.at += 1;
                 }
-                Some(())
+                (self.at > start).then_some(())
             }
         }
     }

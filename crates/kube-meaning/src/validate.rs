@@ -13,6 +13,16 @@ use crate::status::{Cause, Refusal};
 
 /// Checks an object; `live` is the present one on updates.
 pub fn validate(target: Target<'_>, object: &Value, live: Option<&Value>) -> Result<(), Refusal> {
+    let causes = problems(target, object, live);
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
+}
+
+/// Everything that is wrong with an object.
+pub fn problems(target: Target<'_>, object: &Value, live: Option<&Value>) -> Vec<Cause> {
     let resource = target.resource;
     let mut causes = Vec::new();
     metadata(target, object, &mut causes);
@@ -22,11 +32,7 @@ pub fn validate(target: Target<'_>, object: &Value, live: Option<&Value>) -> Res
         None if target.subresource == "status" && resource.kind == "Service" => balancer(object, &mut causes),
         None => {}
     }
-    if causes.is_empty() {
-        return Ok(());
-    }
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    Err(Refusal::invalid(&resource.group, &resource.kind, name, causes))
+    causes
 }
 
 fn metadata(target: Target<'_>, object: &Value, causes: &mut Vec<Cause>) {
@@ -190,6 +196,19 @@ fn pod(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
             causes.push(Cause::duplicate(&format!("{field}.volumes[{i}].name"), &Value::from(*name)));
         }
     }
+    for (i, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
+        for source in ["configMap", "secret"] {
+            for (j, item) in volume[source]["items"].as_array().into_iter().flatten().enumerate() {
+                require(item, &["key", "path"], &format!("{field}.volumes[{i}].{source}.items[{j}]"), causes);
+            }
+        }
+    }
+    for (i, spread) in spec["topologySpreadConstraints"].as_array().into_iter().flatten().enumerate() {
+        if spread["maxSkew"].as_i64().unwrap_or(0) <= 0 {
+            let at = format!("{field}.topologySpreadConstraints[{i}].maxSkew");
+            causes.push(Cause::invalid(&at, &spread["maxSkew"], "must be greater than zero"));
+        }
+    }
     let mut seen: Vec<&str> = Vec::new();
     for (list, items) in [("containers", containers), ("initContainers", init)] {
         for (i, container) in items.iter().enumerate() {
@@ -220,6 +239,18 @@ fn container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
     for (i, env) in container["env"].as_array().into_iter().flatten().enumerate() {
         if env["name"].as_str().unwrap_or_default().is_empty() {
             causes.push(Cause::required(&format!("{at}.env[{i}].name"), ""));
+        }
+        for source in ["configMapKeyRef", "secretKeyRef"] {
+            if let Some(from) = env["valueFrom"].get(source) {
+                require(from, &["name", "key"], &format!("{at}.env[{i}].valueFrom.{source}"), causes);
+            }
+        }
+    }
+    for (i, from) in container["envFrom"].as_array().into_iter().flatten().enumerate() {
+        for source in ["configMapRef", "secretRef"] {
+            if let Some(reference) = from.get(source) {
+                require(reference, &["name"], &format!("{at}.envFrom[{i}].{source}"), causes);
+            }
         }
     }
     for (i, port) in container["ports"].as_array().into_iter().flatten().enumerate() {
@@ -253,6 +284,15 @@ fn container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
         let Some(exec) = container["lifecycle"][hook].get("exec") else { continue };
         if exec["command"].as_array().is_none_or(Vec::is_empty) {
             causes.push(Cause::required(&format!("{at}.lifecycle.{hook}.exec.command"), ""));
+        }
+    }
+}
+
+/// Texts that must not be empty.
+fn require(value: &Value, keys: &[&str], at: &str, causes: &mut Vec<Cause>) {
+    for key in keys {
+        if value[*key].as_str().unwrap_or_default().is_empty() {
+            causes.push(Cause::required(&format!("{at}.{key}"), ""));
         }
     }
 }

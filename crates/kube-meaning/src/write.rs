@@ -7,18 +7,17 @@
 use serde_json::{Value, json};
 
 use crate::crd;
-use crate::decode::decode;
-use crate::immutable::check_immutable;
+use crate::decode::{decode, decode_request};
+use crate::immutable::immutable_changes;
 use crate::managed::Managed;
 use crate::normalise::{empty_object, stored};
 use crate::patch::{json_patch, merge_patch, strategic_patch};
 use crate::scale::scale;
 use crate::service;
-use crate::ssa::{self, Applier, LAST_APPLIED, Target, without_managed};
+use crate::ssa::{self, Applier, LAST_APPLIED, Target, same_object, without_managed};
 use crate::status::{Cause, Refusal};
 use crate::strategy::{prepare_create, prepare_update};
-use crate::typed::same_value;
-use crate::validate::validate;
+use crate::validate::problems;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +72,7 @@ pub fn write(
         (_, None) => Err(Refusal::new(404, "NotFound", "not found")),
         (Verb::Update(body), Some(live)) => {
             let managed = ssa::entries_for_update(target, live, body);
-            update(target, live, decode(target, body.clone())?, managed, by)
+            update(target, live, decode_request(target, body.clone())?, managed, by)
         }
         (Verb::MergePatch(body), Some(live)) => patch(target, live, merge_patch(live, body)?, by),
         (Verb::JsonPatch(body), Some(live)) => patch(target, live, json_patch(live, body)?, by),
@@ -89,7 +88,7 @@ pub fn write(
 }
 
 fn create(target: Target<'_>, body: &Value, by: Writer<'_>) -> Result<Written, Refusal> {
-    let mut object = decode(target, body.clone())?;
+    let mut object = decode_request(target, body.clone())?;
     // Whatever list the client sends is not kept: a new object has no history.
     let managed = ssa::update(
         target,
@@ -112,7 +111,7 @@ fn finish_create(
     prepare_create(target, &mut object, by.uid, by.now);
     (by.admit)(&mut object, None)?;
     let mut object = decode(target, object)?;
-    validate(target, &object, None)?;
+    refuse(target, &object, problems(target, &object, None))?;
     stored(target.schema, target.resource, &mut object);
     managed.write_to(&mut object);
     Ok(Written { object, unchanged: false, created: true })
@@ -121,7 +120,7 @@ fn finish_create(
 /// A patched object that cannot be read is refused as an invalid patch, not as a bad request.
 fn patch(target: Target<'_>, live: &Value, patched: Value, by: Writer<'_>) -> Result<Written, Refusal> {
     let managed = ssa::entries_for_update(target, live, &patched);
-    let new = decode(target, patched.clone()).map_err(|refusal| match refusal.code {
+    let new = decode_request(target, patched.clone()).map_err(|refusal| match refusal.code {
         400 => Refusal::invalid(
             "",
             "",
@@ -153,8 +152,11 @@ fn finish_update(
 ) -> Result<Written, Refusal> {
     prepare_update(target, live, &mut new);
     (by.admit)(&mut new, Some(live))?;
-    validate(target, &new, Some(live))?;
-    check_immutable(target, live, &new)?;
+    refuse(
+        target,
+        &new,
+        problems(target, &new, Some(live)).into_iter().chain(immutable_changes(target.resource, live, &new)),
+    )?;
     stored(target.schema, target.resource, &mut new);
     let mut live = std::borrow::Cow::Borrowed(live);
     if target.resource.kind == "Service" && !target.resource.custom {
@@ -162,12 +164,26 @@ fn finish_update(
         service::hide(live.to_mut());
     }
     Managed::default().write_to(&mut new);
-    let same = same_value(&new, &without_managed(&live));
-    if same && managed.same_ownership(&Managed::of(&live)) {
+    let same = same_object(&new, &live);
+    if same && managed.is_of(&live) {
         return Ok(Written { object: live.into_owned(), unchanged: true, created: false });
     }
     managed.write_to(&mut new);
     Ok(Written { object: new, unchanged: false, created: false })
+}
+
+/// One refusal for everything that is wrong.
+fn refuse(
+    target: Target<'_>,
+    object: &Value,
+    causes: impl IntoIterator<Item = Cause>,
+) -> Result<(), Refusal> {
+    let causes: Vec<Cause> = causes.into_iter().collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
 }
 
 fn apply(target: Target<'_>, live: Option<&Value>, body: &Value, by: Writer<'_>) -> Result<Written, Refusal> {

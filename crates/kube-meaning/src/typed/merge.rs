@@ -57,7 +57,7 @@ fn merge_lists(schema: &Schema, list: &List, live: &mut Value, applied: &[Value]
     let mut merged = vec![false; right.elems.len()];
     let mut out = Vec::with_capacity(old.len().max(applied.len()));
     let (mut l, mut r) = (0, 0);
-    let mut take = |r: usize, out: &mut Vec<Value>, old: &mut Vec<Option<Value>>| {
+    let take = |r: usize, out: &mut Vec<Value>, old: &mut Vec<Option<Value>>| {
         let twin = left.find(&right.elems[r], r).and_then(|l| old[l].take());
         out.push(match twin {
             Some(mut item) => {

@@ -18,7 +18,7 @@ pub(crate) use merge::merge_into;
 pub(crate) use remove::remove_items;
 
 /// Deepest nesting that is accepted in any value.
-pub const MAX_DEPTH: usize = 128;
+pub(crate) const MAX_DEPTH: usize = 128;
 
 #[cfg(test)]
 mod tests;

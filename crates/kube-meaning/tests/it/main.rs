@@ -2,6 +2,7 @@
 
 mod apply_examples;
 mod defaults;
+mod hostile;
 mod replay;
 mod value_traps;
 mod world;
