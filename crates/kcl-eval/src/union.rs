@@ -107,6 +107,8 @@ impl Machine<'_> {
         let old = std::mem::take(&mut slot.value);
         let older = slot.origin;
         let (op, index, newer) = (new.op, new.index, new.origin);
+        // An index sticks to the key once it was written.
+        let kept_index = if index == NO_INDEX { slot.index } else { index };
         let value = if index == NO_INDEX {
             self.merge_plain(old, new.value, op, key, mode, path)?
         } else {
@@ -114,7 +116,7 @@ impl Machine<'_> {
         };
         let origin = self.origin_over(op, newer, older);
         if let Some(slot) = dict.at_mut(at) {
-            *slot = Entry { value, index, origin, op };
+            *slot = Entry { value, index: kept_index, origin, op };
         }
         Ok(())
     }

@@ -17,10 +17,12 @@ pub mod program;
 pub mod sink;
 mod strings;
 pub mod token;
+mod modify;
 mod unify;
 
 pub use lossless::{SyntaxTree, parse_lossless};
 pub use overrides::apply_overrides;
 pub use parse::{parse_expr, parse_file, parse_type_text};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};
+pub use modify::resolve_modified_names;
 pub use unify::merge_unifications;

@@ -92,6 +92,7 @@ impl Loader<'_> {
             paths.push(file.path.clone());
         }
         kcl_syntax::merge_unifications(&mut tree);
+        kcl_syntax::resolve_modified_names(&mut tree);
         if let Err(diagnostic) = kcl_syntax::apply_overrides(&mut tree, &self.request.overrides) {
             self.imports.push(diagnostic);
         }
@@ -263,6 +264,7 @@ fn parse_package(files: &dyn Files, paths: &[PathBuf]) -> Parsed {
         diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
         parsed_files.extend(sources.get(id).cloned());
     }
+    kcl_syntax::resolve_modified_names(&mut tree);
     Parsed { tree: Arc::new(tree), files: parsed_files, diagnostics }
 }
 

@@ -1,0 +1,83 @@
+//! Names that are unified and modified: a quirk of the reference that programs depend on.
+//!
+//! If a package declares `x: S {..}` and anywhere writes `x {..}`, the reference rewrites every plain identifier `x` of the
+//! package to `S`: so `z = x {}` is a fresh `S {}`, and `y = x` is the schema itself. Paths (`x.d`), loop variables and
+//! parameters of that name are left alone; keys of braces are rewritten, too.
+
+use base_diag::Span;
+
+use crate::ast::{Dotted, Expr, Key, Str, Stmt, StmtId, Tree};
+
+/// Rewrites a package's tree in place; does nothing where no unified name is modified.
+pub fn resolve_modified_names(tree: &mut Tree) {
+    let mut unified: Vec<(Str, Dotted)> = Vec::new();
+    let bodies: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+    collect_unified(tree, &bodies, &mut unified);
+    unified.retain(|(name, _)| is_modified(tree, name));
+    for (name, schema) in unified {
+        let shadows = binding_spans(tree, &name);
+        let key: Str = schema.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".").into();
+        for node in &mut tree.exprs {
+            if shadows.iter().any(|s| s.start <= node.span.start && node.span.end <= s.end) {
+                continue;
+            }
+            match &mut node.kind {
+                Expr::Name(parts) if is_plain(parts, &name) => *parts = schema.clone(),
+                Expr::Config(entries) => {
+                    for entry in entries.iter_mut() {
+                        if matches!(&entry.key, Key::Name(k) if *k == name) {
+                            entry.key = Key::Name(key.clone());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_plain(parts: &Dotted, name: &str) -> bool {
+    parts.len() == 1 && parts[0].name == name
+}
+
+// Top level, branches and schema bodies; a lambda's own names do not count.
+fn collect_unified(tree: &Tree, body: &[StmtId], unified: &mut Vec<(Str, Dotted)>) {
+    for stmt in body {
+        match tree.stmt(*stmt) {
+            Stmt::Unification { target, value } => {
+                if let Expr::Schema(expr) = tree.expr(*value)
+                    && let Expr::Name(parts) = tree.expr(expr.name)
+                {
+                    unified.retain(|(name, _)| *name != target.name);
+                    unified.push((target.name.clone(), parts.clone()));
+                }
+            }
+            Stmt::If { body, orelse, .. } => {
+                collect_unified(tree, body, unified);
+                collect_unified(tree, orelse, unified);
+            }
+            Stmt::Schema(def) => collect_unified(tree, &def.body, unified),
+            _ => {}
+        }
+    }
+}
+
+fn is_modified(tree: &Tree, name: &str) -> bool {
+    tree.exprs.iter().any(|node| match &node.kind {
+        Expr::Schema(expr) => matches!(tree.expr(expr.name), Expr::Name(parts) if is_plain(parts, name)),
+        _ => false,
+    })
+}
+
+/// Returns where loops and lambdas bind the name.
+fn binding_spans(tree: &Tree, name: &str) -> Vec<Span> {
+    let binds = |kind: &Expr| match kind {
+        Expr::Lambda(lambda) => lambda.params.iter().any(|p| p.name.name == name),
+        Expr::Quant(quant) => quant.targets.iter().any(|t| t.name == name),
+        Expr::ListComp { clauses, .. } | Expr::DictComp { clauses, .. } => {
+            clauses.iter().flat_map(|c| c.targets.iter()).any(|t| t.name == name)
+        }
+        _ => false,
+    };
+    tree.exprs.iter().filter(|node| binds(&node.kind)).map(|node| node.span).collect()
+}
