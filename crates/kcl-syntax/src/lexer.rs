@@ -178,7 +178,7 @@ impl Lexer<'_> {
                 Some(b' ') => level.spaces += 1,
                 Some(b'\t') => level.tabs += 1,
                 Some(b'\n') => level = Level::default(),
-                Some(b'\r' | 0x0b | 0x0c) => {}
+                Some(b'\r') if self.at(1) == b'\n' => {}
                 Some(b'#') => {
                     self.comment();
                     continue;
@@ -188,19 +188,28 @@ impl Lexer<'_> {
             self.pos += 1;
         }
         if self.pos < self.bytes.len() {
-            self.layout(level);
+            self.layout(level, self.at_other_blank());
         }
     }
 
-    fn layout(&mut self, level: Level) {
+    /// True at trivia that are neither blanks of an indentation nor line ends nor comments.
+    fn at_other_blank(&self) -> bool {
+        match self.at(0) {
+            b'\\' | b'\r' | 0x0b | 0x0c => true,
+            0x80.. => self.text[self.pos..].starts_with(is_wide_blank),
+            _ => false,
+        }
+    }
+
+    /// Compares a line with the open levels. Quirk: a line that begins with other trivia changes the levels silently.
+    fn layout(&mut self, level: Level, silent: bool) {
         let pos = self.pos;
         while let Some(&top) = self.levels.last() {
             match level.compare(top) {
                 Order::Equal => return,
                 Order::Greater => {
                     self.levels.push(level);
-                    // Quirk: a line that begins with a continuation opens a level without telling.
-                    if self.at(0) != b'\\' {
+                    if !silent {
                         self.push(TokenKind::Indent, pos, pos);
                     }
                     return;
@@ -208,13 +217,18 @@ impl Lexer<'_> {
                 Order::Less => {
                     let below = self.levels.len().checked_sub(2).map_or(Level::default(), |i| self.levels[i]);
                     if let Order::Greater = level.compare(below) {
+                        if silent {
+                            return;
+                        }
                         let index = self.out.tokens.len() as u32;
                         self.out.odd.push((index, level.spaces.saturating_sub(below.spaces)));
                         self.push(TokenKind::OddDedent, pos, pos);
                         return;
                     }
                     self.levels.pop();
-                    self.push(TokenKind::Dedent, pos, pos);
+                    if !silent {
+                        self.push(TokenKind::Dedent, pos, pos);
+                    }
                 }
                 Order::Mixed => {
                     self.error(pos, pos, "inconsistent use of tabs and spaces in indentation");
@@ -281,7 +295,7 @@ impl Lexer<'_> {
             self.pos = self.bytes.len();
             return;
         };
-        if matches!(c, '\u{85}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}') {
+        if is_wide_blank(c) {
             self.pos += c.len_utf8();
         } else if unicode_ident::is_xid_start(c) {
             self.word_any(start);
@@ -314,7 +328,7 @@ impl Lexer<'_> {
         self.pos += if long { 3 } else { 1 };
         // Quirk: a newline directly after the quote does not end the string, but spoils it.
         let spoiled = !long && self.at(0) == b'\n';
-        self.pos += usize::from(spoiled);
+        self.pos += usize::from(spoiled || (!long && self.at(0) == b'\r'));
         let closed = self.string_end(quote, long);
         if !closed {
             self.error(first, self.pos, "unterminated string");
@@ -408,6 +422,11 @@ impl Lexer<'_> {
             _ => TokenKind::RBrace,
         }
     }
+}
+
+/// Blanks beyond ASCII.
+fn is_wide_blank(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Finds the longest symbol.

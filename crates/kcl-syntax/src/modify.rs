@@ -6,7 +6,7 @@
 
 use base_diag::Span;
 
-use crate::ast::{Dotted, Expr, Key, Str, Stmt, StmtId, Tree};
+use crate::ast::{Dotted, Expr, Key, Stmt, StmtId, Str, Tree};
 
 /// Rewrites a package's tree in place; does nothing where no unified name is modified.
 pub fn resolve_modified_names(tree: &mut Tree) {

@@ -45,7 +45,7 @@ impl<S: Sink> Parser<'_, S> {
                 self.take_type(Type::Literal(LiteralType::Float(value)))
             }
             T::Str => {
-                let value = Str::from(strings::value(&strings::literal(self.token_text())).as_ref());
+                let value = Str::from(strings::text(&strings::literal(self.token_text())).as_ref());
                 self.take_type(Type::Literal(LiteralType::Str(value)))
             }
             T::LBracket => self.list_type(),
