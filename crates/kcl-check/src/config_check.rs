@@ -180,10 +180,9 @@ impl Checker<'_> {
         // Without `...` a literal key type speaks about declared attributes, too.
         match self.types.kind(index.key) {
             Ty::StrLit(key) => key == name,
-            Ty::Union(keys) => keys.iter().any(|k| match self.types.kind(*k) {
-                Ty::StrLit(key) => key == name,
-                _ => true,
-            }),
+            Ty::Union(keys) => {
+                keys.iter().any(|k| matches!(self.types.kind(*k), Ty::StrLit(key) if key == name))
+            }
             _ => true,
         }
     }

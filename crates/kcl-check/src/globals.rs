@@ -185,16 +185,19 @@ impl Checker<'_> {
     /// Remembers the lambda of a first assignment: calls further up are checked against it.
     pub(crate) fn remember_lambdas(&mut self) {
         let tree = self.tree;
+        let mut seen = FxHashSet::default();
         for stmt in tree.files.iter().flat_map(|f| f.body.iter()) {
             let Stmt::Assign { targets, value, .. } = tree.stmt(*stmt) else { continue };
-            if !matches!(tree.expr(*value), Expr::Lambda(_)) {
-                continue;
-            }
-            for target in targets.iter().filter(|t| t.path.is_empty()) {
-                if let Some(global) = self.globals.get_mut(&target.name.name)
+            let is_lambda = matches!(tree.expr(*value), Expr::Lambda(_));
+            for target in targets {
+                let first = seen.insert(&target.name.name);
+                if first
+                    && is_lambda
+                    && target.path.is_empty()
+                    && let Some(global) = self.globals.get_mut(&target.name.name)
                     && let GlobalKind::Var { lambda, .. } = &mut global.kind
                 {
-                    lambda.get_or_insert(*value);
+                    *lambda = Some(*value);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! mistakes of each schema are buffered and come out in source order.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::{DottedRef, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
+use kcl_syntax::ast::{DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
@@ -81,6 +81,7 @@ impl Checker<'_> {
 
     fn construct_rule(&mut self, id: SchemaId, def: &RuleDef) -> SchemaInfo {
         let mut info = self.fresh_info(id);
+        self.reserved_name("rule", &def.name);
         for parent in &def.parents {
             let ty = self.reference_type(parent);
             let is_rule = matches!(self.types.kind(ty), Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule);
@@ -105,6 +106,16 @@ impl Checker<'_> {
         info.params = self.parameters(&def.params, true);
         self.decorators(&def.decorators);
         info
+    }
+
+    fn reserved_name(&mut self, what: &str, name: &Ident) {
+        if BUILT_IN_TYPES.contains(&name.name.as_str()) {
+            let message = format!(
+                "{what} name '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
+                name.name
+            );
+            self.error(Code::COMPILE, "reserved-name", name.span, message);
+        }
     }
 
     fn check_protocol(&mut self, def: &SchemaDef) {

@@ -60,6 +60,15 @@ impl Checker<'_> {
         {
             return;
         }
+        let ty = match self.scopes.last().and_then(|s| s.vars.get(name)) {
+            // A key that is written again has all its types.
+            Some(var) => {
+                let old = var.ty;
+                let old = self.types.widen(old);
+                self.types.sup(&[old, ty])
+            }
+            None => ty,
+        };
         self.declare(name, ty);
     }
 

@@ -191,8 +191,6 @@ impl Checker<'_> {
                     self.check_new_member(ty, &member.name, name.span);
                     self.member(ty, &member.name, name.span)
                 }
-                // What is subscripted is unknown: the reference does not look at the index.
-                TargetStep::Index(_) if ty == TyId::ANY => TyId::ANY,
                 TargetStep::Index(index) => {
                     if let Expr::Str(key) = self.tree.expr(*index) {
                         self.check_new_member(ty, key, name.span);

@@ -19,7 +19,9 @@ struct Parts {
 
 impl Parts {
     fn attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
-        self.attrs.entry(name.clone()).or_insert_with(|| (Vec::new(), loc)).0.push(ty);
+        let known = self.attrs.entry(name.clone()).or_insert_with(|| (Vec::new(), loc.clone()));
+        known.0.push(ty);
+        known.1 = loc;
     }
 }
 
@@ -67,7 +69,7 @@ impl Checker<'_> {
             Key::Unpack => {
                 let got = self.expr(entry.value);
                 let at = self.tree.expr_span(entry.value);
-                self.unpack_entry(got, at, true, parts);
+                self.unpack_entry(got, at, parts);
             }
             Key::If { cond, orelse } => {
                 self.expr(*cond);
@@ -77,7 +79,7 @@ impl Checker<'_> {
                     got = self.types.sup(&[got, other]);
                 }
                 // Judged like ordinary entries above, now once more as if unpacked.
-                self.unpack_entry(got, entry.key_span, false, parts);
+                self.unpack_entry(got, entry.key_span, parts);
             }
         }
     }
@@ -139,7 +141,7 @@ impl Checker<'_> {
     }
 
     /// `**x`: judged key by key against what is expected, then joined.
-    fn unpack_entry(&mut self, got: TyId, at: Span, visible: bool, parts: &mut Parts) {
+    fn unpack_entry(&mut self, got: TyId, at: Span, parts: &mut Parts) {
         match self.types.kind(got).clone() {
             Ty::Any => parts.vals.push(TyId::ANY),
             Ty::None => parts.vals.push(TyId::NONE),
@@ -148,9 +150,6 @@ impl Checker<'_> {
                 parts.keys.push(dict.key);
                 parts.vals.push(dict.val);
                 for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
-                    if visible {
-                        self.declare_key(&attr.name, attr.ty);
-                    }
                     parts.attr(&attr.name, attr.ty, attr.loc.clone());
                 }
             }
@@ -163,7 +162,7 @@ impl Checker<'_> {
                 // Nothing is known about the keys of a union.
                 self.expects.push(Expect::default());
                 for member in members.iter() {
-                    self.unpack_entry(*member, at, visible, parts);
+                    self.unpack_entry(*member, at, parts);
                 }
                 self.expects.pop();
             }

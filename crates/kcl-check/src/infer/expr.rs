@@ -204,7 +204,12 @@ impl Checker<'_> {
 
     /// Infers `ty[index]`; `at` is the subscripted expression.
     pub(crate) fn index_type(&mut self, ty: TyId, index: ExprId, at: Span) -> TyId {
-        let index_ty = self.expr(index);
+        // The index of something unknown, or of something without items, is not looked at.
+        let subscriptable = matches!(
+            self.types.kind(ty),
+            Ty::List(_) | Ty::Str | Ty::StrLit(_) | Ty::Dict(_) | Ty::Schema(..)
+        );
+        let index_ty = if subscriptable { self.expr(index) } else { TyId::ANY };
         let index_span = self.tree.expr_span(index);
         match self.types.kind(ty).clone() {
             Ty::Any => TyId::ANY,
@@ -249,7 +254,7 @@ impl Checker<'_> {
         let ty = self.expr(value);
         let at = self.tree.expr_span(value);
         let result = match self.types.kind(ty) {
-            Ty::Any => TyId::ANY,
+            Ty::Any => return TyId::ANY,
             Ty::List(_) => ty,
             Ty::Str | Ty::StrLit(_) => TyId::STR,
             Ty::Dict(_) | Ty::Schema(..) => {

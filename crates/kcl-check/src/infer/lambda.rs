@@ -8,11 +8,10 @@ use crate::scope::ScopeKind;
 use crate::ty::{FuncTy, Ty, TyId};
 
 impl Checker<'_> {
-    /// The type of a lambda from its header alone.
+    /// The type of a lambda that is called further up: only its parameters are known there.
     pub(crate) fn lambda_header(&mut self, lambda: &Lambda) -> TyId {
         let params = self.parameters(&lambda.params, false);
-        let ret = lambda.ret.map_or(TyId::ANY, |t| self.resolve_type(t));
-        self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
+        self.types.intern(Ty::Func(FuncTy { params, ret: TyId::ANY, variadic: false }.into()))
     }
 
     pub(crate) fn lambda(&mut self, lambda: &Lambda) -> TyId {
