@@ -11,6 +11,9 @@ use crate::{Args, Error, Host};
 /// Bytes a template may render.
 const OUTPUT_LIMIT: usize = 16 << 20;
 
+/// Pieces of text, empty ones included, that a template may write: nested loops end here.
+const PIECE_LIMIT: usize = 4 << 20;
+
 /// `execute(template, data={})`.
 pub(crate) fn execute(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let template = text(args, 0, "template");
@@ -29,8 +32,8 @@ pub(crate) fn execute(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<
     engine
         .render_to_write("template", &data, &mut out)
         .map_err(|err| format!("render template failed: {err:?}"))?;
-    host.charge(out.0.len() as u64 / 16)?;
-    String::from_utf8(out.0).map(Value::from).map_err(|_| "render template failed: not UTF-8".into())
+    host.charge(out.bytes.len() as u64 / 16)?;
+    String::from_utf8(out.bytes).map(Value::from).map_err(|_| "render template failed: not UTF-8".into())
 }
 
 /// `{{raw x}}`: not escaped.
@@ -51,14 +54,18 @@ fn raw(
 
 /// A buffer that refuses to grow without bound.
 #[derive(Default)]
-struct Bounded(Vec<u8>);
+struct Bounded {
+    bytes: Vec<u8>,
+    pieces: usize,
+}
 
 impl std::io::Write for Bounded {
     fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + buf.len() > OUTPUT_LIMIT {
+        self.pieces += 1;
+        if self.bytes.len() + buf.len() > OUTPUT_LIMIT || self.pieces > PIECE_LIMIT {
             return Err(std::io::Error::other("the output is too large"));
         }
-        self.0.extend_from_slice(buf);
+        self.bytes.extend_from_slice(buf);
         Ok(buf.len())
     }
 

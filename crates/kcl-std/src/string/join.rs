@@ -24,9 +24,13 @@ pub(crate) fn join(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<
 /// `replace(old, new, count=-1)`.
 pub(crate) fn replace(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<Value, Error> {
     let text = text_of(this);
-    let part = |at: usize, name: &str| args.get(at, name).and_then(Value::as_str).unwrap_or("");
-    let (old, new) = (part(0, "old"), part(1, "new"));
-    let count = match args.get(2, "count") {
+    // As in the reference, a keyword is not taken for a parameter.
+    let (old, new) = match args.positional {
+        [] => return Err("expect 1 argument, found 0".into()),
+        [_] => return Err("expect 2 arguments, found 1".into()),
+        [old, new, ..] => (old.as_str().unwrap_or(""), new.as_str().unwrap_or("")),
+    };
+    let count = match args.positional.get(2) {
         Some(Value::Int(i)) if *i >= 0 => usize::try_from(*i).unwrap_or(usize::MAX),
         None | Some(Value::Int(_) | Value::None | Value::Undefined) => usize::MAX,
         Some(_) => 0,

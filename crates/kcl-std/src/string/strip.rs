@@ -1,4 +1,5 @@
 //! Taking away at the ends: `strip`, `lstrip`, `rstrip`, `removeprefix`, `removesuffix`.
+//! As in the reference, a keyword is not taken for the parameter.
 
 use kcl_value::Value;
 
@@ -9,7 +10,7 @@ type Answer = Result<Value, Error>;
 
 fn strip_with(this: &Value, args: Args<'_>, left: bool, right: bool) -> Answer {
     let mut text = text_of(this);
-    let set = args.get(0, "chars").and_then(Value::as_str);
+    let set = args.positional.first().and_then(Value::as_str);
     let drop = |c: char| match set {
         Some(set) => set.contains(c),
         None => c.is_whitespace(),
@@ -38,18 +39,19 @@ pub(crate) fn rstrip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     strip_with(this, args, false, true)
 }
 
-fn affix<'a>(args: Args<'a>, name: &str) -> &'a str {
-    args.get(0, name).and_then(Value::as_str).unwrap_or("")
+fn affix(args: Args<'_>) -> Result<&str, Error> {
+    let given = args.positional.first().ok_or("expect 1 argument, found 0")?;
+    Ok(given.as_str().unwrap_or(""))
 }
 
 /// `removeprefix(prefix)`.
 pub(crate) fn remove_prefix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_prefix(affix(args, "prefix")).unwrap_or(text)))
+    Ok(Value::from(text.strip_prefix(affix(args)?).unwrap_or(text)))
 }
 
 /// `removesuffix(suffix)`.
 pub(crate) fn remove_suffix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_suffix(affix(args, "suffix")).unwrap_or(text)))
+    Ok(Value::from(text.strip_suffix(affix(args)?).unwrap_or(text)))
 }
