@@ -15,7 +15,8 @@ use crate::runtime::{KubeRuntime, parse};
 
 /// How many lists run at once.
 const LISTS: usize = 8;
-const PAGE: usize = 1000;
+/// Large, because a list is one request for the server however long it is; pages only bound what a giant namespace costs.
+const PAGE: usize = 5000;
 
 /// What is wanted from one collection, by name.
 struct Batch {

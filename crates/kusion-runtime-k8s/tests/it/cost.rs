@@ -55,7 +55,7 @@ fn requests_are_lists_and_a_dry_run_for_each_change() {
         requests
     };
     let spec = stack(&lab, n, 0);
-    let pages = |count: usize| count.div_ceil(1000).max(1);
+    let pages = |count: usize| count.div_ceil(5000).max(1);
     let lists = pages(n / 2) + 2 * pages(n / 4) + 1;
     time("apply of all", &mut || {
         let ready = lab.plan(&spec);
