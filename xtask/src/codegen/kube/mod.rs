@@ -77,3 +77,33 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 fn strings(value: &Value, key: &str) -> Vec<String> {
     list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_table_is_what_the_real_server_says() {
+        let Some(plane) = testenv::shared() else { return };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
+        let committed = std::fs::read_to_string(path).expect("the table is committed");
+        let fresh = table(&mut plane.http()).expect("the server answers");
+        let differ = committed.lines().zip(fresh.lines()).find(|(old, new)| old != new);
+        assert_eq!(differ, None, "run `cargo xtask codegen kube`");
+        assert_eq!(committed.len(), fresh.len());
+    }
+
+    #[test]
+    fn every_reference_of_the_table_has_its_type() {
+        let text = include_str!("../../../../crates/kube-meaning/src/tables/kubernetes.tsv");
+        let types: std::collections::BTreeSet<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("T\t")?.split('\t').next()).collect();
+        let mut seen = 0;
+        for part in text.split('#').skip(1) {
+            let name = part.split('"').next().unwrap_or_default();
+            assert!(types.contains(name), "{name}");
+            seen += 1;
+        }
+        assert!(seen > 500);
+    }
+}

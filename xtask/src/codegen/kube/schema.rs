@@ -173,3 +173,42 @@ fn gvks(schema: &Value) -> Vec<String> {
         .map(|gvk| format!("{}/{}/{}", string(gvk, "group"), string(gvk, "version"), string(gvk, "kind")))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schemas() -> Schemas {
+        let types = BTreeMap::from([
+            ("x.Quantity".to_owned(), json!({"oneOf": [{"type": "string"}, {"type": "number"}]})),
+            (
+                "x.Part".to_owned(),
+                json!({"type": "object", "properties": {"n": {"type": "integer", "format": "int32"}}}),
+            ),
+            (
+                "x.Odd".to_owned(),
+                json!({"type": "object", "properties": {"n": {"type": "integer", "format": "uint8"}}}),
+            ),
+        ]);
+        Schemas { types, kinds: BTreeMap::new() }
+    }
+
+    #[test]
+    fn expressions_spell_out_scalars_and_name_structs() {
+        let reference =
+            |name: &str| json!({"allOf": [{"$ref": format!("{REFERENCE}{name}")}], "default": {}});
+        let mut used = Vec::new();
+        let schemas = schemas();
+        let parts = json!({"type": "array", "items": reference("x.Part")});
+        let limits = json!({"type": "object", "additionalProperties": reference("x.Quantity")});
+        assert_eq!(schemas.expression(&parts, &mut used).as_deref(), Ok("[#x.Part"));
+        assert_eq!(schemas.expression(&limits, &mut used).as_deref(), Ok("{q"));
+        assert_eq!(used, ["x.Part"]);
+    }
+
+    #[test]
+    fn a_format_without_an_expression_is_an_error_that_names_its_type() {
+        let error = schemas().reachable(&["x.Odd"]).expect_err("uint8 has no expression");
+        assert!(error.starts_with("x.Odd: n: "), "{error}");
+    }
+}
