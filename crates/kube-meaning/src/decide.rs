@@ -278,8 +278,8 @@ fn side(
         let wanted = lookup(question.desired, path);
         let ours = !same(before, wanted);
         // A field that only defaulting fills is compared with what the apply would yield.
-        let theirs = !same(before, was)
-            && !(before.is_none() && wanted.is_none() && !same(was, is) && owners.is_empty());
+        let defaulted = before.is_none() && wanted.is_none() && !same(was, is) && owners.is_empty();
+        let theirs = !same(before, was) && !defaulted;
         return match (ours, theirs) {
             (true, true) if was.is_some() || before.is_some() => Side::Both,
             (true, _) => Side::Ours,

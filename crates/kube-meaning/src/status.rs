@@ -1,5 +1,6 @@
 //! Refusals, in the server's words: HTTP code, reason, message and causes, ready to be written as a `Status` object.
 
+use ecow::EcoString;
 use serde_json::{Map, Value, json};
 
 /// One cause of a refusal.
@@ -19,9 +20,9 @@ pub struct Refusal {
     pub message: String,
     pub causes: Vec<Cause>,
     /// `details.name`, `details.group`, `details.kind`; empty ones are left out.
-    pub name: String,
-    pub group: String,
-    pub kind: String,
+    pub name: EcoString,
+    pub group: EcoString,
+    pub kind: EcoString,
 }
 
 impl Refusal {
@@ -32,9 +33,9 @@ impl Refusal {
             reason,
             message: message.into(),
             causes: Vec::new(),
-            name: String::new(),
-            group: String::new(),
-            kind: String::new(),
+            name: EcoString::new(),
+            group: EcoString::new(),
+            kind: EcoString::new(),
         }
     }
 
@@ -59,9 +60,9 @@ impl Refusal {
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         Refusal {
             causes,
-            name: name.to_owned(),
-            group: group.to_owned(),
-            kind: kind.to_owned(),
+            name: name.into(),
+            group: group.into(),
+            kind: kind.into(),
             ..Refusal::new(422, "Invalid", format!("{qualified} \"{name}\" is invalid: {list}"))
         }
     }

@@ -82,7 +82,7 @@ fn resource_of(
         });
     }
     let singular = match text("singular") {
-        empty if empty.is_empty() => EcoString::from(kind.to_lowercase()),
+        empty if empty.is_empty() => kind.to_lowercase(),
         singular => singular,
     };
     Some(Resource {

@@ -1,5 +1,7 @@
 //! Tests over recorded answers of a real API server and its worked examples.
 
+#![allow(clippy::unwrap_used)]
+
 mod apply_examples;
 mod defaults;
 mod hostile;
