@@ -368,21 +368,17 @@ impl<S: Sink> Parser<'_, S> {
         Some(self.tree.add_expr(kind, span))
     }
 
-    /// `[name]:` or `[name: ..`.
+    /// `[name]:` or `[name: ..`: a name and a colon as the next but one or the one after it.
     fn at_index_signature(&self) -> bool {
-        match self.peek(2) {
-            T::Colon => self.peek(1).is_name(),
-            T::RBracket => self.peek(1).is_name() && self.peek(3) == T::Colon,
-            _ => false,
-        }
+        self.peek(1).is_name() && (self.peek(2) == T::Colon || self.peek(3) == T::Colon)
     }
 
     fn index_signature(&mut self, body: &mut Body) {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        let name = if self.kind.is_name() && self.peek(1) == T::Colon {
+        let name = if self.kind.is_name() && self.peek(1) != T::RBracket {
             let name = self.take_name();
-            self.bump();
+            self.expect_or_take(T::Colon);
             Some(name)
         } else {
             None
