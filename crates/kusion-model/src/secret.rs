@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use data_encoding::BASE64;
 use serde_json::Value;
 
 use crate::digest::hmac_sha256_hex;
@@ -137,6 +138,37 @@ pub fn kubernetes_sensitivity(object: &Value) -> Vec<FieldPath> {
     ]
 }
 
+/// Moves the plain texts of a Kubernetes Secret into its data, as the server does: then what is wanted, recorded and live
+/// has one form, and equal secrets have equal seals. A reference stays where it is until it is filled in.
+pub(crate) fn settle_kubernetes_secret(object: &mut Value) {
+    if kubernetes_sensitivity(object).is_empty() {
+        return;
+    }
+    let Some(Value::Object(mut plain)) = object.get_mut("stringData").map(Value::take) else { return };
+    let mut data = match object.get_mut("data").map(Value::take) {
+        Some(Value::Object(data)) => data,
+        _ => serde_json::Map::new(),
+    };
+    let keys: Vec<String> = plain.keys().cloned().collect();
+    for key in keys {
+        let text = plain.get(&key).and_then(Value::as_str).filter(|text| !text.contains("kusion_path"));
+        if let Some(encoded) = text.map(|text| BASE64.encode(text.as_bytes())) {
+            data.insert(key.clone(), Value::String(encoded));
+            plain.shift_remove(&key);
+        }
+    }
+    if let Some(object) = object.as_object_mut() {
+        object.shift_remove("stringData");
+        object.shift_remove("data");
+        if !data.is_empty() {
+            object.insert("data".to_owned(), Value::Object(data));
+        }
+        if !plain.is_empty() {
+            object.insert("stringData".to_owned(), Value::Object(plain));
+        }
+    }
+}
+
 /// Seals every leaf under the sensitive subtrees and returns the bag. Sealing twice changes nothing.
 pub fn seal(tree: &mut Value, sensitivity: Sensitivity, key: &DigestKey) -> SecretBag {
     let mut bag = SecretBag::default();
@@ -249,6 +281,19 @@ mod tests {
         let shown = format!("{tree} {tree:?} {bag:?} {:?}", bag.get(&FieldPath::keys(["data", "a.b"])));
         assert!(!shown.contains(CANARY) && !shown.contains("4217"), "{shown}");
         assert_eq!(tree["metadata"]["annotations"]["note"], "plain");
+    }
+
+    #[test]
+    fn plain_texts_become_data_and_references_wait() {
+        let mut object = json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "eA=="},
+            "stringData": {"b": "canary", "c": "$kusion_path.v1:Secret:ns:s.data.x", "n": 1}});
+        settle_kubernetes_secret(&mut object);
+        assert_eq!(object["data"], json!({"a": "eA==", "b": "Y2FuYXJ5"}));
+        assert_eq!(object["stringData"], json!({"c": "$kusion_path.v1:Secret:ns:s.data.x", "n": 1}));
+        let mut other = json!({"apiVersion": "v1", "kind": "ConfigMap", "stringData": {"b": "x"}});
+        let before = other.clone();
+        settle_kubernetes_secret(&mut other);
+        assert_eq!(other, before);
     }
 
     #[test]

@@ -35,6 +35,12 @@ impl SourceMap {
         self.places.insert(path, place);
     }
 
+    /// Returns the place of exactly this field.
+    #[must_use]
+    pub fn get(&self, path: &FieldPath) -> Option<&SourceRef> {
+        self.places.get(path)
+    }
+
     /// Returns the place of the field, or of its nearest ancestor that has one.
     #[must_use]
     pub fn find(&self, path: &FieldPath) -> Option<&SourceRef> {

@@ -8,8 +8,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::secret::{kubernetes_sensitivity, seal};
-use crate::{DigestKey, IdError, ResourceId, ResourceKey, SecretBag, SourceMap, canonical_json, sha256_hex};
+use crate::secret::{kubernetes_sensitivity, seal, settle_kubernetes_secret};
+use crate::{
+    DigestKey, FieldPath, IdError, ResourceId, ResourceKey, SecretBag, Segment, SourceMap, SourceRef,
+    canonical_json, sha256_hex,
+};
 
 /// The runtime that a resource belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -72,6 +75,7 @@ impl Resource {
     /// Builds a resource from attributes as evaluated, sealing what is sensitive.
     #[must_use]
     pub fn new(id: ResourceId, kind: ResourceType, mut attributes: Value, key: &DigestKey) -> Self {
+        settle_kubernetes_secret(&mut attributes);
         let secrets = seal(&mut attributes, kubernetes_sensitivity, key);
         let (depends_on, extensions) = (Vec::new(), Map::new());
         Resource { id, kind, attributes, depends_on, extensions, secrets, source: SourceMap::default() }
@@ -96,6 +100,22 @@ impl Resource {
             Some(cluster) => ResourceKey::in_cluster(cluster, self.id.clone()),
             None => ResourceKey::new(self.id.clone()),
         }
+    }
+
+    /// Returns where a field was written; the data of a Secret may have been written as plain text.
+    #[must_use]
+    pub fn place_of(&self, path: &FieldPath) -> Option<&SourceRef> {
+        if let Some((Segment::Key(first), rest)) = path.0.split_first()
+            && first == "data"
+            && !self.secrets.is_empty()
+        {
+            let mut plain = FieldPath::keys(["stringData"]);
+            plain.0.extend_from_slice(rest);
+            if let Some(place) = self.source.get(&plain) {
+                return Some(place);
+            }
+        }
+        self.source.find(path)
     }
 
     /// Says how the id of a Kubernetes resource contradicts its manifest.
@@ -192,6 +212,7 @@ fn read_resource(item: Value, key: &DigestKey) -> Result<Resource, String> {
     if !resource.attributes.is_object() {
         return Err(format!("`{id}`: `attributes` is not a mapping"));
     }
+    settle_kubernetes_secret(&mut resource.attributes);
     resource.secrets = seal(&mut resource.attributes, kubernetes_sensitivity, key);
     Ok(resource)
 }

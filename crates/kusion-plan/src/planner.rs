@@ -249,12 +249,12 @@ fn dependencies(prepared: &Prepared<'_>, key: &ResourceKey) -> Vec<ResourceKey> 
 
 fn name_sources(prepared: &Prepared<'_>, step: &mut Step) {
     let Some(&at) = prepared.index.get(&step.key) else { return };
-    let map = &prepared.resources[at].source;
-    if map.is_empty() {
+    let resource = prepared.resources[at];
+    if resource.source.is_empty() {
         return;
     }
     for change in step.changes.iter_mut().filter(|change| change.source.is_none()) {
-        change.source = map.find(&positions(&change.path, prepared, at)).cloned();
+        change.source = resource.place_of(&positions(&change.path, prepared, at)).cloned();
     }
 }
 
