@@ -53,3 +53,58 @@ pub fn value_from_node(node: &Node) -> Value {
         }
     }
 }
+
+/// Returns the JSON form of an output that `manifests.yaml_stream` has set: one mapping per line, those inside lists
+/// included; what is no mapping is shown only when it stands alone.
+pub fn json_of_stream(yaml: &str) -> String {
+    let Ok(mut documents) = values_from_yaml(yaml) else { return String::new() };
+    if documents.is_empty() {
+        documents.push(Value::None);
+    }
+    if let [single] = &documents[..]
+        && single.as_list().is_none()
+    {
+        return format_json_inline(single);
+    }
+    let mut lines = Vec::new();
+    mappings(&documents, &mut lines);
+    lines.join("\n")
+}
+
+fn mappings(values: &[Value], lines: &mut Vec<String>) {
+    for value in values {
+        match value {
+            Value::List(list) => mappings(&list.items, lines),
+            Value::Dict(_) => lines.push(format_json_inline(value)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_as_json_is_one_mapping_per_line() {
+        for (yaml, json) in [
+            ("1", "1"),
+            ("", "null"),
+            ("- 1", ""),
+            ("a: 1\n---\n1\n---\nb: 2", "{\"a\": 1}\n{\"b\": 2}"),
+            ("- - a: 1\n- 1\n---\n- b: {}", "{\"a\": 1}\n{\"b\": {}}"),
+            ("c: 9007199254740990.0", "{\"c\": 9007199254740990.0}"),
+        ] {
+            assert_eq!(json_of_stream(yaml), json, "{yaml}");
+        }
+    }
+
+    #[test]
+    fn values_survive_both_inline_forms() {
+        let value = value_from_json("{\"a\": [1, 1.5, null, true, \"x\"], \"_p\": {}}").unwrap();
+        assert_eq!(format_json_inline(&value), "{\"a\": [1, 1.5, null, true, \"x\"], \"_p\": {}}");
+        assert_eq!(format_yaml_inline(&value), "a:\n- 1\n- 1.5\n- null\n- true\n- x\n_p: {}\n");
+        assert!(kcl_value::equal(&values_from_yaml(&format_yaml_inline(&value)).unwrap()[0], &value));
+        assert_eq!(value_from_json("{").unwrap_err(), "EOF while parsing an object at line 1 column 1");
+    }
+}

@@ -13,7 +13,10 @@ mod numbers;
 mod string;
 mod table;
 
-pub use data::{format_json_inline, format_yaml_inline, value_from_json, value_from_node, values_from_yaml};
+pub use data::{
+    format_json_inline, format_yaml_inline, json_of_stream, value_from_json, value_from_node,
+    values_from_yaml,
+};
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
 
 use kcl_value::Value;
