@@ -7,10 +7,12 @@ use std::process::ExitCode;
 mod bench;
 mod ci;
 mod codegen;
+mod fuzz;
 mod oracle;
 mod record;
 mod ssa_diff;
 mod testenv;
+mod tidy;
 
 /// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
 pub(crate) type Outcome = Result<ExitCode, String>;
@@ -24,8 +26,10 @@ const CHORES: &[Chore] = &[
     ("codegen", "kube: the fact tables of kube-meaning from the real API server", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),
+    ("fuzz", "[--minutes N] [TARGET…]: the fuzz targets, each for some minutes", fuzz::main),
     ("oracle", "--spec | --generated N: ours beside the released wheel, differences shrunk", oracle::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
+    ("tidy", "rules that no compiler checks: layers, purity, sizes, spec files", tidy::main),
 ];
 
 fn main() -> ExitCode {

@@ -7,6 +7,7 @@
 mod json_reader;
 mod json_writer;
 mod node;
+mod node_writer;
 mod number;
 mod scalar;
 mod yaml_reader;
@@ -15,6 +16,7 @@ mod yaml_writer;
 pub use json_reader::parse_json;
 pub use json_writer::{JsonWriter, push_json_string};
 pub use node::{Data, Limits, MapEntry, Node, Span, YamlError};
+pub use node_writer::write_node;
 pub use number::{lossy_float, lossy_parse};
 pub use yaml_reader::parse_documents;
 pub use yaml_writer::{YamlWriter, join_documents};

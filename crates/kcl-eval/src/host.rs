@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kcl_std::{Error, FileAnswer, FileOp, Host};
-use kcl_syntax::ast::Expr;
+use kcl_syntax::ast::{BasicType, Expr, Tree, Type, TypeId};
 use kcl_value::{Function, Str, Value};
 
 use crate::call::Closure;
@@ -88,10 +88,7 @@ impl Host for MachineHost<'_, '_> {
         let closure = lambda.downcast_ref::<Closure>()?;
         let tree = self.machine.tree(closure.package);
         let Expr::Lambda(lambda) = tree.expr(closure.expr) else { return None };
-        let first = lambda.params.first().and_then(|p| p.ty).and_then(|ty| {
-            let known = self.machine.packages[closure.package].rtypes.get(ty.0 as usize)?.clone();
-            known.map(|ty| ecow::eco_format!("{ty}")).or_else(|| basic_type_text(tree, ty))
-        });
+        let first = lambda.params.first().and_then(|p| p.ty).map(|ty| type_text(tree, ty));
         Some((lambda.params.len(), first))
     }
 
@@ -168,15 +165,22 @@ impl Host for MachineHost<'_, '_> {
     }
 }
 
-fn basic_type_text(tree: &kcl_syntax::ast::Tree, ty: kcl_syntax::ast::TypeId) -> Option<Str> {
-    use kcl_syntax::ast::{BasicType, Type};
-    Some(match tree.ty(ty) {
+/// Returns a written type as text, for `reduce`'s message.
+fn type_text(tree: &Tree, ty: TypeId) -> Str {
+    let optional = |ty: Option<TypeId>| ty.map_or_else(|| "any".into(), |ty| type_text(tree, ty));
+    match tree.ty(ty) {
+        Type::Any | Type::Missing => "any".into(),
         Type::Basic(BasicType::Int) => "int".into(),
         Type::Basic(BasicType::Str) => "str".into(),
         Type::Basic(BasicType::Float) => "float".into(),
         Type::Basic(BasicType::Bool) => "bool".into(),
-        Type::Any | Type::Missing => "any".into(),
-        Type::Named(parts) => parts.last()?.name.clone(),
-        _ => "any".into(),
-    })
+        Type::Literal(literal) => crate::rtype::literal_type(literal).to_string().into(),
+        Type::Named(parts) => parts.last().map(|p| p.name.clone()).unwrap_or_default(),
+        Type::List(item) => ecow::eco_format!("[{}]", optional(*item)),
+        Type::Dict(key, value) => ecow::eco_format!("{{{}:{}}}", optional(*key), optional(*value)),
+        Type::Union(members) => {
+            members.iter().map(|m| type_text(tree, *m).to_string()).collect::<Vec<_>>().join(" | ").into()
+        }
+        Type::Function(..) => "function".into(),
+    }
 }

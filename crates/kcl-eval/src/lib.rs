@@ -91,7 +91,10 @@ impl Output {
 
     /// Returns the JSON text; `indent` 0 is one line.
     pub fn json(&self, options: &Options, indent: usize) -> String {
-        output::json_text(&self.value, &options.output, indent)
+        match &self.replaced {
+            Some(text) => output::json_of_yaml(text, indent),
+            None => output::json_text(&self.value, &options.output, indent),
+        }
     }
 }
 

@@ -33,9 +33,9 @@ impl Machine<'_> {
     // A statement that reads the attribute it sets means that attribute, set or not, and nothing further out.
     fn is_own_target(&self, record: &Record, name: &str) -> bool {
         self.targets.last().is_some_and(|t| t == name)
-            && record.position(name).is_some_and(|i| {
-                record.lazy.borrow()[i].level == 0 || record.shape.setters[i].len() <= 1
-            })
+            && record
+                .position(name)
+                .is_some_and(|i| record.lazy.borrow()[i].level == 0 || record.shape.setters[i].len() <= 1)
     }
 
     fn read_attribute(&mut self, record: &Rc<Record>, name: &str) -> Eval<Value> {

@@ -131,7 +131,8 @@ impl Machine<'_> {
     }
 }
 
-fn literal_type(literal: &LiteralType) -> RType {
+/// Returns the run-time form of a literal type.
+pub(crate) fn literal_type(literal: &LiteralType) -> RType {
     match literal {
         LiteralType::Bool(true) => RType::Literal("True".into()),
         LiteralType::Bool(false) => RType::Literal("False".into()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::request::{Entry, Request};
-use base_yaml::{Data, Node, Sink};
+use base_yaml::{Data, Node};
 
 /// Lays one settings file over a request. Later files replace lists and scalars; options are added up.
 ///
@@ -87,31 +87,8 @@ fn text_of(node: &Node) -> Option<String> {
 
 fn option(item: &Node) -> Option<(String, String)> {
     let mut writer = base_yaml::JsonWriter::new();
-    write_node(&mut writer, item.get("value")?);
+    base_yaml::write_node(&mut writer, item.get("value")?);
     Some((text_of(item.get("key")?)?, writer.into_string()))
-}
-
-fn write_node(sink: &mut dyn Sink, node: &Node) {
-    match &node.value {
-        Data::Null => sink.null(),
-        Data::Bool(b) => sink.bool(*b),
-        Data::Int(i) => sink.int(*i),
-        Data::Float(f) => sink.float(*f),
-        Data::Str(text) => sink.str(text),
-        Data::List(items) => {
-            sink.begin_list();
-            items.iter().for_each(|i| write_node(sink, i));
-            sink.end_list();
-        }
-        Data::Map(entries) => {
-            sink.begin_map();
-            for entry in entries {
-                sink.key(&entry.key);
-                write_node(sink, &entry.value);
-            }
-            sink.end_map();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -105,5 +105,9 @@ fn children_clock() -> f64 {
 fn kcl_binary() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let path = here.with_file_name("kcl");
-    if path.exists() { Ok(path) } else { Err(format!("{} is missing: cargo build --release -p kcl-cli", path.display())) }
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(format!("{} is missing: cargo build --release -p kcl-cli", path.display()))
+    }
 }

@@ -53,7 +53,10 @@ fn table(wish: &Wish) -> Outcome {
     if cfg!(debug_assertions) {
         eprintln!("note: a debug build measures nothing; use: cargo run --release -p xtask -- bench kcl");
     }
-    println!("{:<38} {:>9} {:>9} {:>7} {:>6}  {:>8} {:>8}  {:>6}", "workload", "ours", "oracle", "ratio", "limit", "ours MB", "orac MB", "×10");
+    println!(
+        "{:<38} {:>9} {:>9} {:>7} {:>6}  {:>8} {:>8}  {:>6}",
+        "workload", "ours", "oracle", "ratio", "limit", "ours MB", "orac MB", "×10"
+    );
     let mut good = true;
     for row in &wish.rows {
         good &= match *row {

@@ -20,12 +20,48 @@ pub(super) struct Workload {
 
 /// Rows 2 to 7; row 1 is the start of the process.
 pub(super) const WORKLOADS: &[Workload] = &[
-    Workload { name: "dict comprehension, 10,000 keys", limit: 0.10, runs: 1, make: comprehension, scale_runs: false },
-    Workload { name: "1,000 Deployments by a lambda", limit: 0.10, runs: 1, make: deployments, scale_runs: false },
-    Workload { name: "100,000 lines, 25,000 dicts", limit: 0.10, runs: 1, make: long_file, scale_runs: false },
-    Workload { name: "import of 600 schemas, 60,000 lines", limit: 0.10, runs: 1, make: big_package, scale_runs: false },
-    Workload { name: "200 overlays of 2,000 fields", limit: 0.10, runs: 1, make: overlays, scale_runs: false },
-    Workload { name: "1,000 programs, one model package", limit: 0.05, runs: 1000, make: small_program, scale_runs: true },
+    Workload {
+        name: "dict comprehension, 10,000 keys",
+        limit: 0.10,
+        runs: 1,
+        make: comprehension,
+        scale_runs: false,
+    },
+    Workload {
+        name: "1,000 Deployments by a lambda",
+        limit: 0.10,
+        runs: 1,
+        make: deployments,
+        scale_runs: false,
+    },
+    Workload {
+        name: "100,000 lines, 25,000 dicts",
+        limit: 0.10,
+        runs: 1,
+        make: long_file,
+        scale_runs: false,
+    },
+    Workload {
+        name: "import of 600 schemas, 60,000 lines",
+        limit: 0.10,
+        runs: 1,
+        make: big_package,
+        scale_runs: false,
+    },
+    Workload {
+        name: "200 overlays of 2,000 fields",
+        limit: 0.10,
+        runs: 1,
+        make: overlays,
+        scale_runs: false,
+    },
+    Workload {
+        name: "1,000 programs, one model package",
+        limit: 0.05,
+        runs: 1000,
+        make: small_program,
+        scale_runs: true,
+    },
 ];
 
 fn one_file(text: String) -> Program {
@@ -138,7 +174,8 @@ fn model(schemas: usize, fields: usize, doc_lines: usize) -> String {
     for i in 0..schemas {
         let _ = write!(text, "schema Model{i}:\n    \"\"\"\n");
         for line in 0..doc_lines {
-            let _ = writeln!(text, "    Model{i} is one of the schemas of the package, line {line} of its text.");
+            let _ =
+                writeln!(text, "    Model{i} is one of the schemas of the package, line {line} of its text.");
         }
         text.push_str("    \"\"\"\n");
         for j in 0..fields {

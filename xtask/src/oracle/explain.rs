@@ -4,6 +4,25 @@
 
 use testkit::{Program, Verdict};
 
+/// Every key that can be given.
+pub(crate) const KEYS: &[&str] = &[
+    "oracle-hang",
+    "oracle-crash",
+    "oracle-panic",
+    "not-equal-accepted",
+    "forward-call-checked",
+    "parameter-names-end",
+    "aliasing",
+    "math-log",
+    "math-pow-wrap",
+    "json-merge-order",
+    "collection-union-all",
+    "pow-exact",
+    "abs-range-misuse",
+    "dict-pairs",
+    "format-int-as-float",
+];
+
 /// Returns the key of the divergence that explains the difference.
 pub(super) fn explain(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     match (ours, theirs) {

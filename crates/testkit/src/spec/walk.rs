@@ -48,6 +48,9 @@ fn gather(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
+/// Names of cases that are known to be wrong still. Such a case must fail; once it holds, its line has to go.
+const KNOWN_OPEN: &str = "known-open.txt";
+
 /// Runs every case below `root` as a test of its own and reports in the format of `cargo test`.
 /// With `UPDATE=1` in the environment the expectations are rewritten first.
 pub fn run_as_tests(root: &Path, runner: fn(&Program) -> Verdict) -> ExitCode {
@@ -59,17 +62,28 @@ pub fn run_as_tests(root: &Path, runner: fn(&Program) -> Verdict) -> ExitCode {
             return libtest_mimic::run(&arguments, vec![trial]).exit_code();
         }
     };
+    let open: Vec<String> = std::fs::read_to_string(root.join(KNOWN_OPEN))
+        .unwrap_or_default()
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
     let mut trials = Vec::new();
     for file in files {
         let file = Arc::new(file);
         for index in 0..file.cases.len() {
             let file = Arc::clone(&file);
             let name = format!("{} > {}", file.name, file.cases[index].name);
+            let known_open = open.contains(&name);
             trials.push(Trial::test(name, move || {
                 let case = &file.cases[index];
                 let verdict = runner(&case.program);
-                check(case, &verdict)
-                    .map_err(|e| Failed::from(format!("{}:{}\n{e}", file.path.display(), case.line)))
+                let judged = check(case, &verdict);
+                if known_open {
+                    let mended = format!("this case holds now: take it out of spec/{KNOWN_OPEN}");
+                    return if judged.is_err() { Ok(()) } else { Err(Failed::from(mended)) };
+                }
+                judged.map_err(|e| Failed::from(format!("{}:{}\n{e}", file.path.display(), case.line)))
             }));
         }
     }

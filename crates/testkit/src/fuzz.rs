@@ -1,0 +1,103 @@
+//! What the fuzz targets do with a heap of bytes.
+//!
+//! In: any bytes. Out: nothing; a panic is a finding. The targets under `fuzz/` call these functions, and the corpus test replays
+//! what was found, so that a finding stays found.
+
+use crate::{Flags, Program, Verdict};
+use base_diag::FileId;
+use base_yaml::{Data, Limits, Node, Sink, YamlWriter};
+
+/// Name and body of every target.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("parser", parser),
+    ("pipeline", pipeline),
+    ("yaml", yaml),
+    ("overrides", overrides),
+    ("selectors", selectors),
+];
+
+/// Text to tree, and back to the same text.
+pub fn parser(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut tree = kcl_syntax::ast::Tree::default();
+    let diagnostics = kcl_syntax::parse_file(&mut tree, &text, FileId(0));
+    for diagnostic in &diagnostics {
+        assert!(!diagnostic.labels.is_empty(), "a diagnostic without a place: {diagnostic:?}");
+    }
+    assert_eq!(kcl_syntax::parse_lossless(&text).text(), text, "the round trip lost bytes");
+}
+
+/// The whole road: load, check, evaluate, write; with small budgets, so that a run always ends soon.
+pub fn pipeline(bytes: &[u8]) {
+    run(Program::single(String::from_utf8_lossy(bytes)));
+}
+
+/// The first line is an override, the rest the program.
+pub fn overrides(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let flags = Flags { overrides: vec![first.to_string()], ..Flags::default() };
+    run(Program { flags, ..Program::single(rest) });
+}
+
+/// The first line is a selector, the rest the program.
+pub fn selectors(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let flags = Flags { selectors: vec![first.to_string()], ..Flags::default() };
+    run(Program { flags, ..Program::single(rest) });
+}
+
+fn run(program: Program) {
+    if let Verdict::Broken(why) = crate::ours::run_small(&program) {
+        panic!("{why}");
+    }
+}
+
+/// Reads YAML; what was read is written, read again and written again: both writings are the same.
+pub fn yaml(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let limits = Limits { depth: 64, nodes: 10_000 };
+    let _ = base_yaml::parse_json(&text, &limits);
+    let Ok(documents) = base_yaml::parse_documents(&text, &limits) else { return };
+    for document in documents {
+        let once = write(&document);
+        let again = match base_yaml::parse_documents(&once, &limits) {
+            Ok(again) => again,
+            Err(error) => panic!("what was written cannot be read: {error:?}\n{once}"),
+        };
+        let again = again.first().map(write).unwrap_or_default();
+        assert_eq!(once, again, "writing is not stable");
+    }
+}
+
+fn write(node: &Node) -> String {
+    let mut writer = YamlWriter::new();
+    push(&mut writer, node);
+    writer.into_document()
+}
+
+fn push(writer: &mut YamlWriter, node: &Node) {
+    match &node.value {
+        Data::Null => writer.null(),
+        Data::Bool(b) => writer.bool(*b),
+        Data::Int(i) => writer.int(*i),
+        Data::Float(f) => writer.float(*f),
+        Data::Str(text) => writer.str(text),
+        Data::List(items) => {
+            writer.begin_list();
+            for item in items {
+                push(writer, item);
+            }
+            writer.end_list();
+        }
+        Data::Map(entries) => {
+            writer.begin_map();
+            for entry in entries {
+                writer.key(&entry.key);
+                push(writer, &entry.value);
+            }
+            writer.end_map();
+        }
+    }
+}

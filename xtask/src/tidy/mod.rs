@@ -1,0 +1,63 @@
+//! `cargo xtask tidy`: rules that no compiler checks.
+//!
+//! Layers of crates (the table in ARCHITECTURE.md against `cargo metadata`), no files, environment, clock or randomness in pure crates,
+//! file sizes, unfinished code, spec files that parse, divergence keys that are documented.
+
+mod layers;
+mod sources;
+
+use crate::Outcome;
+use crate::oracle::root;
+use std::process::ExitCode;
+
+/// A rule: its name, and what it finds wrong.
+type Rule = (&'static str, fn() -> Result<Vec<String>, String>);
+
+const RULES: &[Rule] = &[
+    ("layers", layers::check),
+    ("pure crates", sources::purity),
+    ("file size", sources::size),
+    ("unfinished code", sources::unfinished),
+    ("spec files", spec_files),
+    ("divergence keys", divergences),
+];
+
+pub(crate) fn main(_words: &[String]) -> Outcome {
+    let mut bad = 0;
+    for (name, rule) in RULES {
+        let problems = rule()?;
+        bad += problems.len();
+        println!(
+            "tidy: {name}: {}",
+            if problems.is_empty() { "ok".into() } else { problems.len().to_string() }
+        );
+        for problem in problems {
+            println!("  {problem}");
+        }
+    }
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn spec_files() -> Result<Vec<String>, String> {
+    Ok(testkit::spec::load(&root().join("spec")).err().into_iter().collect())
+}
+
+/// Every key that explains a difference stands in the ledger.
+fn divergences() -> Result<Vec<String>, String> {
+    let path = root().join("docs/divergences.md");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let missing = crate::oracle::KEYS.iter().filter(|key| !text.contains(&format!("`{key}`")));
+    Ok(missing.map(|key| format!("docs/divergences.md does not mention `{key}`")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let problems: Vec<String> =
+            RULES.iter().flat_map(|(_, rule)| rule().unwrap_or_else(|e| vec![e])).collect();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+}
