@@ -116,8 +116,10 @@ impl Checker<'_> {
     pub(crate) fn dict_comp(&mut self, entry: &Entry, clauses: &[CompClause]) -> TyId {
         self.enter(ScopeKind::Loop);
         self.clauses(clauses);
-        let value_span = self.tree.expr_span(entry.value);
+        let (dotted, value) = self.dotted_key(entry);
+        let value_span = self.tree.expr_span(value);
         let key = match &entry.key {
+            Key::Name(_) if dotted.len() > 1 => self.name(&dotted, entry.key_span),
             Key::Name(name) => match self.lookup(name) {
                 Some(ty) => ty,
                 None => {
@@ -134,13 +136,31 @@ impl Checker<'_> {
                 TyId::ANY
             }
         };
-        self.must_be_key(key, entry.key_span);
         self.push_comp_value(entry);
-        let val = self.expr(entry.value);
+        let val = self.expr(value);
         self.expects.pop();
+        self.must_be_key(key, entry.key_span);
         self.leave();
         self.loop_keys.clear();
         self.types.dict(key, val)
+    }
+
+    /// `{x.name: v for ..}`: the key is an expression here, not nested braces. The tree holds it nested; braces that were
+    /// made from a dotted key start at their own key.
+    fn dotted_key(&self, entry: &Entry) -> (Vec<Ident>, ExprId) {
+        let mut value = entry.value;
+        let mut parts = Vec::new();
+        let Key::Name(first) = &entry.key else { return (parts, value) };
+        parts.push(Ident { name: first.clone(), span: entry.key_span });
+        while let Expr::Config(entries) = self.tree.expr(value)
+            && let [inner] = &**entries
+            && let Key::Name(name) = &inner.key
+            && inner.key_span.start == self.tree.expr_span(value).start
+        {
+            parts.push(Ident { name: name.clone(), span: inner.key_span });
+            value = inner.value;
+        }
+        (parts, value)
     }
 
     /// Pushes what the value of a dict comprehension is expected to be.
