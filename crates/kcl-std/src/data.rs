@@ -8,7 +8,11 @@ const ALL: OutputOptions =
 
 /// Returns one line of JSON (`${x:#json}`).
 pub fn format_json_inline(value: &Value) -> String {
-    let mut writer = JsonWriter::new();
+    json_text(value, 0)
+}
+
+fn json_text(value: &Value, indent: usize) -> String {
+    let mut writer = JsonWriter::indented(indent);
     write_value(&mut writer, value, &ALL);
     writer.into_string()
 }
@@ -55,8 +59,8 @@ pub fn value_from_node(node: &Node) -> Value {
 }
 
 /// Returns the JSON form of an output that `manifests.yaml_stream` has set: one mapping per line, those inside lists
-/// included; what is no mapping is shown only when it stands alone.
-pub fn json_of_stream(yaml: &str) -> String {
+/// included; what is no mapping is shown only when it stands alone. `indent` 0 is one line each.
+pub fn json_of_stream(yaml: &str, indent: usize) -> String {
     let Ok(mut documents) = values_from_yaml(yaml) else { return String::new() };
     if documents.is_empty() {
         documents.push(Value::None);
@@ -64,18 +68,18 @@ pub fn json_of_stream(yaml: &str) -> String {
     if let [single] = &documents[..]
         && single.as_list().is_none()
     {
-        return format_json_inline(single);
+        return json_text(single, indent);
     }
     let mut lines = Vec::new();
-    mappings(&documents, &mut lines);
+    mappings(&documents, indent, &mut lines);
     lines.join("\n")
 }
 
-fn mappings(values: &[Value], lines: &mut Vec<String>) {
+fn mappings(values: &[Value], indent: usize, lines: &mut Vec<String>) {
     for value in values {
         match value {
-            Value::List(list) => mappings(&list.items, lines),
-            Value::Dict(_) => lines.push(format_json_inline(value)),
+            Value::List(list) => mappings(&list.items, indent, lines),
+            Value::Dict(_) => lines.push(json_text(value, indent)),
             _ => {}
         }
     }
@@ -95,7 +99,7 @@ mod tests {
             ("- - a: 1\n- 1\n---\n- b: {}", "{\"a\": 1}\n{\"b\": {}}"),
             ("c: 9007199254740990.0", "{\"c\": 9007199254740990.0}"),
         ] {
-            assert_eq!(json_of_stream(yaml), json, "{yaml}");
+            assert_eq!(json_of_stream(yaml, 0), json, "{yaml}");
         }
     }
 
