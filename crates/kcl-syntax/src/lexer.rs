@@ -137,7 +137,10 @@ impl Lexer<'_> {
 
     fn newline(&mut self) {
         if self.mode == LexMode::File && self.line_has_token {
-            self.push(TokenKind::Newline, self.pos, self.pos + 1);
+            // The carriage return before it is part of the newline.
+            let taken = self.out.tokens.last().map_or(0, |t| t.end as usize);
+            let cr = self.pos > taken && self.bytes[self.pos - 1] == b'\r';
+            self.push(TokenKind::Newline, self.pos - usize::from(cr), self.pos + 1);
         }
         self.line_has_token = false;
         self.pos += 1;

@@ -51,7 +51,7 @@ pub(crate) fn broken_escape(content: &str) -> Option<usize> {
 }
 
 /// Decodes escapes; broken ones vanish (the lexer has reported them).
-pub(crate) fn decode(content: &str) -> Cow<'_, str> {
+fn decode(content: &str) -> Cow<'_, str> {
     if !content.contains('\\') {
         return Cow::Borrowed(content);
     }
@@ -180,7 +180,16 @@ pub(crate) fn dedent(piece: &str, width: usize, line_start: bool) -> Cow<'_, str
 
 /// The decoded content, not dedented: how messages name a string.
 pub(crate) fn text<'a>(lit: &Literal<'a>) -> Cow<'a, str> {
-    if lit.raw { Cow::Borrowed(lit.content) } else { decode(lit.content) }
+    plain(lit.content, lit.raw)
+}
+
+/// Decodes a piece of a string; line ends become `\n` first.
+pub(crate) fn plain(content: &str, raw: bool) -> Cow<'_, str> {
+    if content.contains("\r\n") {
+        let unix = content.replace("\r\n", "\n");
+        return Cow::Owned(if raw { unix } else { decode(&unix).into_owned() });
+    }
+    if raw { Cow::Borrowed(content) } else { decode(content) }
 }
 
 /// The value of a string without placeholders.

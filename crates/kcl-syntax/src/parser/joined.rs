@@ -12,7 +12,7 @@ use crate::token::TokenKind as T;
 impl<S: Sink> Parser<'_, S> {
     /// Parses the pieces of a string whose content begins at `at` in the text. Takes no token.
     pub(super) fn joined(&mut self, lit: &Literal<'_>, at: usize) -> Box<[JoinPart]> {
-        let rule = lit.long.then(|| strings::dedent_of(&strings::decode(lit.content)));
+        let rule = lit.long.then(|| strings::dedent_of(&strings::plain(lit.content, false)));
         let width = rule.map_or(0, |r| r.width);
         let mut skip = rule.map_or(0, |r| r.skip);
         let mut parts: Vec<JoinPart> = Vec::new();
@@ -28,7 +28,7 @@ impl<S: Sink> Parser<'_, S> {
                 }
                 Piece::Text(from, to) | Piece::Escaped(from, to) | Piece::Unclosed(from, to) => {
                     let raw = &lit.content[from..to];
-                    let decoded = strings::decode(raw);
+                    let decoded = strings::plain(raw, false);
                     let line_start = from == 0;
                     let body = if from == 0 { &decoded[skip..] } else { &decoded[..] };
                     skip = 0;

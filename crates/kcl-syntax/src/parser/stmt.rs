@@ -35,7 +35,7 @@ impl<S: Sink> Parser<'_, S> {
         if !lit.long {
             return None;
         }
-        let doc = Str::from(strings::decode(lit.content).as_ref());
+        let doc = Str::from(strings::plain(lit.content, false).as_ref());
         self.bump();
         Some(doc)
     }
