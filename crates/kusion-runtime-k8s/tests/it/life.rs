@@ -121,3 +121,25 @@ fn unknown_kind_is_named() {
     let error = lab.try_plan(&json!([foreign])).err().unwrap();
     assert!(error.message.contains("CustomResourceDefinition"), "{error}");
 }
+
+#[test]
+fn rollback_takes_an_unchanged_secret_from_the_cluster_and_refuses_to_invent_a_changed_one() {
+    let Some(lab) = Lab::new() else { return };
+    let spec = |value: &str, password: &str| {
+        json!([namespace(&lab), config_map(&lab, "cm", json!({"a": value})), {"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "s", "namespace": lab.namespace}, "stringData": {"pw": password}}])
+    };
+    let back_to = |no: u64| {
+        let records = lab.store().state_at(kusion_model::ReleaseNo(no)).unwrap();
+        serde_json::to_value(kusion_plan::rollback_spec(&records)).unwrap()
+    };
+    lab.apply(&spec("1", "first-word"));
+    lab.apply(&spec("2", "first-word"));
+    let report = lab.apply(&back_to(1));
+    assert_eq!((report.tally.update, report.tally.unchanged), (1, 2));
+    let value = lab.kubectl(&["get", "configmap", "cm", "-n", &lab.namespace, "-o", "jsonpath={.data.a}"]);
+    assert_eq!(value, "1");
+    lab.apply(&spec("2", "second-word"));
+    let error = lab.try_plan(&back_to(1)).err().unwrap();
+    assert!(error.message.contains("secret field `data.pw` is not known"), "{error}");
+}
