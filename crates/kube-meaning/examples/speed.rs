@@ -1,7 +1,7 @@
 //! Measures the hot roads on one core: `cargo run --release -p kube-meaning --example speed`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kube_meaning::decide::{Decision, Question, decide};
 use kube_meaning::managed::Managed;
@@ -16,11 +16,21 @@ fn put(target: Target<'_>, live: Option<&Value>, verb: Verb<'_>, manager: &str) 
     write(target, live, verb, by).unwrap().object
 }
 
+/// Time on the processor where the system tells it, so that a busy machine does not count; else time on the wall.
+fn clock(start: Instant) -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    match text.split(' ').next().and_then(|n| n.parse().ok()) {
+        Some(nanos) => Duration::from_nanos(nanos),
+        None => start.elapsed(),
+    }
+}
+
 fn rate(name: &str, n: u32, mut work: impl FnMut(u32)) {
     (0..n / 10).for_each(&mut work);
-    let start = Instant::now();
+    let begin = Instant::now();
+    let start = clock(begin);
     (0..n).for_each(&mut work);
-    let each = start.elapsed().as_secs_f64() / f64::from(n);
+    let each = (clock(begin) - start).as_secs_f64() / f64::from(n);
     println!("{name:<44} {:>9.2} µs  {:>9.0}/s", each * 1e6, 1.0 / each);
 }
 

@@ -113,7 +113,7 @@ pub fn decide(question: Question<'_>) -> Decision {
             Err(refusal) => return Decision::Refused(refusal),
         },
     };
-    let ownership = !applied.managed.is_of(live);
+    let ownership = entry_changes(&applied.managed, &managed, manager, target);
     let Some(new) = new else {
         return match ownership {
             true => Decision::Change(Change { fields: Vec::new(), conflicts }),
@@ -159,9 +159,49 @@ fn settled(target: Target<'_>, live: &Value, mut object: Value) -> Result<Value,
         merge_string_data(&mut object);
     }
     let mut new = decode(target, object)?;
+    if target.resource.kind == "Pod" && !target.resource.custom {
+        keep_default_tolerations(live, &mut new);
+    }
     prepare_update(target, live, &mut new);
     stored(target.schema, target.resource, &mut new);
     Ok(new)
+}
+
+/// Whether our own entry would change. Others lose fields only where fields change, and bookkeeping of untracked objects is
+/// not a change of ours.
+fn entry_changes(new: &Managed, old: &Managed, manager: &str, target: Target<'_>) -> bool {
+    let own = |managed: &Managed| {
+        let ours = |e: &&crate::managed::Entry| {
+            e.manager.name == manager
+                && e.manager.operation == Operation::Apply
+                && e.manager.subresource == target.subresource
+        };
+        managed.entries.iter().find(ours).map(|e| (e.manager.api_version.clone(), e.fields.clone()))
+    };
+    own(new) != own(old)
+}
+
+/// Admission adds these two tolerations to every pod again, so an applied list without them changes nothing.
+fn keep_default_tolerations(live: &Value, new: &mut Value) {
+    let added = |t: &Value| {
+        let key = t.get("key").and_then(Value::as_str).unwrap_or_default();
+        matches!(key, "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
+    };
+    let kept: Vec<Value> = live
+        .pointer("/spec/tolerations")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter(|t| added(t))
+        .cloned()
+        .collect();
+    if let Some(list) = new.pointer_mut("/spec/tolerations").and_then(Value::as_array_mut) {
+        for toleration in kept {
+            if !list.iter().any(|t| t.get("key") == toleration.get("key")) {
+                list.push(toleration);
+            }
+        }
+    }
 }
 
 /// Items of a list come without apiVersion and kind: what the live object lacks is not compared.

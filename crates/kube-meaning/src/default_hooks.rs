@@ -91,6 +91,19 @@ fn is_latest(image: &str) -> bool {
     last.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
+pub(crate) fn image_volume(source: &mut Object) {
+    if text(source, "pullPolicy").is_empty() {
+        let policy = if is_latest(text(source, "reference")) { "Always" } else { "IfNotPresent" };
+        source.insert("pullPolicy".to_owned(), Value::from(policy));
+    }
+}
+
+pub(crate) fn device_request(request: &mut Object) {
+    if text(request, "allocationMode") == "ExactCount" {
+        set(request, "count", Value::from(1));
+    }
+}
+
 pub(crate) fn probe(probe: &mut Object) {
     // Numbers of a probe are plain: zero is absent.
     for (key, value) in

@@ -175,6 +175,7 @@ static RULES: &[Rule] = &[
     rule("core.v1.ProjectedVolumeSource", MODE),
     rule("core.v1.DownwardAPIVolumeSource", MODE),
     rule("core.v1.ServiceAccountTokenProjection", &[("expirationSeconds", Int(3600))]),
+    hooked("core.v1.ImageVolumeSource", &[], hooks::image_volume),
     rule("core.v1.HostPathVolumeSource", &[("type", Str(""))]),
     rule("core.v1.ISCSIVolumeSource", &[("iscsiInterface", Str("default"))]),
     rule("core.v1.ISCSIPersistentVolumeSource", &[("iscsiInterface", Str("default"))]),
@@ -263,6 +264,8 @@ static RULES: &[Rule] = &[
         ],
     ),
     rule("scheduling.v1.PriorityClass", &[("preemptionPolicy", Str("PreemptLowerPriority"))]),
+    hooked("resource.v1.ExactDeviceRequest", &[("allocationMode", Str("ExactCount"))], hooks::device_request),
+    hooked("resource.v1.DeviceSubRequest", &[("allocationMode", Str("ExactCount"))], hooks::device_request),
     // Admission and aggregation.
     rule("admissionregistration.v1.ValidatingWebhook", WEBHOOK),
     hooked("admissionregistration.v1.MutatingWebhook", WEBHOOK, hooks::mutating_webhook),

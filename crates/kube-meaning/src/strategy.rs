@@ -15,7 +15,7 @@ use crate::typed::same_value;
 type Object = Map<String, Value>;
 
 /// Kinds whose objects have a generation.
-const GENERATION: [&str; 22] = [
+const GENERATION: [&str; 26] = [
     "Pod",
     "Deployment",
     "ReplicaSet",
@@ -38,6 +38,10 @@ const GENERATION: [&str; 22] = [
     "FlowSchema",
     "PriorityLevelConfiguration",
     "CustomResourceDefinition",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "DeviceClass",
+    "ResourceSlice",
 ];
 
 /// Whether the kind counts generations.

@@ -197,6 +197,7 @@ fn pod(spec: &Value, field: &str, causes: &mut Vec<Cause>) {
         }
     }
     for (i, volume) in spec["volumes"].as_array().into_iter().flatten().enumerate() {
+        require(volume, &["name"], &format!("{field}.volumes[{i}]"), causes);
         for source in ["configMap", "secret"] {
             for (j, item) in volume[source]["items"].as_array().into_iter().flatten().enumerate() {
                 require(item, &["key", "path"], &format!("{field}.volumes[{i}].{source}.items[{j}]"), causes);
@@ -301,6 +302,7 @@ fn mounts(container: &Value, volumes: &[&str], at: &str, causes: &mut Vec<Cause>
     for (i, mount) in container["volumeMounts"].as_array().into_iter().flatten().enumerate() {
         let name = mount["name"].as_str().unwrap_or_default();
         let field = format!("{at}.volumeMounts[{i}].name");
+        require(mount, &["mountPath"], &format!("{at}.volumeMounts[{i}]"), causes);
         if name.is_empty() {
             causes.push(Cause::required(&field, ""));
         } else if !volumes.contains(&name) {
@@ -373,7 +375,12 @@ fn ingress(spec: &Value, causes: &mut Vec<Cause>) {
             }
         }
     };
-    backend(&spec["defaultBackend"], "spec.defaultBackend", causes);
+    let default = &spec["defaultBackend"];
+    if default.is_object() && default["service"].is_null() && default["resource"].is_null() {
+        let text = "resource or service backend is required";
+        causes.push(Cause::invalid("spec.defaultBackend", &Value::from(""), text));
+    }
+    backend(default, "spec.defaultBackend", causes);
     for (i, rule) in rules.iter().enumerate() {
         for (j, path) in rule["http"]["paths"].as_array().into_iter().flatten().enumerate() {
             let field = format!("spec.rules[{i}].http.paths[{j}]");

@@ -6,5 +6,6 @@ mod apply_examples;
 mod defaults;
 mod hostile;
 mod replay;
+mod samples;
 mod value_traps;
 mod world;
