@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Entry as AstEntry, EntryOp, Expr, ExprId, Key};
+use kcl_syntax::ast::{Dotted, Entry as AstEntry, EntryOp, Expr, ExprId, Key};
 use kcl_value::{Dict, Entry, NO_INDEX, Op, Str, Value};
 
 use crate::fault::Eval;
@@ -132,6 +132,12 @@ impl Machine<'_> {
             }
             other => self.entry_key(other),
         }
+    }
+
+    /// Returns the key `x.name` of a dict comprehension.
+    pub(crate) fn dotted_comp_key(&mut self, parts: &Dotted) -> Eval<Str> {
+        let value = self.load_dotted(parts)?;
+        self.key_text(&value)
     }
 
     fn key_text(&self, value: &Value) -> Eval<Str> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{CompClause, Entry as AstEntry, ExprId, Ident, Quant, QuantOp};
+use kcl_syntax::ast::{CompClause, Dotted, Entry as AstEntry, Expr, ExprId, Ident, Key, Quant, QuantOp};
 use kcl_value::{Dict, List, OriginId, Value, equal};
 
 use crate::fault::Eval;
@@ -12,7 +12,7 @@ use crate::scope::{Frame, FrameKind};
 /// One turn of a loop: first and second variable, origin of the element.
 type Turn = (Value, Value, OriginId);
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     /// `[elt for ..]`
     pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> Eval<Value> {
         let mut list = List::default();
@@ -26,15 +26,41 @@ impl Machine<'_> {
     }
 
     /// `{k: v for ..}`
-    pub(crate) fn dict_comp(&mut self, entry: &AstEntry, clauses: &[CompClause]) -> Eval<Value> {
+    pub(crate) fn dict_comp(&mut self, entry: &'p AstEntry, clauses: &[CompClause]) -> Eval<Value> {
         let mut dict = Dict::default();
+        let (parts, entry) = self.dotted_key(entry);
         self.clauses(clauses, &mut |machine| {
-            let key = machine.comp_key(&entry.key)?;
+            let key = match parts.len() {
+                0 | 1 => machine.comp_key(&entry.key)?,
+                _ => machine.dotted_comp_key(&parts)?,
+            };
             let value = machine.expr(entry.value)?;
             machine.charge(1)?;
             machine.add_entry(&mut dict, key, entry, value)
         })?;
         Ok(dict.into())
+    }
+
+    // `{x.name: v for ..}`: here the key is an expression. The tree holds it as nested braces, as it does for plain entries;
+    // braces that were made from a dotted key start at their own key.
+    fn dotted_key(&self, entry: &'p AstEntry) -> (Dotted, &'p AstEntry) {
+        let tree = self.tree(self.pkg);
+        let mut parts = Vec::new();
+        let mut at = entry;
+        while let Key::Name(name) = &at.key {
+            parts.push(Ident { name: name.clone(), span: at.key_span });
+            match tree.expr(at.value) {
+                Expr::Config(entries)
+                    if entries.len() == 1
+                        && matches!(entries[0].key, Key::Name(_))
+                        && entries[0].key_span.start == tree.expr_span(at.value).start =>
+                {
+                    at = &entries[0];
+                }
+                _ => break,
+            }
+        }
+        (parts.into(), at)
     }
 
     fn clauses(&mut self, clauses: &[CompClause], body: &mut dyn FnMut(&mut Self) -> Eval<()>) -> Eval<()> {

@@ -10,7 +10,7 @@ use crate::fault::Eval;
 use crate::machine::Machine;
 use crate::origin::OriginKind;
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     /// Computes an expression.
     pub(crate) fn expr(&mut self, id: ExprId) -> Eval<Value> {
         self.step()?;
@@ -43,7 +43,7 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    fn compound(&mut self, id: ExprId, expr: &Expr) -> Eval<Value> {
+    fn compound(&mut self, id: ExprId, expr: &'p Expr) -> Eval<Value> {
         match expr {
             Expr::Joined(parts) => self.joined(parts),
             Expr::Paren(inner) => self.expr(*inner),

@@ -121,6 +121,10 @@ impl Host for MachineHost<'_, '_> {
         self.machine.charge(cells).map_err(raised)
     }
 
+    fn strict_range(&self) -> bool {
+        self.machine.options.strict_range
+    }
+
     fn debug_mode(&self) -> bool {
         self.machine.options.debug
     }

@@ -92,7 +92,7 @@ impl Output {
     /// Returns the JSON text; `indent` 0 is one line.
     pub fn json(&self, options: &Options, indent: usize) -> String {
         match &self.replaced {
-            Some(text) => output::json_of_yaml(text, indent),
+            Some(text) => kcl_std::json_of_stream(text, indent),
             None => output::json_text(&self.value, &options.output, indent),
         }
     }

@@ -16,7 +16,7 @@ impl Machine<'_> {
             (UnaryOp::Not, _) => Ok(Value::Bool(!value.truthy())),
             (UnaryOp::Plus, Value::Int(_) | Value::Float(_)) => Ok(value),
             (UnaryOp::Minus, Value::Int(i)) => self.int_result(-i128::from(*i), "64"),
-            (UnaryOp::Minus, Value::Float(f)) => Ok(Value::Float(-f)),
+            (UnaryOp::Minus, Value::Float(f)) => Ok(Value::Float(0.0 - f)),
             (UnaryOp::BitNot, Value::Int(i)) => Ok(Value::Int(!i)),
             (UnaryOp::BitNot, Value::Bool(_)) => Ok(Value::Int(-1)),
             _ => {

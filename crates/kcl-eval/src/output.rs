@@ -125,20 +125,6 @@ pub(crate) fn json_text(value: &Value, options: &OutputOptions, indent: usize) -
     documents.join("\n")
 }
 
-/// Returns the JSON text of YAML documents that replaced the output.
-pub(crate) fn json_of_yaml(text: &str, indent: usize) -> String {
-    let documents = base_yaml::parse_documents(text, &base_yaml::Limits::default()).unwrap_or_default();
-    let lines: Vec<String> = documents
-        .iter()
-        .map(|document| {
-            let mut writer = if indent == 0 { JsonWriter::new() } else { JsonWriter::indented(indent) };
-            base_yaml::write_node(&mut writer, document);
-            writer.into_string()
-        })
-        .collect();
-    lines.join("\n")
-}
-
 /// `${x: #json}`, and scalars in messages: one line, private keys kept.
 pub(crate) fn inline_json(value: &Value) -> String {
     let options = OutputOptions { show_hidden: true, ..OutputOptions::default() };

@@ -91,11 +91,11 @@ impl Loader<'_> {
             ids.push(id);
             paths.push(file.path.clone());
         }
-        kcl_syntax::merge_unifications(&mut tree);
-        kcl_syntax::resolve_modified_names(&mut tree);
         if let Err(diagnostic) = kcl_syntax::apply_overrides(&mut tree, &self.request.overrides) {
             self.imports.push(diagnostic);
         }
+        kcl_syntax::merge_unifications(&mut tree);
+        kcl_syntax::resolve_modified_names(&mut tree);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push(Open { key: key.clone(), first_file: key, import: Place::None });
         self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);

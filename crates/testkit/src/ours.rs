@@ -85,7 +85,9 @@ fn fault(diagnostic: &Diagnostic, sources: &SourceMap) -> Fault {
             file
         }
         Place::Line(file, line) => {
+            // A run-time error knows only its line; the reference writes that as column 1.
             fault.line = line;
+            fault.column = Some(1);
             file
         }
         Place::None => return fault,
