@@ -23,7 +23,7 @@ pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
     let mut bad = 0;
     let mut count = 0;
     for file in testkit::spec::load(&sources::root().join("spec"))? {
-        if !file.name.contains(&wish.filter) {
+        if !file.name.contains(&wish.filter) || sources::MEANT.contains(&file.name.as_str()) {
             continue;
         }
         if wish.update {

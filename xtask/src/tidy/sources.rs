@@ -23,7 +23,9 @@ const PURE: &[&str] = &[
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::env",
-    "std::net",
+    "std::net::Tcp",
+    "std::net::Udp",
+    "ToSocketAddrs",
     "std::process",
     "SystemTime",
     "Instant::now",
