@@ -159,7 +159,6 @@ pub fn create(body: &Value) -> Result<Value, Value> {
 struct Ours(Result<(Value, bool, bool), Value>);
 
 /// What the API server does around a write that is not meaning: the namespace of the path, an address for a Service.
-#[expect(clippy::result_large_err, reason = "the signature is kube-meaning's")]
 fn admit(namespace: Option<&str>, object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
     if let Some(namespace) = namespace {
         object["metadata"]["namespace"] = json!(namespace);
