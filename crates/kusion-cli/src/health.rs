@@ -1,0 +1,104 @@
+//! `kusion health -f FILE|- [-o json]`: judges objects offline.
+//!
+//! All objects of all files are one snapshot, so pods and events in them are evidence for the roots. Rows come in input
+//! order. Being unhealthy is an answer, not an error: the exit code is 0 unless `--exit-code` asks for more.
+
+use std::io::Read as _;
+
+use crate::documents::read_documents;
+use kusion_health::{Rules, judge_input};
+use serde_json::Value;
+
+use crate::failure::{Failure, exit};
+use crate::flags::{Flag, Given, flag};
+use crate::output::{Format, format_of, print, print_json};
+use crate::style::Style;
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("filename", Some('f'), "FILE", "YAML or JSON objects; `-` reads standard input; may be repeated"),
+    flag("rules", None, "FILE", "health rules for custom kinds: lines, or JSON with CEL expressions"),
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
+];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let mut files = given.all("filename");
+    files.extend(given.rest.iter().map(String::as_str));
+    if files.is_empty() {
+        return Err(
+            Failure::usage("nothing to judge").next("kusion health -f FILE, or `-f -` for standard input")
+        );
+    }
+    let mut objects = Vec::new();
+    for file in files {
+        let text = read_text(file)?;
+        let documents = read_documents(&text).map_err(|error| {
+            let place = if error.line == 0 { file.to_owned() } else { format!("{file}:{}", error.line) };
+            Failure::usage(format!("{file} is neither YAML nor JSON")).cause(error.message).place(place)
+        })?;
+        objects.extend(documents);
+    }
+    let mut rules = None;
+    for file in given.all("rules") {
+        let read = Rules::parse(&read_text(file)?).map_err(|problem| {
+            Failure::usage("the health rules cannot be used").cause(problem).place(file)
+        })?;
+        rules.get_or_insert_with(Rules::default).extend(read);
+    }
+    let rows = judge_input(objects, rules.as_ref());
+    let good = rows.iter().all(|row| matches!(row["verdict"].as_str(), Some("healthy" | "suspended")));
+    match format {
+        Format::Json => print_json(&Value::Array(rows))?,
+        Format::Text => print(&table(&rows, &Style::stdout()))?,
+    }
+    if given.has("exit-code") && !good { Err(Failure::told(exit::UNHEALTHY)) } else { Ok(()) }
+}
+
+/// Reads a file, or standard input for `-`; bytes that are no text become marks rather than an end.
+pub(crate) fn read_text(file: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = match file {
+        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        _ => std::fs::read(file).map(|read| bytes = read),
+    };
+    read.map_err(|error| {
+        Failure::usage(format!("{file} cannot be read")).cause(error.to_string()).place(file)
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn table(rows: &[Value], style: &Style) -> String {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let width = rows.iter().map(|row| text(row, "id").chars().count()).max().unwrap_or(0).min(72);
+    let mut out = String::new();
+    for row in rows {
+        let verdict = text(row, "verdict");
+        let (glyph, painted) = mark(&verdict, style);
+        let reason = text(row, "reason");
+        out.push_str(&format!("{glyph} {:<width$}  {painted}  {reason}", text(row, "id")));
+        let message = text(row, "message");
+        if !message.is_empty() {
+            out.push_str(&format!("  {message}"));
+        }
+        out.push('\n');
+        for (word, key) in [("cause", "cause"), ("next", "next")] {
+            if let Some(sentence) = row[key].as_str() {
+                out.push_str(&format!("    {word:<5}  {sentence}\n"));
+            }
+        }
+    }
+    out
+}
+
+/// The glyph and the padded, coloured word of a verdict.
+pub(crate) fn mark(verdict: &str, style: &Style) -> (String, String) {
+    let word = format!("{verdict:<11}");
+    match verdict {
+        "healthy" => (style.green(style.glyph("✔", "+")), style.green(&word)),
+        "failed" => (style.red(style.glyph("✘", "x")), style.red(&word)),
+        "progressing" | "terminating" => (style.yellow(style.glyph("◐", "~")), style.yellow(&word)),
+        "suspended" => (style.dim(style.glyph("·", ".")), style.dim(&word)),
+        _ => ("?".to_owned(), word),
+    }
+}

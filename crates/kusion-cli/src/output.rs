@@ -1,0 +1,49 @@
+//! Data on stdout; everything else goes to stderr.
+
+use std::io::Write as _;
+
+use serde_json::Value;
+
+use crate::failure::{Failure, exit};
+use crate::flags::Given;
+
+/// What a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// Reads `-o`.
+pub(crate) fn format_of(given: &Given) -> Result<Format, Failure> {
+    match given.last("output").as_deref() {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some(other) => {
+            Err(Failure::usage(format!("there is no output format `{other}`")).next("use -o text or -o json"))
+        }
+    }
+}
+
+/// Prints text; a reader that has gone away ends the command quietly.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::told(0)),
+        Err(error) => Err(Failure::new(exit::USAGE, "the output cannot be written").cause(error.to_string())),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Prints one JSON document.
+pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    print(&text)
+}
+
+/// Tells a person something, beside the data.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
