@@ -295,7 +295,13 @@ impl Checker<'_> {
 
     fn aug_assign(&mut self, target: &Target, op: BinaryOp, value: ExprId) -> TyId {
         let name = &target.name;
-        if self.assignment_scope().is_none() && !is_private(&name.name) && self.lookup(&name.name).is_some() {
+        // Quirk: a global that stands further up is meant even in a body that has the name itself.
+        let above = self
+            .globals
+            .get(&name.name)
+            .is_some_and(|g| matches!(g.kind, GlobalKind::Var { .. }) && g.decl.start < name.span.start);
+        let global = self.assignment_scope().is_none() && self.lookup(&name.name).is_some();
+        if !is_private(&name.name) && (above || global) {
             let decl = self.globals.get(&name.name).map(|g| g.decl);
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);
             let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message);
