@@ -1,0 +1,40 @@
+//! The `kusion` command: one file per sub-command, one table of commands.
+//!
+//! In: words, files, a cluster. Out: data on stdout, words for people on stderr, an exit code that scripts can trust.
+//! Invariant: every failure ends with cause, where, next; nothing here decides what happens to a resource.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod apply;
+mod cluster;
+mod commands;
+mod failure;
+mod flags;
+mod generate;
+mod health;
+mod output;
+mod place;
+mod plan_view;
+mod planned;
+mod preview;
+mod progress;
+mod style;
+mod yaml;
+
+use std::process::ExitCode;
+
+use failure::{Failure, exit};
+use style::Style;
+
+fn main() -> ExitCode {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let result = std::panic::catch_unwind(|| commands::run(&words));
+    let failure = match result {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure,
+        Err(_) => Failure::new(exit::BUG, "a bug of ours: the command stopped unexpectedly")
+            .next("please report it with the command and the message above"),
+    };
+    output::tell(&failure.render(&Style::stderr()));
+    ExitCode::from(failure.code)
+}
