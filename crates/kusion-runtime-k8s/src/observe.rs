@@ -18,6 +18,9 @@ const LISTS: usize = 8;
 /// Large, because a list is one request for the server however long it is; pages only bound what a giant namespace costs.
 const PAGE: usize = 5000;
 
+/// What was found in one collection.
+type Found = Vec<(ResourceKey, Observed)>;
+
 /// What is wanted from one collection, by name.
 struct Batch {
     kind: Arc<Kind>,
@@ -31,12 +34,12 @@ impl KubeRuntime {
         asks: &[ObserveAsk],
     ) -> Result<BTreeMap<ResourceKey, Observed>, RuntimeError> {
         let batches = self.batches(asks).await?;
-        let mut reads: Vec<BoxFuture<'_, Result<Vec<(ResourceKey, Observed)>, RuntimeError>>> = Vec::new();
+        let mut reads: Vec<BoxFuture<'_, Result<Found, RuntimeError>>> = Vec::new();
         for batch in batches {
             reads.push(Box::pin(self.read_batch(batch)));
         }
         let read = futures::stream::iter(reads).buffer_unordered(LISTS);
-        let all: Vec<Vec<(ResourceKey, Observed)>> = read.try_collect().await?;
+        let all: Vec<Found> = read.try_collect().await?;
         Ok(all.into_iter().flatten().collect())
     }
 
