@@ -207,22 +207,26 @@ impl Checker<'_> {
                         has_default: attr.default.is_some(),
                         loc: self.here(attr.name.span),
                     };
-                    self.add_attr(&attr.name.name, new, info);
+                    // A decorated attribute begins at the `@` of its first decorator.
+                    let mut place = attr.name.span;
+                    if let Some(first) = attr.decorators.first() {
+                        place.start = tree.expr_span(*first).start.saturating_sub(1);
+                    }
+                    self.add_attr(&attr.name.name, new, place, info);
                     self.decorators(&attr.decorators);
                 }
                 Stmt::Unification { target, value } => {
                     let ty = self.unification_type(*value);
                     let loc = self.here(target.span);
                     let new = AttrInfo { ty, optional: false, has_default: true, loc };
-                    self.add_attr(&target.name, new, info);
+                    self.add_attr(&target.name, new, target.span, info);
                 }
                 _ => {}
             }
         }
     }
 
-    fn add_attr(&mut self, name: &Str, new: AttrInfo, info: &mut SchemaInfo) {
-        let span = new.loc.span;
+    fn add_attr(&mut self, name: &Str, new: AttrInfo, span: Span, info: &mut SchemaInfo) {
         let own = info.attrs.get(name).cloned();
         let old = own.clone().or_else(|| self.base_attr(info, name));
         if let Some(old) = old {
