@@ -4,6 +4,8 @@
 //! defaulting) and the new entries, or the conflicts. Invariant: pure; the caller gives the time; the live object is not touched.
 //! Not done here: defaulting, admission, validation, storing ([`crate::write`] chains those).
 
+use std::sync::OnceLock;
+
 use ecow::EcoString;
 use serde_json::{Map, Value};
 
@@ -325,7 +327,7 @@ fn track(
     if !reset.is_none() {
         taken = taken.difference_deep(reset.set());
     }
-    taken = taken.difference(&stripped());
+    taken = taken.difference(stripped());
     if !taken.is_empty() {
         match managed.get_mut(manager) {
             Some(entry) => {
@@ -360,26 +362,29 @@ pub fn entries_for_update(target: Target<'_>, live: &Value, new: &Value) -> Mana
 }
 
 /// Fields that nobody ever owns.
-fn stripped() -> FieldSet {
-    set_of(&[
-        &["apiVersion"],
-        &["kind"],
-        &["metadata"],
-        &["metadata", "name"],
-        &["metadata", "namespace"],
-        &["metadata", "creationTimestamp"],
-        &["metadata", "selfLink"],
-        &["metadata", "uid"],
-        &["metadata", "clusterName"],
-        &["metadata", "generation"],
-        &["metadata", "managedFields"],
-        &["metadata", "resourceVersion"],
-    ])
+fn stripped() -> &'static FieldSet {
+    static STRIPPED: OnceLock<FieldSet> = OnceLock::new();
+    STRIPPED.get_or_init(|| {
+        set_of(&[
+            &["apiVersion"],
+            &["kind"],
+            &["metadata"],
+            &["metadata", "name"],
+            &["metadata", "namespace"],
+            &["metadata", "creationTimestamp"],
+            &["metadata", "selfLink"],
+            &["metadata", "uid"],
+            &["metadata", "clusterName"],
+            &["metadata", "generation"],
+            &["metadata", "managedFields"],
+            &["metadata", "resourceVersion"],
+        ])
+    })
 }
 
 fn strip(managed: &mut Managed, manager: &Manager) {
     if let Some(entry) = managed.get_mut(manager) {
-        entry.fields = entry.fields.difference(&stripped());
+        entry.fields = entry.fields.difference(stripped());
     }
 }
 
