@@ -158,7 +158,8 @@ fn options_convert_what_was_given() {
 
 #[test]
 fn a_unit_that_does_not_fit_is_an_error_in_debug_mode() {
-    let unit = |value: f64| Value::Unit(std::rc::Rc::new(kcl_value::Unit { raw: 9_000_000, suffix: "P", value }));
+    let unit =
+        |value: f64| Value::Unit(std::rc::Rc::new(kcl_value::Unit { raw: 9_000_000, suffix: "P", value }));
     assert_eq!(call("int", &[unit(9e21)]), Err("9000000000000000000000: A 64 bit integer overflow".into()));
     assert_eq!(call("int", &[unit(9e3)]), Ok("9000".into()));
     assert_eq!(call("int", &[Value::Float(1e300)]), Ok(i64::MAX.to_string()));

@@ -1,1 +1,0 @@
-//! From a stack's KCL to a Spec.

@@ -1,1 +1,0 @@
-//! The engine as a library: generate, plan, apply, record, roll back.

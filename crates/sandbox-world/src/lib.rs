@@ -1,1 +1,0 @@
-//! The simulated Kubernetes world: store, watch, controllers, kubelet, faults, virtual clock.
