@@ -137,8 +137,8 @@ impl<'p> Machine<'p> {
                 JoinPart::Value { expr, spec } => {
                     let value = self.expr(*expr)?;
                     match spec.as_deref().map(str::to_ascii_lowercase).as_deref() {
-                        Some("#json") => out.push_str(&crate::output::inline_json(&value)),
-                        Some("#yaml") => out.push_str(&crate::output::inline_yaml(&value)),
+                        Some("#json") => out.push_str(&kcl_std::format_json_inline(&value)),
+                        Some("#yaml") => out.push_str(&kcl_std::format_yaml_inline(&value)),
                         _ => kcl_value::write_text(&mut out, &value),
                     }
                 }

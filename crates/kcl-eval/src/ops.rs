@@ -213,7 +213,7 @@ impl Machine<'_> {
 
     fn float32_checked(&self, value: f64) -> Eval<Value> {
         if value.abs() > f64::from(f32::MAX) {
-            let text = crate::output::inline_json(&Value::Float(value));
+            let text = kcl_std::format_json_inline(&Value::Float(value));
             let message = format!("{text}: A 32-bit floating point number overflow");
             return Err(self.fault("float-overflow", message));
         }

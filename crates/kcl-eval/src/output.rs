@@ -125,27 +125,11 @@ pub(crate) fn json_text(value: &Value, options: &OutputOptions, indent: usize) -
     documents.join("\n")
 }
 
-/// `${x: #json}`, and scalars in messages: one line, private keys kept.
-pub(crate) fn inline_json(value: &Value) -> String {
-    let options = OutputOptions { show_hidden: true, ..OutputOptions::default() };
-    let mut writer = JsonWriter::new();
-    write_value(&mut writer, value, &options);
-    writer.into_string()
-}
-
-/// `${x: #yaml}`: with its final newline, private keys kept.
-pub(crate) fn inline_yaml(value: &Value) -> String {
-    let options = OutputOptions { show_hidden: true, ..OutputOptions::default() };
-    let mut writer = YamlWriter::new();
-    write_value(&mut writer, value, &options);
-    writer.into_document()
-}
-
 /// Returns JSON of `{"args": [..], "kwargs": {..}}` for a plugin.
 pub(crate) fn plugin_arguments(args: &[Value], kwargs: &[(Str, Value)]) -> String {
     let mut all = Dict::default();
     all.set("args", args.to_vec().into(), Op::Union);
     let keyword: Dict = kwargs.iter().map(|(k, v)| (k.clone(), Entry::new(v.clone(), Op::Union))).collect();
     all.set("kwargs", keyword.into(), Op::Union);
-    inline_json(&all.into())
+    kcl_std::format_json_inline(&all.into())
 }

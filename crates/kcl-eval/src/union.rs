@@ -412,7 +412,7 @@ fn conflict_text(value: &Value) -> String {
     match value {
         Value::Dict(_) | Value::Schema(_) => "{...}".into(),
         Value::List(_) => "[...]".into(),
-        other => crate::output::inline_json(other),
+        other => kcl_std::format_json_inline(other),
     }
 }
 
