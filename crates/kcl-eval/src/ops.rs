@@ -223,7 +223,7 @@ impl Machine<'_> {
     fn unsupported(&self, op: BinaryOp, left: &Value, right: &Value) -> Box<Fault> {
         let message = format!(
             "unsupported operand type(s) for {}: '{}' and '{}'",
-            symbol(op),
+            op.text(),
             left.type_name(),
             right.type_name()
         );
@@ -305,24 +305,4 @@ fn as_float(value: &Value) -> f64 {
 // Euclidean division rounds towards the sign of the divisor; flooring needs one less when the divisor is negative.
 fn floor_fix(a: i128, b: i128) -> i128 {
     i128::from(b < 0 && a.rem_euclid(b) != 0)
-}
-
-/// Returns an operator as it is written.
-pub(crate) fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::FloorDiv => "//",
-        BinaryOp::Mod => "%",
-        BinaryOp::Pow => "**",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::And => "and",
-        BinaryOp::Or => "or",
-    }
 }

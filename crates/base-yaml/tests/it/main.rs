@@ -1,7 +1,9 @@
 //! Writers and readers together, and hostile texts.
 #![allow(clippy::unwrap_used)]
 
-use base_yaml::{Data, JsonWriter, Limits, Node, Sink, YamlWriter, lossy_float, parse_documents, parse_json};
+use base_yaml::{
+    Data, JsonWriter, Limits, Node, YamlWriter, lossy_float, parse_documents, parse_json, write_node,
+};
 
 /// A small deterministic generator.
 struct Random(u64);
@@ -49,29 +51,6 @@ fn node(random: &mut Random, depth: usize) -> Node {
     Node { value: data(random, depth), span: Default::default() }
 }
 
-fn write(sink: &mut dyn Sink, node: &Node) {
-    match &node.value {
-        Data::Null => sink.null(),
-        Data::Bool(b) => sink.bool(*b),
-        Data::Int(i) => sink.int(*i),
-        Data::Float(f) => sink.float(*f),
-        Data::Str(text) => sink.str(text),
-        Data::List(items) => {
-            sink.begin_list();
-            items.iter().for_each(|item| write(sink, item));
-            sink.end_list();
-        }
-        Data::Map(entries) => {
-            sink.begin_map();
-            for entry in entries {
-                sink.key(&entry.key);
-                write(sink, &entry.value);
-            }
-            sink.end_map();
-        }
-    }
-}
-
 fn same(a: &Node, b: &Node) -> bool {
     match (&a.value, &b.value) {
         (Data::List(a), Data::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
@@ -84,7 +63,7 @@ fn same(a: &Node, b: &Node) -> bool {
 
 fn yaml_of(node: &Node) -> String {
     let mut writer = YamlWriter::new();
-    write(&mut writer, node);
+    write_node(&mut writer, node);
     writer.into_document()
 }
 
@@ -98,7 +77,7 @@ fn what_is_written_is_read_back() {
         assert!(read.len() == 1 && same(&node, &read[0]), "{node:?}\n{yaml}\n{read:?}");
         for indent in [0, 4] {
             let mut writer = JsonWriter::indented(indent);
-            write(&mut writer, &node);
+            write_node(&mut writer, &node);
             let json = writer.into_string();
             assert!(same(&node, &parse_json(&json, &Limits::default()).unwrap()), "{json}");
         }

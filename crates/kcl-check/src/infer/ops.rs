@@ -77,7 +77,7 @@ pub(crate) fn binary(
     match result {
         Some(ty) => ty,
         None => {
-            checker.unsupported(binary_text(op), left, right, at);
+            checker.unsupported(op.text(), left, right, at);
             TyId::ANY
         }
     }
@@ -225,25 +225,6 @@ fn ordered(ty: &Ty) -> bool {
 
 fn primitive(ty: &Ty) -> bool {
     ordered(ty) || matches!(ty, Ty::Str | Ty::StrLit(_))
-}
-
-fn binary_text(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::FloorDiv => "//",
-        BinaryOp::Mod => "%",
-        BinaryOp::Pow => "**",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::And => "and",
-        BinaryOp::Or => "or",
-    }
 }
 
 fn compare_text(op: CompareOp) -> &'static str {
