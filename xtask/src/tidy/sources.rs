@@ -14,6 +14,7 @@ const PURE: &[&str] = &[
     "kcl-std",
     "kcl-eval",
     "kube-meaning",
+    "sandbox-world",
     "kusion-model",
     "kusion-plan",
     "kusion-health",
