@@ -15,6 +15,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod api;
 pub mod change;
 pub mod registry;
 pub mod seed;
@@ -24,6 +25,7 @@ pub mod view;
 pub mod world;
 pub mod write;
 
+pub use api::{Answer, Polled, Request, Response, StreamId};
 pub use change::{Change, Outcome};
 pub use registry::{Registry, Served};
 pub use store::{Event, EventKind, Object, ObjectKey, ResourceKey, Store};
