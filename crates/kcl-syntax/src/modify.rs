@@ -36,6 +36,45 @@ pub fn resolve_modified_names(tree: &mut Tree) {
     }
 }
 
+/// The same across packages: with `x: S {..}` in an imported package, `pkg.x {..}` makes every `pkg.x` of this one its schema.
+/// Returns the names that a package declares by unification outside schemas, with their schemas as written there.
+pub fn unified_names(tree: &Tree) -> Vec<(Str, Dotted)> {
+    let mut unified = Vec::new();
+    let outside = |stmt: &StmtId| !matches!(tree.stmt(*stmt), Stmt::Schema(_));
+    let bodies: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).filter(outside).collect();
+    collect_unified(tree, &bodies, &mut unified);
+    unified
+}
+
+/// Whether the tree modifies `pkg.name`.
+pub fn modifies_member(tree: &Tree, pkg: &str, name: &str) -> bool {
+    tree.exprs.iter().any(|node| match &node.kind {
+        Expr::Schema(expr) => matches!(tree.expr(expr.name), Expr::Name(parts) if is_member(parts, pkg, name)),
+        _ => false,
+    })
+}
+
+/// Rewrites every `pkg.name` of the tree to a path.
+pub fn replace_member(tree: &mut Tree, pkg: &str, name: &str, path: &[Str]) {
+    let shadows = binding_spans(tree, pkg);
+    for node in &mut tree.exprs {
+        if shadows.iter().any(|s| s.start <= node.span.start && node.span.end <= s.end) {
+            continue;
+        }
+        if let Expr::Name(parts) = &mut node.kind
+            && is_member(parts, pkg, name)
+        {
+            for (part, new) in parts.iter_mut().zip(path) {
+                part.name = new.clone();
+            }
+        }
+    }
+}
+
+fn is_member(parts: &Dotted, pkg: &str, name: &str) -> bool {
+    parts.len() == 2 && parts[0].name == pkg && parts[1].name == name
+}
+
 fn is_plain(parts: &Dotted, name: &str) -> bool {
     parts.len() == 1 && parts[0].name == name
 }

@@ -133,6 +133,7 @@ impl Loader<'_> {
             }
         }
         self.open.pop();
+        self.resolve_modified_members(&mut package);
         let id = PkgId(self.packages.len() as u32);
         self.packages.push(package);
         if let Some(key) = &key {
@@ -140,6 +141,31 @@ impl Loader<'_> {
         }
         self.keys.push(key);
         id
+    }
+
+    /// `pkg.x {..}` of a name that the package `pkg` unified: see [`kcl_syntax::unified_names`].
+    fn resolve_modified_members(&self, package: &mut Package) {
+        for link in package.imports.clone() {
+            let ImportTarget::Package(id) = link.target else { continue };
+            let Some(other) = self.packages.get(id.0 as usize) else { continue };
+            for (name, schema) in kcl_syntax::unified_names(&other.tree) {
+                if !kcl_syntax::modifies_member(&package.tree, &link.name, &name) {
+                    continue;
+                }
+                let path = match &schema[..] {
+                    [schema] => [link.name.clone(), schema.name.clone()],
+                    [pkg, schema] => {
+                        let Some(far) = other.imports.iter().find(|l| l.name == pkg.name) else { continue };
+                        let hidden: kcl_syntax::ast::Str = format!("@{}.{}", link.name, far.name).into();
+                        let target = far.target.clone();
+                        package.imports.push(ImportLink { stmt: link.stmt, name: hidden.clone(), target });
+                        [hidden, schema.name.clone()]
+                    }
+                    _ => continue,
+                };
+                kcl_syntax::replace_member(Arc::make_mut(&mut package.tree), &link.name, &name, &path);
+            }
+        }
     }
 
     fn link_import(

@@ -41,7 +41,7 @@ pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String
     Ok(Box::new(fixed.into_iter().chain(generated)))
 }
 
-/// Every `*.k` file is a program; a sub-folder with files is one program of several.
+/// Every `*.k` file is a program; a sub-folder with files is one program of several, run with the words of its file `flags`.
 fn gather(folder: &Path, out: &mut Vec<Named>) -> Result<(), String> {
     let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
     let mut paths: Vec<PathBuf> =
@@ -51,7 +51,10 @@ fn gather(folder: &Path, out: &mut Vec<Named>) -> Result<(), String> {
         if path.is_dir() {
             let mut files = Vec::new();
             tree(&path, &path, &mut files)?;
-            let program = Program { files, ..Program::default() };
+            let words = std::fs::read_to_string(path.join("flags")).unwrap_or_default();
+            files.retain(|file| file.path != "flags");
+            let flags = testkit::Flags::parse(words.split_whitespace())?;
+            let program = Program { files, flags };
             out.push(Named { name: path.display().to_string(), program });
         } else if path.extension().is_some_and(|e| e == "k") {
             let text = std::fs::read_to_string(&path).map_err(problem)?;

@@ -84,7 +84,12 @@ pub(crate) fn float(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
     let Some(number) = args.get(0, "number") else {
         return Err("float() takes exactly one argument (0 given)".into());
     };
-    let value = match number {
+    check_float(host, float_of(number)?).map(Value::Float)
+}
+
+/// The number that `float` makes of a value.
+pub(crate) fn float_of(number: &Value) -> Result<f64, Error> {
+    Ok(match number {
         Value::Int(i) => *i as f64,
         Value::Bool(b) => f64::from(u8::from(*b)),
         Value::Float(f) => *f,
@@ -94,8 +99,7 @@ pub(crate) fn float(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
             let parsed = other.as_str().and_then(|t| t.parse::<f64>().ok());
             parsed.ok_or_else(|| format!("invalid literal for float() with base 10: '{text}'"))?
         }
-    };
-    check_float(host, value).map(Value::Float)
+    })
 }
 
 /// `bool(x)`: an instance is always true.

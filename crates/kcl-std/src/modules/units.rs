@@ -2,6 +2,7 @@
 
 use kcl_value::Value;
 
+use crate::builtins::convert::float_of;
 use crate::numbers::SUFFIXES;
 use crate::{Args, Error, Host};
 
@@ -18,6 +19,8 @@ fn to_unit(args: Args<'_>, suffix: &str) -> Answer {
     let number = match args.get(0, "num") {
         Some(Value::Int(i)) => *i as f64,
         Some(Value::Float(f)) => *f,
+        // Below one the reference converts as `float` does, above it takes what is no number for zero.
+        Some(other) if matches!(suffix, "n" | "u" | "m") => float_of(other)?,
         _ => 0.0,
     };
     let factor = SUFFIXES.iter().find(|(s, _)| *s == suffix).map_or(1.0, |(_, factor)| *factor);

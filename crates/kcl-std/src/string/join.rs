@@ -30,11 +30,7 @@ pub(crate) fn replace(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Resu
         [_] => return Err("expect 2 arguments, found 1".into()),
         [old, new, ..] => (old.as_str().unwrap_or(""), new.as_str().unwrap_or("")),
     };
-    let count = match args.positional.get(2) {
-        Some(Value::Int(i)) if *i >= 0 => usize::try_from(*i).unwrap_or(usize::MAX),
-        None | Some(Value::Int(_) | Value::None | Value::Undefined) => usize::MAX,
-        Some(_) => 0,
-    };
+    let count = args.positional.get(2).map_or(usize::MAX, super::count_of);
     let places = if old.is_empty() { text.len() + 1 } else { text.matches(old).count() }.min(count);
     host.charge(places.saturating_mul(new.len()) as u64 / 16)?;
     Ok(Value::from(text.replacen(old, new, count)))

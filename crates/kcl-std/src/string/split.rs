@@ -14,8 +14,8 @@ fn is_blank(c: char) -> bool {
 /// How often to split: negative or absent means as often as possible.
 fn limit(args: Args<'_>) -> usize {
     match args.get(1, "maxsplit") {
-        Some(Value::Int(i)) if *i >= 0 => usize::try_from(*i).unwrap_or(usize::MAX),
-        _ => usize::MAX,
+        Some(count) => super::count_of(count),
+        None => usize::MAX,
     }
 }
 

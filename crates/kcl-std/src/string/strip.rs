@@ -10,7 +10,8 @@ type Answer = Result<Value, Error>;
 
 fn strip_with(this: &Value, args: Args<'_>, left: bool, right: bool) -> Answer {
     let mut text = text_of(this);
-    let set = args.positional.first().and_then(Value::as_str);
+    // What is no string is an empty set of characters.
+    let set = args.positional.first().filter(|v| !v.is_nullish()).map(|v| v.as_str().unwrap_or(""));
     let drop = |c: char| match set {
         Some(set) => set.contains(c),
         None => c.is_whitespace(),
