@@ -1,9 +1,12 @@
 //! The table of commands, and finding one by its name.
 
+use crate::cluster::CLUSTER;
 use crate::failure::Failure;
 use crate::flags::{self, Flag, Given};
-use crate::health;
 use crate::output::print;
+use crate::place::STACK;
+use crate::planned::SPEC;
+use crate::{apply, generate, health, preview};
 
 /// One command.
 pub(crate) struct Command {
@@ -18,6 +21,63 @@ pub(crate) struct Command {
 }
 
 pub(crate) const COMMANDS: &[Command] = &[
+    Command {
+        name: "generate",
+        alias: "compile",
+        words: "[STACK]",
+        help: "print the resources that a stack's configuration means",
+        examples: &[
+            "kusion generate dev",
+            "kusion generate guestbook/prod -o json",
+            "kusion generate dev -D replicas=3",
+        ],
+        flags: &[generate::FLAGS, STACK],
+        run: generate::main,
+    },
+    Command {
+        name: "preview",
+        alias: "plan",
+        words: "[STACK]",
+        help: "show what an apply would change, field by field",
+        examples: &[
+            "kusion preview dev",
+            "kusion preview dev --plan dev.plan",
+            "kusion preview dev -o json --exit-code",
+        ],
+        flags: &[preview::FLAGS, SPEC, STACK, CLUSTER],
+        run: preview::main,
+    },
+    Command {
+        name: "apply",
+        alias: "up",
+        words: "[STACK]",
+        help: "change the cluster, wait until everything is healthy, record a release",
+        examples: &[
+            "kusion apply dev",
+            "kusion apply dev -y --context my-cluster",
+            "kusion apply dev --plan dev.plan",
+        ],
+        flags: &[apply::FLAGS, apply::PLAN, SPEC, STACK, CLUSTER],
+        run: apply::apply,
+    },
+    Command {
+        name: "destroy",
+        alias: "down",
+        words: "[STACK]",
+        help: "delete everything that the stack has made",
+        examples: &["kusion destroy dev", "kusion destroy dev -y"],
+        flags: &[apply::FLAGS, STACK, CLUSTER],
+        run: apply::destroy,
+    },
+    Command {
+        name: "rollback",
+        alias: "",
+        words: "[STACK]",
+        help: "go back to an earlier release",
+        examples: &["kusion rollback dev", "kusion rollback dev --to 3"],
+        flags: &[apply::FLAGS, apply::TO, STACK, CLUSTER],
+        run: apply::rollback,
+    },
     Command {
         name: "health",
         alias: "",
@@ -82,7 +142,7 @@ fn unknown(name: &str) -> Failure {
 
 fn help() -> String {
     let mut out = String::from(
-        "kusion: from a stack of configuration to healthy resources\n\nExamples:\n  \
+        "kusion: from a stack of configuration to healthy resources\n\nExamples:\n  kusion preview dev\n  kusion apply dev\n  \
          kusion health -f objects.yaml\n\nCommands:\n",
     );
     for command in COMMANDS {

@@ -5,7 +5,7 @@
 
 use std::io::Read as _;
 
-use crate::documents::read_documents;
+use kusion_generate::read_documents;
 use kusion_health::{Rules, judge_input};
 use serde_json::Value;
 

@@ -4,16 +4,21 @@
 //! Invariant: every failure ends with cause, where, next; nothing here decides what happens to a resource.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod apply;
+mod cluster;
 mod commands;
-mod documents;
-#[allow(dead_code)] // codes that the commands of the next step use
 mod failure;
-#[allow(dead_code)] // rows that the commands of the next step use
 mod flags;
+mod generate;
 mod health;
 mod output;
-#[allow(dead_code)] // colours that the commands of the next step use
+mod place;
+mod plan_view;
+mod planned;
+mod preview;
+mod progress;
 mod style;
+mod yaml;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod health;
+mod offline;
+mod road;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -7,18 +7,19 @@ use base_yaml::{Data, Limits, Node};
 use serde_json::{Map, Number, Value};
 
 /// A text that is neither.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DocumentError {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct DocumentError {
     /// Line of the problem, from 1; 0 if it has no place.
-    pub(crate) line: usize,
-    pub(crate) message: String,
+    pub line: usize,
+    pub message: String,
 }
 
 /// Reads all documents of a text.
 ///
 /// # Errors
 /// The first problem, with its line.
-pub(crate) fn read_documents(text: &str) -> Result<Vec<Value>, DocumentError> {
+pub fn read_documents(text: &str) -> Result<Vec<Value>, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with(['{', '[']) {
         let json: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();

@@ -1,0 +1,178 @@
+//! Where a command works: the stack's folder, its state, and what the flags say about both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kcl::Disk;
+use kusion_generate::{GenerateError, Generated, Inputs, StackFolder, generate, locate};
+use kusion_model::{DigestKey, Scope, Subject, Timestamp};
+use kusion_store::{Liveness, LocalDisk, Owner, StackStore, Store, StoreError, local_liveness, local_owner};
+
+use crate::failure::{Failure, exit};
+use crate::flags::{Flag, Given, flag};
+use crate::output::tell;
+use crate::style::Style;
+
+/// Flags of every command that works on a stack.
+pub(crate) const STACK: &[Flag] = &[
+    flag("workdir", Some('w'), "DIR", "the stack's folder, or `project/stack`; the same as the word STACK"),
+    flag("workspace", None, "NAME", "only `default` for now"),
+    flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
+    flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
+];
+
+/// A stack with its state.
+pub(crate) struct Place {
+    pub(crate) stack: StackFolder,
+    pub(crate) scope: Scope,
+    pub(crate) store: StackStore,
+    pub(crate) stores: Store,
+    pub(crate) arguments: Vec<(String, String)>,
+}
+
+/// Finds the stack that the words mean.
+pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
+    let words: Vec<String> = given.rest.iter().cloned().chain(given.last("workdir")).collect();
+    if words.len() > 1 {
+        return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and "))));
+    }
+    open_named(given, words.first().map(String::as_str))
+}
+
+/// Finds a stack by name; other words belong to the command.
+pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Failure> {
+    let stack = locate(&Disk, &here()?, word).map_err(Failure::from)?;
+    let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
+    if workspace != "default" {
+        return Err(Failure::usage(format!("there is no workspace `{workspace}`"))
+            .next("only `default` exists for now"));
+    }
+    let scope = stack.scope(&workspace);
+    let stores = stores(given)?;
+    let store = stores.stack(&scope);
+    let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
+    Ok(Place { stack, scope, store, stores, arguments })
+}
+
+/// The folder the user stands in.
+pub(crate) fn here() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|e| Failure::usage("the current folder cannot be read").cause(e.to_string()))
+}
+
+/// The folder of all state.
+pub(crate) fn home(given: &Given) -> Result<PathBuf, Failure> {
+    if let Some(home) = given.last("home") {
+        let home = PathBuf::from(home);
+        return Ok(if home.is_absolute() { home } else { here()?.join(home) });
+    }
+    match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Ok(Path::new(&home).join(".kusion")),
+        None => {
+            Err(Failure::usage("there is no place for state").cause("neither KUSION_HOME nor HOME is set"))
+        }
+    }
+}
+
+pub(crate) fn stores(given: &Given) -> Result<Store, Failure> {
+    Ok(Store::new(Arc::new(LocalDisk), home(given)?))
+}
+
+fn argument(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(format!("-D {text} is no option")).next("-D NAME=VALUE")),
+    }
+}
+
+impl Place {
+    pub(crate) fn key(&self) -> Result<DigestKey, Failure> {
+        Ok(self.store.digest_key()?)
+    }
+
+    /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
+    pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
+        let inputs = Inputs {
+            workspace: self.scope.workspace.clone(),
+            cluster: cluster.to_owned(),
+            component: None,
+            arguments: self.arguments.clone(),
+            origins,
+        };
+        let generated = generate(&Disk, &self.stack, &inputs, &self.key()?).map_err(render)?;
+        if !generated.log.is_empty() {
+            tell(&generated.log);
+        }
+        Ok(generated)
+    }
+}
+
+fn render(error: GenerateError) -> Failure {
+    match error {
+        GenerateError::Files(problem) => Failure::from(*problem),
+        GenerateError::Program { diagnostics, sources } => {
+            let colour = Style::stderr().has_colour();
+            let color = if colour { base_diag::Color::Always } else { base_diag::Color::Never };
+            for diagnostic in &diagnostics {
+                tell(&base_diag::render_full(diagnostic, &sources, color));
+            }
+            let n = diagnostics.len();
+            tell(&format!(
+                "{n} error{} in the configuration; nothing was changed\n",
+                if n == 1 { "" } else { "s" }
+            ));
+            Failure::told(exit::USAGE)
+        }
+    }
+}
+
+impl From<kusion_generate::FileProblem> for Failure {
+    fn from(problem: kusion_generate::FileProblem) -> Failure {
+        let kusion_generate::FileProblem { what, cause, place, next } = problem;
+        Failure { code: exit::USAGE, what, cause, place, next }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let text = error.to_string();
+        match error {
+            StoreError::Locked { holder } => Failure::new(exit::CONFLICT, "the stack is locked")
+                .cause(format!("held by {holder}"))
+                .next("wait with `--lock-timeout 300`; a lock of a dead process is taken over by itself"),
+            StoreError::Fenced { .. } | StoreError::Stale { .. } => {
+                Failure::new(exit::CONFLICT, text).next("look at the plan again: `kusion preview`")
+            }
+            StoreError::Io { path, .. } => Failure::usage(text).place(path.display().to_string()),
+            StoreError::Damaged { path, .. } => Failure::usage(text)
+                .place(path.display().to_string())
+                .next("restore the file from a copy, or cut it before that line and apply again"),
+            StoreError::NoRelease { .. } => Failure::usage(text).next("`kusion release list` shows them"),
+            StoreError::Newer { .. } | StoreError::NotOpen { .. } => Failure::usage(text),
+        }
+    }
+}
+
+/// The time of this machine.
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Who acts.
+pub(crate) fn subject() -> Subject {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let user = set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());
+    let file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = file.map(|name| name.trim().to_owned()).or_else(|| set("HOSTNAME"));
+    Subject { user, host: host.unwrap_or_else(|| "localhost".to_owned()) }
+}
+
+pub(crate) fn owner(command: &str) -> Owner {
+    let subject = subject();
+    local_owner(&subject.user, &subject.host, command)
+}
+
+pub(crate) fn liveness(owner: &Owner) -> Liveness {
+    local_liveness(&subject().host, owner)
+}

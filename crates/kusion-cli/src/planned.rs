@@ -1,0 +1,128 @@
+//! From the flags to a plan: what preview, apply, destroy, rollback and drift share.
+
+use std::collections::BTreeSet;
+
+use kusion::{PlanAsk, PlanFailure, Planned, make_plan};
+use kusion_model::{DigestKey, Reference, Spec, StackOutput, StackRef};
+use kusion_plan::{Problem, conflicts};
+use kusion_runtime_k8s::{DryRun, hidden_fields, meaning_edges};
+use kusion_store::State;
+use serde_json::Value;
+
+use crate::cluster::{Clusters, clusters, remote};
+use crate::failure::{Failure, exit};
+use crate::flags::{Flag, Given, flag};
+use crate::place::Place;
+
+pub(crate) const SPEC: &[Flag] = &[flag(
+    "spec-file",
+    None,
+    "FILE",
+    "use this Spec instead of the stack's program; `-` reads standard input",
+)];
+
+/// A plan and the world it was made in.
+pub(crate) struct Ready {
+    pub(crate) planned: Planned,
+    pub(crate) clusters: Clusters,
+    pub(crate) key: DigestKey,
+    pub(crate) spec: Spec,
+}
+
+/// What the stack wants: its program's output, or a Spec file.
+pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
+    match given.last("spec-file") {
+        Some(file) => {
+            let text = crate::health::read_text(&file)?;
+            Ok(kusion_generate::read_spec(&text, &file, &place.key()?)?)
+        }
+        None => Ok(place.generate(&given.last("context").unwrap_or_default(), true)?.spec),
+    }
+}
+
+/// Plans a Spec against the state and the clusters.
+pub(crate) async fn ready(
+    given: &Given,
+    place: &Place,
+    spec: Spec,
+    state: &State,
+    dry_run: DryRun,
+) -> Result<Ready, Failure> {
+    let key = place.key()?;
+    let prior = state.prior();
+    let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
+    names.extend(prior.keys().into_iter().map(|key| key.cluster.to_string()));
+    let clusters = clusters(given, place, &key, &names, dry_run).await?;
+    let meaning = meaning_edges(&spec);
+    let others = |stack: &StackRef, reference: &Reference| other_stack(place, stack, reference);
+    let ask = PlanAsk {
+        scope: place.scope.clone(),
+        spec: &spec,
+        meaning: &meaning,
+        prior: &prior,
+        rules: &place.stack.stack.conflicts,
+        hidden: &hidden_fields(),
+        runtimes: &clusters.runtimes,
+        key: &key,
+        others: &others,
+    };
+    let planned = make_plan(&ask).await.map_err(|failure| failed(failure, place, &clusters.server))?;
+    Ok(Ready { planned, clusters, key, spec })
+}
+
+fn other_stack(place: &Place, stack: &StackRef, reference: &Reference) -> Option<Value> {
+    let scope = kusion_model::Scope {
+        project: stack.project.clone(),
+        stack: stack.stack.clone(),
+        workspace: place.scope.workspace.clone(),
+    };
+    let state = place.stores.stack(&scope).read().ok()?;
+    StackOutput::look_up(&state.outputs, reference).cloned()
+}
+
+fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
+    match failure {
+        PlanFailure::Spec(problems) => {
+            let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let failure = Failure::usage("the configuration cannot be planned")
+                .cause(texts.join("\n"))
+                .place(place.stack.stack_dir.display().to_string());
+            match problems.first() {
+                Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
+                Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
+                Some(Problem::UnknownDependency { .. }) => {
+                    failure.next("add the resource, or remove the reference")
+                }
+                _ => failure,
+            }
+        }
+        PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
+        PlanFailure::Remote(error) => remote(&error, server),
+        PlanFailure::Refused(list) => {
+            let texts: Vec<String> =
+                list.iter().map(|(key, error)| format!("{key}: {}", error.message)).collect();
+            let first = list.first().map(|(_, error)| remote(error, server));
+            let mut failure = first.unwrap_or_else(|| Failure::new(exit::REMOTE, "the cluster refuses it"));
+            failure.cause = Some(texts.join("\n"));
+            failure
+        }
+    }
+}
+
+/// A plan that other managers stand in the way of must not be applied.
+pub(crate) fn refuse_conflicts(ready: &Ready) -> Result<(), Failure> {
+    let found = conflicts(&ready.planned.plan);
+    let Some((step, change)) = found.first() else { return Ok(()) };
+    let texts: Vec<String> = found
+        .iter()
+        .map(|(step, change)| {
+            let manager = change.manager.as_deref().unwrap_or("another manager");
+            format!("{} {} is owned by {manager}", step.key, change.path)
+        })
+        .collect();
+    let kind = step.key.id.to_kubernetes().map(|id| id.kind).unwrap_or_else(|_| "*".to_owned());
+    let rule = format!("- {{kind: {kind}, path: {}, policy: take-over}}", change.path);
+    Err(Failure::new(exit::CONFLICT, "other managers own fields of this plan")
+        .cause(texts.join("\n"))
+        .next(format!("take them over, or leave them, by a rule in stack.yaml:\nconflicts:\n{rule}")))
+}

@@ -1,0 +1,25 @@
+//! From a stack's files to a Spec.
+//!
+//! In: a folder (or `project/stack`), its `project.yaml`, `stack.yaml`, `kcl.yaml` and KCL files. Out: a
+//! [`Spec`](kusion_model::Spec) whose fields know the line that wrote them. The models of `konfig/` are embedded, so that a
+//! stack needs nothing but itself. Invariants: same files, same bytes; a program may read its source tree, nothing else;
+//! a mistake in the files is a diagnostic with a place, never a panic.
+//!
+//! Start reading with [`locate`], then [`generate`].
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod documents;
+mod embedded;
+mod error;
+mod generate;
+mod locate;
+mod program;
+mod world;
+
+pub use documents::{DocumentError, read_documents};
+pub use embedded::{EMBEDDED_KONFIG, Overlay, embedded_konfig};
+pub use error::{FileProblem, GenerateError};
+pub use generate::{Generated, generate, read_spec};
+pub use locate::{StackFolder, locate, stacks_below};
+pub use program::Inputs;

@@ -1,0 +1,167 @@
+//! What to evaluate for a stack: its entries, options and packages.
+//!
+//! `kcl.yaml` decides where there is one; else the entries are `base/*.k` of the project, the stack's own files, those of its
+//! components, and the models' render step if any of them imports the models.
+
+use std::path::{Path, PathBuf};
+
+use kcl::{Entry, Files, Request};
+
+use crate::embedded::EMBEDDED_KONFIG;
+use crate::error::FileProblem;
+use crate::locate::StackFolder;
+
+/// What the engine tells the program, beside what its files say.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    pub workspace: String,
+    pub cluster: String,
+    pub component: Option<String>,
+    /// `-D`, the strongest.
+    pub arguments: Vec<(String, String)>,
+    /// Find out which line wrote which field.
+    pub origins: bool,
+}
+
+/// The variable that carries the resources when the render step is ours: a value has origins, a stream of text has not.
+pub(crate) const RENDERED: &str = "kusionRenderedResources";
+
+const RENDER: &str = "\
+import konfig.models.frontend as kusion_frontend
+import konfig.models.render as kusion_render
+
+kusionRenderedResources = kusion_render.resources(kusion_frontend.Server.instances(), kusion_frontend.Job.instances())
+";
+
+const RENDER_ENTRY: &str = "${konfig:KCL_MOD}/render.k";
+
+/// Puts the request for a stack together.
+pub(crate) fn request(
+    files: &dyn Files,
+    stack: &StackFolder,
+    inputs: &Inputs,
+) -> Result<Request, FileProblem> {
+    let mut request = Request {
+        work_dir: stack.stack_dir.clone(),
+        arguments: engine_options(stack, inputs),
+        track_origins: inputs.origins,
+        ..Request::default()
+    };
+    let settings = stack.stack_dir.join("kcl.yaml");
+    if files.is_file(&settings) {
+        let shown = stack.shown(&settings);
+        let text = files.read(&settings).map_err(|e| FileProblem::new(e).place(shown.clone()))?;
+        kcl::apply_settings(&text, &shown, &stack.stack_dir, &mut request)
+            .map_err(|e| FileProblem::new(e).place(shown.clone()))?;
+        check_entries(files, stack, &request, &text, &shown)?;
+    }
+    request.arguments.extend(inputs.arguments.iter().cloned());
+    if request.entries.is_empty() {
+        request.entries = default_entries(files, stack)?;
+    }
+    if !request.externals.iter().any(|(name, _)| name == "konfig") {
+        request.externals.push(("konfig".to_owned(), PathBuf::from(EMBEDDED_KONFIG)));
+    }
+    for entry in &mut request.entries {
+        if matches!(entry, Entry::Path(path) if path == RENDER_ENTRY) {
+            *entry = Entry::Source { path: "kusion_render.k".to_owned(), text: RENDER.to_owned() };
+        }
+    }
+    Ok(request)
+}
+
+fn engine_options(stack: &StackFolder, inputs: &Inputs) -> Vec<(String, String)> {
+    let mut options = vec![
+        ("app", stack.project.name.as_str()),
+        ("env", stack.stack.name.as_str()),
+        ("cluster", inputs.cluster.as_str()),
+        ("workspace", inputs.workspace.as_str()),
+    ];
+    if let Some(component) = &inputs.component {
+        options.push(("component", component));
+    }
+    let json = |value: &str| serde_json::Value::from(value).to_string();
+    options.into_iter().map(|(name, value)| (name.to_owned(), json(value))).collect()
+}
+
+/// A kcl.yaml that names a missing file is answered with its line.
+fn check_entries(
+    files: &dyn Files,
+    stack: &StackFolder,
+    request: &Request,
+    text: &str,
+    shown: &str,
+) -> Result<(), FileProblem> {
+    for entry in &request.entries {
+        let Entry::Path(path) = entry else { continue };
+        if path.starts_with("${") || path.contains(['*', '?']) {
+            continue;
+        }
+        let full = normal(&stack.stack_dir.join(path));
+        if files.is_file(&full) || files.is_dir(&full) {
+            continue;
+        }
+        let line = text.lines().position(|line| line.contains(path.as_str())).map_or(0, |at| at + 1);
+        return Err(FileProblem::new(format!("kcl.yaml names a file that is not there: {path}"))
+            .cause(format!("{} does not exist", full.display()))
+            .place(format!("{shown}:{line}"))
+            .next("correct the entry, or remove it"));
+    }
+    Ok(())
+}
+
+fn default_entries(files: &dyn Files, stack: &StackFolder) -> Result<Vec<Entry>, FileProblem> {
+    let mut found = program_files(files, &stack.project_dir.join("base"));
+    found.extend(program_files(files, &stack.stack_dir));
+    let mut folders = files.list(&stack.stack_dir);
+    folders.sort();
+    for name in folders {
+        let folder = stack.stack_dir.join(name);
+        if files.is_file(&folder.join("component.yaml")) {
+            found.extend(program_files(files, &folder));
+        }
+    }
+    if found.is_empty() {
+        let what = format!("stack {} has no configuration", stack.scope("default"));
+        return Err(FileProblem::new(what)
+            .cause("neither its folder nor the project's base/ has a .k file")
+            .place(stack.stack_dir.display().to_string())
+            .next("write a main.k, or list files in kcl.yaml"));
+    }
+    let uses_models = found.iter().any(|path| files.read(path).is_ok_and(|text| imports_konfig(&text)));
+    let mut entries: Vec<Entry> = found.iter().map(|path| Entry::Path(path.display().to_string())).collect();
+    if uses_models {
+        entries.push(Entry::Path(RENDER_ENTRY.to_owned()));
+    }
+    Ok(entries)
+}
+
+fn imports_konfig(text: &str) -> bool {
+    text.lines().any(|line| {
+        let rest = line.trim_start().strip_prefix("import ");
+        rest.is_some_and(|name| name.trim_start() == "konfig" || name.trim_start().starts_with("konfig."))
+    })
+}
+
+fn program_files(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {
+    let mut names = files.list(folder);
+    names.retain(|name| name.ends_with(".k") && !name.ends_with("_test.k"));
+    names.sort();
+    names.into_iter().map(|name| folder.join(name)).filter(|path| files.is_file(path)).collect()
+}
+
+/// Removes `.` and `..` without asking the disk.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

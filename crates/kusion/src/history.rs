@@ -1,0 +1,48 @@
+//! Questions about releases: where to go back to, what has drifted, which commit this is.
+
+use std::path::Path;
+
+use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec, Step};
+use kusion_plan::rollback_spec;
+use kusion_store::{StackStore, State, StoreError};
+
+/// The newest release before the latest one that succeeded: where a plain rollback goes.
+#[must_use]
+pub fn previous_good(state: &State) -> Option<ReleaseNo> {
+    let latest = state.latest()?.no;
+    let good = |no: &&ReleaseNo| **no < latest && state.releases[*no].phase == Phase::Succeeded;
+    state.releases.keys().rev().find(good).copied()
+}
+
+/// The Spec of a past release, from its records.
+///
+/// # Errors
+/// A release that does not exist or can no longer be rebuilt.
+pub fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, StoreError> {
+    Ok(rollback_spec(&store.state_at(to)?))
+}
+
+/// The steps of a plan of the recorded state that the world has caused.
+#[must_use]
+pub fn drifted(plan: &Plan) -> Vec<&Step> {
+    let caused = |step: &&Step| step.drift || step.reason == Reason::DeletedOutside;
+    plan.steps.iter().filter(caused).collect()
+}
+
+/// The commit of the source around a folder, read from its git files; `None` outside a repository.
+#[must_use]
+pub fn commit_of(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().map(|at| at.join(".git")).find(|git| git.is_dir())?;
+    let read = |name: &str| std::fs::read_to_string(git.join(name)).ok();
+    let head = read("HEAD")?;
+    let commit = match head.trim().strip_prefix("ref: ") {
+        None => head.trim().to_owned(),
+        Some(name) => read(name).map(|text| text.trim().to_owned()).or_else(|| {
+            let packed = read("packed-refs")?;
+            let line = packed.lines().find(|line| line.ends_with(name))?;
+            line.split(' ').next().map(str::to_owned)
+        })?,
+    };
+    let is_hash = commit.len() >= 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
+    is_hash.then(|| commit[..12].to_owned())
+}

@@ -1,0 +1,160 @@
+//! From a Spec to a Plan: ask the world once, decide, seal.
+
+use std::collections::BTreeMap;
+
+use kusion_model::{
+    ConflictRule, DigestKey, FieldPath, Observed, Plan, Prior, Proposal, ResourceKey, ResourceType, Scope,
+    SecretBag, Spec,
+};
+use kusion_plan::{MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, fill_known, plan, prepare};
+use kusion_runtime::{NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
+
+use crate::ENGINE;
+
+/// Everything a plan is made from.
+pub struct PlanAsk<'a> {
+    pub scope: Scope,
+    pub spec: &'a Spec,
+    /// What the platform knows about order.
+    pub meaning: &'a [MeaningEdge],
+    pub prior: &'a Prior,
+    pub rules: &'a [ConflictRule],
+    /// Live fields that are nobody's business.
+    pub hidden: &'a [FieldPath],
+    pub runtimes: &'a Runtimes,
+    pub key: &'a DigestKey,
+    /// Outputs of other stacks.
+    pub others: &'a OtherStacks<'a>,
+}
+
+/// A plan with what its execution needs beside it.
+pub struct Planned {
+    pub plan: Plan,
+    pub secrets: BTreeMap<ResourceKey, SecretBag>,
+    pub live: BTreeMap<ResourceKey, Observed>,
+    pub prior: Prior,
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum PlanFailure {
+    /// The Spec contradicts itself.
+    Spec(Vec<Problem>),
+    NoRuntime(NoRuntime),
+    /// The platform cannot be asked.
+    Remote(RuntimeError),
+    /// The platform refuses some resources.
+    Refused(Vec<(ResourceKey, RuntimeError)>),
+}
+
+impl std::fmt::Display for PlanFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PlanFailure::Spec(problems) => {
+                let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n"))
+            }
+            PlanFailure::NoRuntime(error) => write!(f, "{error}"),
+            PlanFailure::Remote(error) => write!(f, "{error}"),
+            PlanFailure::Refused(list) => {
+                let texts: Vec<String> = list.iter().map(|(key, error)| format!("{key}: {error}")).collect();
+                f.write_str(&texts.join("\n"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanFailure {}
+
+/// Makes a plan: graph and lint, one batched look at the world, proposals, decisions.
+///
+/// # Errors
+/// Everything wrong with the Spec, or what the platform says.
+pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
+    let prepared = prepare(ask.spec, ask.meaning).map_err(PlanFailure::Spec)?;
+    let mut live = observe(ask, &prepared).await?;
+    let desired =
+        fill_known(&prepared, ask.prior, &mut live, ask.others, ask.key).map_err(PlanFailure::Spec)?;
+    let questions: Vec<ProposeAsk<'_>> = prepared
+        .order
+        .iter()
+        .map(|&at| {
+            let desired = &desired[at];
+            let live = live.get(&desired.key).filter(|live| live.terminating.is_none());
+            ProposeAsk { desired, prior: ask.prior.get(&desired.key), live, rules: ask.rules }
+        })
+        .collect();
+    let proposals = propose(ask, &questions).await?;
+    drop(questions);
+    let plan = plan(&PlanInput {
+        scope: ask.scope.clone(),
+        engine: ENGINE,
+        spec_digest: ask.spec.digest(),
+        prepared: &prepared,
+        desired: &desired,
+        prior: ask.prior,
+        live: &live,
+        proposals: &proposals,
+        rules: ask.rules,
+        hidden: ask.hidden,
+    });
+    let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
+    Ok(Planned { plan, secrets, live, prior: ask.prior.clone() })
+}
+
+type PlaceKey = (ResourceType, String);
+
+/// Asks every runtime once about everything that is wanted or recorded.
+async fn observe(
+    ask: &PlanAsk<'_>,
+    prepared: &Prepared<'_>,
+) -> Result<BTreeMap<ResourceKey, Observed>, PlanFailure> {
+    let mut by_place: BTreeMap<PlaceKey, Vec<ObserveAsk>> = BTreeMap::new();
+    let mut add = |ask: ObserveAsk| {
+        by_place.entry((ask.kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);
+    };
+    for (resource, key) in prepared.resources.iter().zip(&prepared.keys) {
+        let (kind, extensions) = (resource.kind.clone(), resource.extensions.clone());
+        add(ObserveAsk { key: key.clone(), kind, extensions });
+    }
+    for key in ask.prior.keys() {
+        if let Some(record) = ask.prior.get(key).filter(|_| !prepared.index.contains_key(key)) {
+            let (kind, extensions) = (record.kind.clone(), record.extensions.clone());
+            add(ObserveAsk { key: key.clone(), kind, extensions });
+        }
+    }
+    let mut live = BTreeMap::new();
+    for ((kind, _), asks) in &by_place {
+        let Some(first) = asks.first() else { continue };
+        let runtime = ask.runtimes.get(kind, &first.key).map_err(PlanFailure::NoRuntime)?;
+        live.extend(runtime.observe(asks).await.map_err(PlanFailure::Remote)?);
+    }
+    Ok(live)
+}
+
+/// Asks every runtime for its proposals, in dependency order within each.
+async fn propose(
+    ask: &PlanAsk<'_>,
+    questions: &[ProposeAsk<'_>],
+) -> Result<BTreeMap<ResourceKey, Proposal>, PlanFailure> {
+    let mut by_place: BTreeMap<PlaceKey, Vec<ProposeAsk<'_>>> = BTreeMap::new();
+    for question in questions {
+        let place = (question.desired.kind.clone(), question.desired.key.cluster.to_string());
+        by_place.entry(place).or_default().push(question.clone());
+    }
+    let mut proposals = BTreeMap::new();
+    let mut refused = Vec::new();
+    for ((kind, _), asks) in &by_place {
+        let Some(first) = asks.first() else { continue };
+        let runtime = ask.runtimes.get(kind, &first.desired.key).map_err(PlanFailure::NoRuntime)?;
+        for (question, answer) in asks.iter().zip(runtime.propose(asks).await) {
+            match answer {
+                Ok(proposal) => {
+                    proposals.insert(question.desired.key.clone(), proposal);
+                }
+                Err(error) => refused.push((question.desired.key.clone(), error)),
+            }
+        }
+    }
+    if refused.is_empty() { Ok(proposals) } else { Err(PlanFailure::Refused(refused)) }
+}
