@@ -19,6 +19,7 @@ pub mod api;
 pub mod change;
 pub mod registry;
 pub mod seed;
+pub mod snapshot;
 pub mod store;
 pub mod time;
 pub mod view;

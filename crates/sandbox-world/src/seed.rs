@@ -12,6 +12,11 @@ impl Seed {
         Seed(seed)
     }
 
+    /// Its whole state: `Seed::new` of it goes on from here.
+    pub fn state(&self) -> u64 {
+        self.0
+    }
+
     /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

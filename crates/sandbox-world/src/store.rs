@@ -176,6 +176,31 @@ impl Store {
         Some(object)
     }
 
+    /// Puts a kept object back as it was, without an event. `None` when it has no revision.
+    pub(crate) fn load(&mut self, resource: &ResourceKey, value: Value) -> Option<()> {
+        let revision = meta_text(&value, "resourceVersion").parse().ok()?;
+        let key = ObjectKey::of(&value);
+        self.unload(resource, &key);
+        let object = Object { value: Arc::new(value), revision };
+        self.own(resource, &key, &object);
+        self.resources.entry(resource.clone()).or_default().insert(key, object);
+        Some(())
+    }
+
+    /// Takes a kept object away, without an event.
+    pub(crate) fn unload(&mut self, resource: &ResourceKey, key: &ObjectKey) {
+        if let Some(before) = self.resources.get_mut(resource).and_then(|objects| objects.remove(key)) {
+            self.disown(resource, key, &before);
+        }
+    }
+
+    /// Goes on from a kept revision; watches cannot start from before it.
+    pub(crate) fn restart_at(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision);
+        self.journal.clear();
+        self.forgotten = self.revision;
+    }
+
     /// The events after a revision, oldest first. `None` when some of them are no longer known.
     pub fn events_after(&self, revision: u64) -> Option<impl Iterator<Item = &Event>> {
         if revision < self.forgotten {

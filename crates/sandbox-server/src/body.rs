@@ -1,0 +1,153 @@
+//! From an http request to the world and back: bounded bodies in, whole or streamed bodies out.
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures::stream;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, VARY};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Body, Frame};
+use sandbox_world::{Answer, StreamId};
+use std::io::Write;
+
+use crate::host::Host;
+
+/// What goes out.
+pub(crate) type OutBody = UnsyncBoxBody<Bytes, std::io::Error>;
+
+/// The server's own limit for a request body.
+pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
+/// Answers shorter than this are not compressed, as on the server.
+const GZIP_FROM: usize = 128 * 1024;
+
+/// A connection that breaks off without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was dropped by a fault of the sandbox")]
+pub(crate) struct Dropped;
+
+/// Carries one request to the world. `user` is whom the rim knows the caller to be.
+pub(crate) async fn carry<B>(host: &Host, request: Request<B>) -> Result<Response<OutBody>, Dropped>
+where
+    B: Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (head, body) = request.into_parts();
+    let body = match Limited::new(body, BODY_LIMIT).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => return Ok(too_large()),
+        Err(_) => return Err(Dropped),
+    };
+    let headers: Vec<(String, String)> = head
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
+        .collect();
+    let ask = sandbox_world::Request {
+        method: head.method.as_str(),
+        path: head.uri.path(),
+        query: head.uri.query().unwrap_or_default(),
+        headers: &headers,
+        body: &body,
+    };
+    match host.handle(&ask) {
+        Answer::Broken => Err(Dropped),
+        Answer::Whole(answer) => {
+            let zip = head
+                .headers
+                .get_all(ACCEPT_ENCODING)
+                .iter()
+                .any(|v| v.to_str().is_ok_and(|v| v.contains("gzip")));
+            Ok(whole(answer, zip))
+        }
+        Answer::Stream { id, headers } => {
+            let mut response = Response::new(streamed(host.clone(), id));
+            add_headers(&mut response, headers);
+            Ok(response)
+        }
+    }
+}
+
+fn whole(answer: sandbox_world::Response, zip: bool) -> Response<OutBody> {
+    let zipped = (zip && answer.body.len() > GZIP_FROM).then(|| gzip(&answer.body)).flatten();
+    let was_zipped = zipped.is_some();
+    let body = Bytes::from(zipped.unwrap_or(answer.body));
+    let mut response = Response::new(full(body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    add_headers(&mut response, answer.headers);
+    if was_zipped {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Encoding"));
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    response
+}
+
+fn gzip(body: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
+    encoder.write_all(body).ok()?;
+    encoder.finish().ok()
+}
+
+fn add_headers(response: &mut Response<OutBody>, headers: Vec<(&'static str, String)>) {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+}
+
+pub(crate) fn full(bytes: Bytes) -> OutBody {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+fn too_large() -> Response<OutBody> {
+    let message = format!("Request entity too large: limit is {BODY_LIMIT}");
+    status(413, "RequestEntityTooLarge", &message)
+}
+
+/// An error of the rim, as a Status.
+pub(crate) fn status(code: u16, reason: &str, message: &str) -> Response<OutBody> {
+    let body = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    });
+    let mut response = Response::new(full(Bytes::from(format!("{body}\n"))));
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    add_headers(&mut response, vec![("content-type", "application/json".into())]);
+    response
+}
+
+/// Pulls from the world only when the client has taken what was sent: a slow reader holds one piece, not a queue.
+fn streamed(host: Host, id: StreamId) -> OutBody {
+    let open = Open { host, id };
+    let frames = stream::unfold(Some(open), |open| async move {
+        let open = open?;
+        let polled = open.host.next(open.id).await;
+        if polled.broken && polled.bytes.is_empty() {
+            return Some((Err(std::io::Error::other(Dropped)), None));
+        }
+        if polled.bytes.is_empty() {
+            return None;
+        }
+        let goes_on = !polled.ended || polled.broken;
+        Some((Ok(Frame::data(Bytes::from(polled.bytes))), goes_on.then_some(open)))
+    });
+    BodyExt::boxed_unsync(StreamBody::new(frames))
+}
+
+/// Closes the world's side when the client is gone.
+struct Open {
+    host: Host,
+    id: StreamId,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.host.close(self.id);
+    }
+}
