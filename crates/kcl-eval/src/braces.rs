@@ -14,28 +14,36 @@ use crate::union::{Mode, Path};
 impl Machine<'_> {
     /// Computes braces. While they are computed the dict is the innermost frame, so later entries see earlier keys.
     pub(crate) fn braces(&mut self, entries: &[AstEntry]) -> Eval<Dict> {
+        let frame = self.braces_frame(entries)?;
+        Ok(Rc::try_unwrap(frame).map_or_else(|shared| shared.vars.clone(), |frame| frame.vars))
+    }
+
+    fn braces_frame(&mut self, entries: &[AstEntry]) -> Eval<Rc<Frame>> {
         self.charge(1 + entries.len() as u64)?;
         let frame = Frame::braces(FrameKind::Braces, entries.len());
         self.packages[self.pkg].frames.push(Rc::new(frame));
         for entry in entries {
             self.brace_entry(entry)?;
         }
-        let frame =
-            self.packages[self.pkg].frames.pop().unwrap_or_else(|| Rc::new(Frame::new(FrameKind::Braces)));
-        Ok(Rc::try_unwrap(frame).map_or_else(|shared| shared.vars.clone(), |frame| frame.vars))
+        let frame = self.packages[self.pkg].frames.pop();
+        Ok(frame.unwrap_or_else(|| Rc::new(Frame::new(FrameKind::Braces))))
     }
 
     fn brace_entry(&mut self, entry: &AstEntry) -> Eval<()> {
         match &entry.key {
             Key::Unpack => {
                 let value = self.expr(entry.value)?;
-                self.with_braces(|machine, dict| machine.unpack_entries(dict, &value))
+                self.spread(&value, None)
             }
             Key::If { cond, orelse } => {
                 let branch = if self.expr(*cond)?.truthy() { Some(entry.value) } else { *orelse };
                 let Some(branch) = branch else { return Ok(()) };
-                let value = self.branch_dict(branch)?;
-                self.with_braces(|machine, dict| machine.unpack_entries(dict, &value))
+                let Expr::Config(entries) = self.tree(self.pkg).expr(branch) else {
+                    let value = self.expr(branch)?;
+                    return self.spread(&value, None);
+                };
+                let block = self.braces_frame(entries)?;
+                self.spread(&block.vars.clone().into(), Some(&block))
             }
             key => {
                 let value = self.expr(entry.value)?;
@@ -43,26 +51,67 @@ impl Machine<'_> {
                 let written = !matches!(key, Key::Computed(_));
                 let key = self.entry_key(key)?;
                 self.origin = origin;
-                self.note_visibility(&key, written);
-                self.with_braces(|machine, dict| machine.add_entry(dict, key, entry, value))
+                if written {
+                    if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+                        frame.set_together(&key);
+                    }
+                    return self.with_braces(|machine, dict| machine.add_entry(dict, key, entry, value));
+                }
+                let name = self.name_before(&key);
+                let in_place = entry.op != EntryOp::Override;
+                self.with_braces(|machine, dict| machine.add_entry(dict, key.clone(), entry, value))?;
+                self.keep_name(&key, name, in_place);
+                Ok(())
             }
         }
     }
 
-    // A written key is a name for the entries after it, a computed one is not.
-    fn note_visibility(&mut self, key: &Str, written: bool) {
-        let Some(frame) = self.packages[self.pkg].frames.top_mut() else { return };
-        if written {
-            frame.computed.retain(|k| k != key);
-        } else if !frame.vars.contains(key) {
-            frame.computed.push(key.clone());
+    /// Merges a dict as if unpacked. Its keys are no names, except those that the block of an `if` wrote.
+    fn spread(&mut self, value: &Value, block: Option<&Frame>) -> Eval<()> {
+        let package = &self.packages[self.pkg];
+        let keys: Vec<(Str, bool)> = match value.as_dict() {
+            Some(dict) => dict
+                .iter()
+                .filter(|(key, _)| package.framed.contains(*key))
+                .map(|(key, entry)| (key.clone(), entry.op != Op::Override))
+                .collect(),
+            None => Vec::new(),
+        };
+        let before: Vec<Option<Entry>> = keys.iter().map(|(key, _)| self.name_before(key)).collect();
+        let there: Vec<bool> = match self.packages[self.pkg].frames.top_mut() {
+            Some(frame) => keys.iter().map(|(key, _)| frame.vars.contains(key)).collect(),
+            None => vec![false; keys.len()],
+        };
+        self.with_braces(|machine, dict| machine.unpack_entries(dict, value))?;
+        for (((key, in_place), before), there) in keys.iter().zip(before).zip(there) {
+            match block.and_then(|frame| frame.get(key)) {
+                Some(entry) => {
+                    let there = there || block.is_some_and(|frame| frame.is_apart(key));
+                    let Some(frame) = self.packages[self.pkg].frames.top_mut() else { continue };
+                    frame.set_together(key);
+                    if there {
+                        frame.set_apart(key, Some(entry.clone()));
+                    }
+                }
+                None => self.keep_name(key, before, *in_place),
+            }
         }
+        Ok(())
     }
 
-    fn branch_dict(&mut self, branch: ExprId) -> Eval<Value> {
-        match self.tree(self.pkg).expr(branch) {
-            Expr::Config(entries) => Ok(self.braces(entries)?.into()),
-            _ => self.expr(branch),
+    // What a key means as a name now.
+    fn name_before(&mut self, key: &str) -> Option<Entry> {
+        self.packages[self.pkg].frames.top_mut().and_then(|frame| frame.get(key).cloned())
+    }
+
+    // A key that was merged without being written keeps its meaning as a name: nothing, or the old value. A container that was
+    // merged in place is the same object and shows it.
+    fn keep_name(&mut self, key: &Str, before: Option<Entry>, in_place: bool) {
+        let Some(frame) = self.packages[self.pkg].frames.top_mut() else { return };
+        let container = |value: &Value| matches!(value, Value::List(_) | Value::Dict(_) | Value::Schema(_));
+        match before {
+            Some(entry) if in_place && container(&entry.value) => {}
+            before => frame.set_apart(key, before),
         }
     }
 

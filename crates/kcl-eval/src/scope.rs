@@ -24,8 +24,9 @@ pub(crate) enum FrameKind {
 pub(crate) struct Frame {
     pub(crate) kind: FrameKind,
     pub(crate) vars: Dict,
-    /// Keys of braces that were computed: they are in the dict, but no names.
-    pub(crate) computed: Vec<Str>,
+    /// Keys of braces that mean something else as names than in the dict: nothing (a key that was computed or unpacked),
+    /// or the value that was written last (a replacement that was unpacked does not change it).
+    apart: Vec<(Str, Option<Entry>)>,
 }
 
 impl Frame {
@@ -34,12 +35,31 @@ impl Frame {
     }
 
     pub(crate) fn braces(kind: FrameKind, entries: usize) -> Self {
-        Frame { kind, vars: Dict::with_capacity(entries), computed: Vec::new() }
+        Frame { kind, vars: Dict::with_capacity(entries), apart: Vec::new() }
     }
 
     /// Returns the binding of a name.
-    fn get(&self, name: &str) -> Option<&Entry> {
-        self.vars.entry(name).filter(|_| !self.computed.iter().any(|k| k == name))
+    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        match self.apart.iter().find(|(key, _)| key == name) {
+            Some((_, entry)) => entry.as_ref(),
+            None => self.vars.entry(name),
+        }
+    }
+
+    /// Whether a key means something else as a name.
+    pub(crate) fn is_apart(&self, name: &str) -> bool {
+        self.apart.iter().any(|(key, _)| key == name)
+    }
+
+    /// Says what a key means as a name, if not the value in the dict.
+    pub(crate) fn set_apart(&mut self, name: &Str, entry: Option<Entry>) {
+        self.set_together(name);
+        self.apart.push((name.clone(), entry));
+    }
+
+    /// Makes a key mean the value in the dict.
+    pub(crate) fn set_together(&mut self, name: &str) {
+        self.apart.retain(|(key, _)| key != name);
     }
 
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {

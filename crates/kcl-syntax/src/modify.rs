@@ -41,7 +41,8 @@ pub fn resolve_modified_names(tree: &mut Tree) {
 pub fn unified_names(tree: &Tree) -> Vec<(Str, Dotted)> {
     let mut unified = Vec::new();
     let outside = |stmt: &StmtId| !matches!(tree.stmt(*stmt), Stmt::Schema(_));
-    let bodies: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).filter(outside).collect();
+    let bodies: Vec<StmtId> =
+        tree.files.iter().flat_map(|f| f.body.iter().copied()).filter(outside).collect();
     collect_unified(tree, &bodies, &mut unified);
     unified
 }
@@ -49,7 +50,9 @@ pub fn unified_names(tree: &Tree) -> Vec<(Str, Dotted)> {
 /// Whether the tree modifies `pkg.name`.
 pub fn modifies_member(tree: &Tree, pkg: &str, name: &str) -> bool {
     tree.exprs.iter().any(|node| match &node.kind {
-        Expr::Schema(expr) => matches!(tree.expr(expr.name), Expr::Name(parts) if is_member(parts, pkg, name)),
+        Expr::Schema(expr) => {
+            matches!(tree.expr(expr.name), Expr::Name(parts) if is_member(parts, pkg, name))
+        }
         _ => false,
     })
 }
