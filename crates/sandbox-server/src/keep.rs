@@ -100,6 +100,13 @@ fn private(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
+/// Writes a whole file that only its owner may read, by rename: a reader sees the old one or the new one.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let fresh = path.with_extension("new");
+    private(&fresh)?.write_all(bytes)?;
+    std::fs::rename(&fresh, path)
+}
+
 fn replay(path: &Path, world: &mut World) {
     let Ok(file) = File::open(path) else { return };
     for line in BufReader::new(file).lines() {

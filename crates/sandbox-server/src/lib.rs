@@ -3,7 +3,7 @@
 //!
 //! * [`host`] — the world behind a lock, its pump (controllers and timers), its open streams.
 //! * [`serve`] — loopback HTTP with TLS; [`client`] — the same requests in process, without sockets.
-//! * [`identity`] — certificates, token and kubeconfig; [`keep`] — the data folder.
+//! * [`sandbox`] — all of it on one thread; [`identity`] — certificates, token and kubeconfig; [`keep`] — the data folder.
 //!
 //! Invariants: it never decides what a request means; it listens on loopback only, unless told so twice; a client that is
 //! slow, gone or hostile costs a bounded amount.
@@ -15,9 +15,11 @@ pub mod client;
 pub mod host;
 pub mod identity;
 pub mod keep;
+pub mod sandbox;
 pub mod serve;
 
 pub use client::in_process_client;
 pub use host::Host;
 pub use identity::Identity;
+pub use sandbox::{Sandbox, SandboxError, Setup};
 pub use serve::{Listening, ServeError, serve};

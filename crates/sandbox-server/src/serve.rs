@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::AUTHORIZATION;
-use http::{Request, Response};
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::body::{Dropped, OutBody, carry, status};
+use crate::body::carry;
 use crate::host::Host;
 use crate::identity::Identity;
 
@@ -68,7 +67,7 @@ pub async fn serve_on(host: Host, identity: &Identity, address: SocketAddr) -> R
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let (stop, stopped) = watch::channel(false);
-    let door = Arc::new(Door { host, acceptor, token: identity.token().to_owned() });
+    let door = Arc::new(Door { host, acceptor });
     tokio::spawn(accept(listener, door, stopped));
     Ok(Listening { address, stop })
 }
@@ -86,7 +85,6 @@ fn tls(identity: &Identity) -> Result<ServerConfig, rustls::Error> {
 struct Door {
     host: Host,
     acceptor: TlsAcceptor,
-    token: String,
 }
 
 async fn accept(listener: TcpListener, door: Arc<Door>, mut stopped: watch::Receiver<bool>) {
@@ -113,21 +111,13 @@ async fn connection(stream: TcpStream, door: Arc<Door>) {
     // Small answers must not wait for more.
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, door.acceptor.accept(stream)).await else { return };
-    let service = service_fn(move |request| enter(Arc::clone(&door), request));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let host = door.host.clone();
+        async move { carry(&host, request).await }
+    });
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1000);
     // An error here is the client's or a fault's: the connection is over either way.
     let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).await;
-}
-
-/// A wrong token is refused here; a missing one is the world's `system:anonymous`.
-async fn enter(door: Arc<Door>, request: Request<Incoming>) -> Result<Response<OutBody>, Dropped> {
-    if let Some(value) = request.headers().get(AUTHORIZATION) {
-        let sent = value.to_str().unwrap_or_default();
-        if sent.strip_prefix("Bearer ").is_none_or(|token| token.trim() != door.token) {
-            return Ok(status(401, "Unauthorized", "Unauthorized"));
-        }
-    }
-    carry(&door.host, request).await
 }

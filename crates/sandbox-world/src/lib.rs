@@ -23,6 +23,7 @@ pub mod snapshot;
 pub mod store;
 pub mod time;
 pub mod view;
+pub mod who;
 pub mod world;
 pub mod write;
 
@@ -32,5 +33,6 @@ pub use registry::{Registry, Served};
 pub use store::{Event, EventKind, Object, ObjectKey, ResourceKey, Store};
 pub use time::Time;
 pub use view::View;
+pub use who::Caller;
 pub use world::World;
 pub use write::{Removal, Write};

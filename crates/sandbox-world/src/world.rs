@@ -15,6 +15,8 @@ pub struct World {
     pub(crate) registry: Registry,
     pub(crate) seed: Seed,
     pub(crate) now: Time,
+    /// What the admin must show; `None` in process.
+    pub(crate) admin_token: Option<String>,
 }
 
 /// Events kept for watches.
@@ -23,7 +25,18 @@ pub(crate) const WINDOW: usize = 100_000;
 impl World {
     /// An empty world at a moment.
     pub fn new(seed: u64, now: Time) -> World {
-        World { store: Store::new(WINDOW), registry: Registry::default(), seed: Seed::new(seed), now }
+        World {
+            store: Store::new(WINDOW),
+            registry: Registry::default(),
+            seed: Seed::new(seed),
+            now,
+            admin_token: None,
+        }
+    }
+
+    /// A world with what every cluster has from the beginning.
+    pub fn with_defaults(seed: u64, now: Time) -> World {
+        World::new(seed, now)
     }
 
     pub fn now(&self) -> Time {

@@ -1,0 +1,145 @@
+//! A whole sandbox on a thread of its own: world, pump, server, files.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sandbox_world::{Time, World};
+use tokio::sync::oneshot;
+
+use crate::host::Host;
+use crate::identity::{Identity, IdentityError};
+use crate::keep::{KeepError, Keeper, write_private};
+use crate::serve::{ServeError, serve};
+
+/// How it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Where identity, kubeconfig and objects are kept.
+    pub folder: PathBuf,
+    /// Forget the objects at the end.
+    pub in_memory: bool,
+    /// The port; the last one when it is free, else any, when none is given.
+    pub port: Option<u16>,
+    pub seed: Option<u64>,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error("{path} cannot be written: {error}")]
+    File { path: PathBuf, error: std::io::Error },
+    #[error("the sandbox cannot start: {0}")]
+    Thread(String),
+}
+
+/// A running sandbox; dropping it stops it.
+pub struct Sandbox {
+    address: SocketAddr,
+    kubeconfig: PathBuf,
+    host: Host,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sandbox {
+    /// Starts one and returns when it answers.
+    pub fn start(setup: Setup) -> Result<Sandbox, SandboxError> {
+        let (ready, started) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
+        let run = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(live(setup, ready, stopped)),
+                Err(error) => drop(ready.send(Err(SandboxError::Thread(error.to_string())))),
+            }
+        };
+        let thread = std::thread::Builder::new().name("sandbox".into()).spawn(run);
+        let thread = thread.map_err(|error| SandboxError::Thread(error.to_string()))?;
+        let gone = |_| SandboxError::Thread("its thread ended".to_owned());
+        let (address, kubeconfig, host) = started.recv().map_err(gone)??;
+        Ok(Sandbox { address, kubeconfig, host, stop: Some(stop), thread: Some(thread) })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The file that clients need.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+type Started = Result<(SocketAddr, PathBuf, Host), SandboxError>;
+
+async fn live(setup: Setup, ready: mpsc::Sender<Started>, stopped: oneshot::Receiver<()>) {
+    match begin(&setup).await {
+        Ok((listening, kubeconfig, host)) => {
+            let _ = ready.send(Ok((listening.address(), kubeconfig, host)));
+            // The sender is dropped to stop; nothing is ever sent.
+            let _ = stopped.await;
+        }
+        Err(error) => drop(ready.send(Err(error))),
+    }
+}
+
+async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host), SandboxError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| SandboxError::File { path, error }
+    };
+    std::fs::create_dir_all(&setup.folder).map_err(failed(&setup.folder))?;
+    let identity = Identity::open(&setup.folder)?;
+    let fresh = || fresh_world(setup.seed.unwrap_or(1), identity.token());
+    let (world, keeper) = match setup.in_memory {
+        true => (fresh(), None),
+        false => {
+            let (mut world, keeper) = Keeper::open(&setup.folder.join("data"), fresh)?;
+            world.set_admin_token(identity.token());
+            (world, Some(keeper))
+        }
+    };
+    let host = Host::start(world, keeper);
+    let last = setup.folder.join("port");
+    let wanted = setup.port.or_else(|| std::fs::read_to_string(&last).ok()?.trim().parse().ok());
+    let listening = match (serve(host.clone(), &identity, wanted.unwrap_or(0)).await, setup.port) {
+        (Err(ServeError::Listen { .. }), None) => serve(host.clone(), &identity, 0).await?,
+        (other, _) => other?,
+    };
+    let address = listening.address();
+    write_private(&last, address.port().to_string().as_bytes()).map_err(failed(&last))?;
+    let kubeconfig = setup.folder.join("kubeconfig");
+    write_private(&kubeconfig, identity.kubeconfig(address).as_bytes()).map_err(failed(&kubeconfig))?;
+    Ok((listening, kubeconfig, host))
+}
+
+fn fresh_world(seed: u64, token: &str) -> World {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Time::from_millis(i64::try_from(now.as_millis()).unwrap_or(0));
+    let mut world = World::with_defaults(seed, now);
+    world.set_admin_token(token);
+    world
+}
