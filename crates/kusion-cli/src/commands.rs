@@ -6,7 +6,7 @@ use crate::flags::{self, Flag, Given};
 use crate::output::print;
 use crate::place::STACK;
 use crate::planned::SPEC;
-use crate::{apply, generate, health, preview};
+use crate::{apply, generate, health, preview, quickstart, sandbox};
 
 /// One command.
 pub(crate) struct Command {
@@ -86,6 +86,24 @@ pub(crate) const COMMANDS: &[Command] = &[
         examples: &["kusion health -f objects.yaml", "kubectl get all -o yaml | kusion health -f - -o json"],
         flags: &[health::FLAGS],
         run: health::main,
+    },
+    Command {
+        name: "quickstart",
+        alias: "",
+        words: "[FOLDER]",
+        help: "an application from its first line to healthy, broken and rolled back, on a sandbox",
+        examples: &["kusion quickstart", "kusion quickstart try-it"],
+        flags: &[quickstart::FLAGS],
+        run: quickstart::main,
+    },
+    Command {
+        name: "sandbox",
+        alias: "",
+        words: "start|stop|reset|status",
+        help: "a Kubernetes-compatible API on this machine, for trying and for tests",
+        examples: &["kusion sandbox start", "kusion sandbox status -o json", "kusion sandbox stop"],
+        flags: &[sandbox::FLAGS],
+        run: sandbox::main,
     },
     Command {
         name: "version",

@@ -17,6 +17,8 @@ mod plan_view;
 mod planned;
 mod preview;
 mod progress;
+mod quickstart;
+mod sandbox;
 mod style;
 mod yaml;
 

@@ -48,7 +48,7 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
             .next("only `default` exists for now"));
     }
     let scope = stack.scope(&workspace);
-    let stores = stores(given)?;
+    let stores = stores(given, &stack.stack_dir)?;
     let store = stores.stack(&scope);
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(Place { stack, scope, store, stores, arguments })
@@ -60,11 +60,14 @@ pub(crate) fn here() -> Result<PathBuf, Failure> {
         .map_err(|e| Failure::usage("the current folder cannot be read").cause(e.to_string()))
 }
 
-/// The folder of all state.
-pub(crate) fn home(given: &Given) -> Result<PathBuf, Failure> {
+/// The folder of all state: what is named, else the nearest `.kusion` around a folder, else that of the user.
+pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
     if let Some(home) = given.last("home") {
         let home = PathBuf::from(home);
         return Ok(if home.is_absolute() { home } else { here()?.join(home) });
+    }
+    if let Some(local) = from.ancestors().map(|at| at.join(".kusion")).find(|home| home.is_dir()) {
+        return Ok(local);
     }
     match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
         Some(home) => Ok(Path::new(&home).join(".kusion")),
@@ -74,8 +77,8 @@ pub(crate) fn home(given: &Given) -> Result<PathBuf, Failure> {
     }
 }
 
-pub(crate) fn stores(given: &Given) -> Result<Store, Failure> {
-    Ok(Store::new(Arc::new(LocalDisk), home(given)?))
+pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
+    Ok(Store::new(Arc::new(LocalDisk), home_at(given, from)?))
 }
 
 fn argument(text: &str) -> Result<(String, String), Failure> {

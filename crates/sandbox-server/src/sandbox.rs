@@ -24,6 +24,8 @@ pub struct Setup {
     /// The port; the last one when it is free, else any, when none is given.
     pub port: Option<u16>,
     pub seed: Option<u64>,
+    /// A fault script.
+    pub fault: Option<String>,
 }
 
 /// Why it does not run.
