@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use base_diag::{Color, Diagnostic, SourceMap, render_full, render_short, to_json};
-use kcl::{Disk, DiskWorld, Entry, Outcome, Request, Session, run_in};
+use kcl::{Disk, DiskWorld, Entry, Formats, Outcome, Request, Session, run_in};
 
 use crate::flags::{Flag, Given, help, read};
 use crate::plugin::Plugins;
@@ -129,13 +129,19 @@ impl Job {
         request.vendor = vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")));
         let plugins = pairs(given, "plugin")?;
         request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
+        let format = match given.last("format") {
+            None | Some("yaml") => Format::Yaml,
+            Some("json") => Format::Json,
+            Some(other) => return Err(format!("`{other}` is not a format: use yaml or json")),
+        };
+        match format {
+            Format::Yaml => request.formats = Formats { yaml: true, ..Formats::NONE },
+            Format::Json => request.formats = Formats { json_pretty: true, ..Formats::NONE },
+        }
+        request.one_shot = !given.has("watch");
         Ok(Job {
             request,
-            format: match given.last("format") {
-                None | Some("yaml") => Format::Yaml,
-                Some("json") => Format::Json,
-                Some(other) => return Err(format!("`{other}` is not a format: use yaml or json")),
-            },
+            format,
             output: given.last("output").map(PathBuf::from).or(output),
             errors: match given.last("error-format") {
                 None | Some("full" | "pretty") => ErrorFormat::Full,
@@ -156,7 +162,11 @@ impl Job {
         let mut world = DiskWorld::new(&self.request.work_dir);
         world.allow_all_files = self.allow_files;
         let world = Plugins::new(world, &self.plugins);
-        let outcome = run_in(&Session::new(), &self.request, &Disk, &world);
+        let session = Session::new();
+        let mut outcome = run_in(&session, &self.request, &Disk, &world);
+        if self.request.one_shot {
+            std::mem::forget(session);
+        }
         print!("{}", outcome.log);
         if !outcome.is_ok() {
             return self.fail(&outcome);
@@ -170,7 +180,7 @@ impl Job {
                 None => ExitCode::from(EXIT_BUG),
             };
         }
-        self.print(&outcome)
+        self.print(&mut outcome)
     }
 
     /// Returns the folders whose files decide the result.
@@ -190,10 +200,10 @@ impl Job {
         folders
     }
 
-    fn print(&self, outcome: &Outcome) -> ExitCode {
+    fn print(&self, outcome: &mut Outcome) -> ExitCode {
         let mut text = match self.format {
-            Format::Yaml => outcome.yaml.clone(),
-            Format::Json => outcome.json_pretty.clone(),
+            Format::Yaml => std::mem::take(&mut outcome.yaml),
+            Format::Json => std::mem::take(&mut outcome.json_pretty),
         };
         if !text.is_empty() {
             text.push('\n');

@@ -106,7 +106,11 @@ pub fn evaluate(program: &Program, options: &Options, world: &dyn World) -> Eval
         machine.instances = Some(vec![Vec::new(); machine.schemas.len()]);
     }
     let result = run(&mut machine).map_err(|fault| *fault);
-    Evaluation { log: machine.log, steps: machine.steps, result }
+    let evaluation = Evaluation { log: std::mem::take(&mut machine.log), steps: machine.steps, result };
+    if options.one_shot {
+        std::mem::forget(machine);
+    }
+    evaluation
 }
 
 /// Stack that [`evaluate`] needs for the default depth limit.

@@ -32,6 +32,8 @@ pub struct Options {
     pub module_root: PathBuf,
     /// Working directory.
     pub work_dir: PathBuf,
+    /// The process ends after this run: memory is not given back piece by piece.
+    pub one_shot: bool,
 }
 
 impl Default for Options {
@@ -49,6 +51,7 @@ impl Default for Options {
             max_depth: 8_000,
             module_root: PathBuf::from("."),
             work_dir: PathBuf::from("."),
+            one_shot: false,
         }
     }
 }

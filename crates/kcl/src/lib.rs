@@ -30,7 +30,7 @@ pub use kcl_check::Edition;
 pub use kcl_eval::{NoWorld, Origin, OriginKind, Origins, World};
 pub use kcl_std::{FileAnswer, FileOp};
 pub use load::{Loaded, load};
-pub use request::{Entry, Limits, Request};
+pub use request::{Entry, Formats, Limits, Request};
 pub use run::{Outcome, run, run_in};
 pub use session::Session;
 pub use settings::apply_settings;

@@ -37,6 +37,28 @@ impl Default for Limits {
     }
 }
 
+/// The texts that a run writes; each costs a walk over the result.
+#[derive(Clone, Copy, Debug)]
+pub struct Formats {
+    /// YAML.
+    pub yaml: bool,
+    /// JSON on one line.
+    pub json: bool,
+    /// JSON, indented by four spaces.
+    pub json_pretty: bool,
+}
+
+impl Formats {
+    /// No text.
+    pub const NONE: Formats = Formats { yaml: false, json: false, json_pretty: false };
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Formats { yaml: true, json: true, json_pretty: false }
+    }
+}
+
 /// Everything that decides the result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -68,6 +90,10 @@ pub struct Request {
     pub plugins: Vec<String>,
     /// Budgets.
     pub limits: Limits,
+    /// What is written.
+    pub formats: Formats,
+    /// The process ends after this run: do not spend time on giving memory back.
+    pub one_shot: bool,
 }
 
 impl Request {

@@ -14,11 +14,11 @@ use crate::why::Why;
 /// What came out of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// YAML text without its final newline; empty if there are errors.
+    /// YAML text without its final newline; empty if there are errors or [`Request::formats`] did not ask for it.
     pub yaml: String,
-    /// JSON text on one line.
+    /// JSON text on one line, if asked for.
     pub json: String,
-    /// JSON text, indented by four spaces.
+    /// JSON text, indented by four spaces, if asked for.
     pub json_pretty: String,
     /// What `print` wrote.
     pub log: String,
@@ -45,22 +45,23 @@ pub fn run(request: &Request) -> Outcome {
 
 /// Runs a request in a session, on given files and in a given world.
 ///
-/// Evaluation is recursive, so it runs on a thread with a deep stack (reserved, not used).
+/// Evaluation is recursive, so it runs on a deep stack (reserved, not used), unless the caller stands on one already.
 pub fn run_in(
     session: &Session,
     request: &Request,
     files: &dyn Files,
     world: &(dyn World + Sync),
 ) -> Outcome {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let handle = thread.spawn_scoped(scope, || run_here(session, request, files, world));
-        match handle.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(outcome)) => outcome,
-            _ => Outcome { diagnostics: vec![internal_error()], ..Outcome::default() },
-        }
-    })
+    let run = || {
+        stacker::maybe_grow(STACK_BYTES - HEAD_ROOM, STACK_BYTES, || run_here(session, request, files, world))
+    };
+    // A panic is a bug of ours; whoever runs a thousand programs must not lose the others.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Outcome { diagnostics: vec![internal_error()], ..Outcome::default() })
 }
+
+/// What the caller may have used of a deep stack.
+const HEAD_ROOM: usize = 1 << 20;
 
 fn internal_error() -> Diagnostic {
     let message = "internal error: the evaluator stopped unexpectedly; please report this program";
@@ -68,11 +69,13 @@ fn internal_error() -> Diagnostic {
 }
 
 fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn World) -> Outcome {
-    let loaded = load(session, request, files);
-    let mut diagnostics = loaded.diagnostics.clone();
+    let mut loaded = load(session, request, files);
+    let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
     let options = CheckOptions { edition: request.edition.unwrap_or_default() };
     if !diagnostics.iter().any(|d| d.id == "no-input") {
-        diagnostics.extend(session.check(&loaded, &options).diagnostics);
+        let checked = session.check(&loaded, &options);
+        diagnostics.extend(checked.diagnostics.iter().cloned());
+        release(request, checked);
     }
     if !diagnostics.is_empty() {
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
@@ -82,16 +85,35 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
     match evaluation.result {
         Ok(output) => {
-            outcome.yaml = output.yaml(&options);
-            outcome.json = output.json(&options, 0);
-            outcome.json_pretty = output.json(&options, 4);
+            write(request, &options, &output, &mut outcome);
             outcome.why =
                 output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, &output.value));
+            release(request, output);
         }
         Err(fault) => outcome.diagnostics.push(fault.into_diagnostic()),
     }
-    outcome.sources = loaded.program.sources;
+    outcome.sources = std::mem::take(&mut loaded.program.sources);
+    release(request, loaded);
     outcome
+}
+
+fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut Outcome) {
+    if request.formats.yaml {
+        outcome.yaml = output.yaml(options);
+    }
+    if request.formats.json {
+        outcome.json = output.json(options, 0);
+    }
+    if request.formats.json_pretty {
+        outcome.json_pretty = output.json(options, 4);
+    }
+}
+
+/// Drops what a run no longer needs; a process that ends with this run leaves that to the operating system.
+fn release<T>(request: &Request, value: T) {
+    if request.one_shot {
+        std::mem::forget(value);
+    }
 }
 
 fn eval_options(request: &Request, root: &std::path::Path) -> Options {
@@ -116,5 +138,6 @@ fn eval_options(request: &Request, root: &std::path::Path) -> Options {
         max_depth: request.limits.depth,
         module_root: root.to_path_buf(),
         work_dir: request.work_dir.clone(),
+        one_shot: request.one_shot,
     }
 }
