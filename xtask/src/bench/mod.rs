@@ -1,10 +1,12 @@
-//! `cargo xtask bench kcl`: ours beside the released wheel.
+//! `cargo xtask bench kcl`: ours beside the released wheel. (`bench engine` is in [`engine`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
 //! façade with one session. Before a row is timed, both outputs are compared.
 
+mod engine;
 mod measure;
+mod requests;
 mod workloads;
 
 use crate::Outcome;
@@ -15,7 +17,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench engine … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -27,6 +29,7 @@ struct Wish {
 pub(crate) fn main(words: &[String]) -> Outcome {
     match words.first().map(String::as_str) {
         Some("kcl") => table(&parse(&words[1..])?),
+        Some("engine") => engine::main(&words[1..]),
         Some("child") => measure::child(&words[1..]),
         Some("files") => measure::write_all(words.get(1).ok_or(USAGE)?),
         _ => Err(USAGE.into()),
