@@ -77,7 +77,8 @@ impl Checker<'_> {
                 _ => continue,
             };
             let start = tree.stmt_span(*stmt);
-            if self.globals.contains_key(&name.name) {
+            let is_import = self.package.imports.iter().any(|l| l.name == name.name);
+            if is_import || self.globals.contains_key(&name.name) {
                 let message = format!("Unique key error name '{}'", name.name);
                 self.error(Code::UNIQUE_KEY, "duplicate-schema", start, message);
             }

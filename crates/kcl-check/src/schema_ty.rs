@@ -212,8 +212,8 @@ impl Checker<'_> {
                     if let Some(first) = attr.decorators.first() {
                         place.start = tree.expr_span(*first).start.saturating_sub(1);
                     }
-                    self.add_attr(&attr.name.name, new, place, info);
                     self.decorators(&attr.decorators);
+                    self.add_attr(&attr.name.name, new, place, info);
                 }
                 Stmt::Unification { target, value } => {
                     let ty = self.unification_type(*value);

@@ -296,11 +296,11 @@ impl Checker<'_> {
     fn aug_assign(&mut self, target: &Target, op: BinaryOp, value: ExprId) -> TyId {
         let name = &target.name;
         // Quirk: a global that stands further up is meant even in a body that has the name itself.
-        let above = self
-            .globals
-            .get(&name.name)
-            .is_some_and(|g| matches!(g.kind, GlobalKind::Var { .. }) && g.decl.start < name.span.start);
-        let global = self.assignment_scope().is_none() && self.lookup(&name.name).is_some();
+        let known = self.globals.get(&name.name);
+        let is_var = known.is_some_and(|g| matches!(g.kind, GlobalKind::Var { .. }));
+        let above = is_var && known.is_some_and(|g| g.decl.start < name.span.start);
+        // A variable that is only declared further down is not meant.
+        let global = self.assignment_scope().is_none() && known.is_some() && !is_var;
         if !is_private(&name.name) && (above || global) {
             let decl = self.globals.get(&name.name).map(|g| g.decl);
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);

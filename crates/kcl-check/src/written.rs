@@ -22,7 +22,7 @@ impl Checker<'_> {
     pub(crate) fn resolve_type_at(&mut self, id: TypeId, at: Span) -> TyId {
         let tree = self.tree;
         match tree.ty(id) {
-            Type::Missing | Type::Any => TyId::ANY,
+            Type::Missing | Type::NotAType(_) | Type::Any => TyId::ANY,
             Type::Basic(BasicType::Bool) => TyId::BOOL,
             Type::Basic(BasicType::Int) => TyId::INT,
             Type::Basic(BasicType::Float) => TyId::FLOAT,

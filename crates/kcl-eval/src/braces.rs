@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Dotted, Entry as AstEntry, EntryOp, Expr, ExprId, Key};
+use kcl_syntax::ast::{Dotted, Entry as AstEntry, EntryOp, Expr, Key};
 use kcl_value::{Dict, Entry, NO_INDEX, Op, Str, Value};
 
 use crate::fault::Eval;
@@ -189,10 +189,11 @@ impl Machine<'_> {
         self.key_text(&value)
     }
 
+    // A key that is no text, which only the run can see, is the empty one.
     fn key_text(&self, value: &Value) -> Eval<Str> {
         match value {
             Value::Str(text) => Ok(text.clone()),
-            other => Ok(kcl_value::to_text(other).into()),
+            _ => Ok(Str::new()),
         }
     }
 }

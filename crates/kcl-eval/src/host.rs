@@ -173,7 +173,7 @@ impl Host for MachineHost<'_, '_> {
 fn type_text(tree: &Tree, ty: TypeId) -> Str {
     let optional = |ty: Option<TypeId>| ty.map_or_else(|| "any".into(), |ty| type_text(tree, ty));
     match tree.ty(ty) {
-        Type::Any | Type::Missing => "any".into(),
+        Type::Any | Type::Missing | Type::NotAType(_) => "any".into(),
         Type::Basic(BasicType::Int) => "int".into(),
         Type::Basic(BasicType::Str) => "str".into(),
         Type::Basic(BasicType::Float) => "float".into(),

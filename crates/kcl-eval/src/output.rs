@@ -11,34 +11,41 @@ impl Machine<'_> {
     pub(crate) fn planned_value(&mut self) -> Eval<Value> {
         let main = self.program.main.0 as usize;
         let outputs = std::mem::take(&mut self.packages[main].outputs);
-        let last_instance = outputs.iter().rposition(|v| matches!(v, Value::Schema(_)));
-        let mut folded = Value::Undefined;
-        for (i, value) in outputs.into_iter().enumerate() {
-            let kept = !matches!(value, Value::Schema(_)) || Some(i) == last_instance;
-            if kept && is_emitted(&value, &self.options.output) {
-                folded = self.fold_values(folded, value)?;
-            }
+        let mut folded = None;
+        for value in outputs {
+            folded = Some(match folded {
+                Some(earlier) => self.fold_values(earlier, value)?,
+                None => value,
+            });
         }
-        let globals = self.emitted_globals(main);
-        if globals.is_empty() {
-            return Ok(folded);
+        let (any, globals) = self.emitted_globals(main);
+        // Alone, nothing is written as null and a function as 0, as in the reference.
+        match folded {
+            None if any => Ok(globals.into()),
+            None => Ok(Value::Undefined),
+            Some(folded) if any => self.fold_values(folded, globals.into()),
+            Some(Value::Undefined) => Ok(Value::None),
+            Some(Value::Func(_)) => Ok(Value::Int(0)),
+            Some(folded) => Ok(folded),
         }
-        self.fold_values(folded, globals.into())
     }
 
-    fn emitted_globals(&self, package: usize) -> Dict {
+    // The globals that are written, and whether there are any that could be: a dict without entries is still a dict.
+    fn emitted_globals(&self, package: usize) -> (bool, Dict) {
         let options = &self.options.output;
         let record = &self.packages[package].globals;
         let slots = record.slots.borrow();
         let mut dict = Dict::with_capacity(slots.len());
+        let mut any = false;
         for (name, slot) in record.shape.names.iter().zip(slots.iter()) {
             let hidden = name.starts_with('_') && !options.show_hidden;
+            any |= !hidden;
             if !hidden && is_emitted(&slot.value, options) {
                 let entry = Entry { origin: slot.origin, ..Entry::new(slot.value.clone(), Op::Union) };
                 dict.insert(name.clone(), entry);
             }
         }
-        dict
+        (any, dict)
     }
 
     /// Applies `-S`: one path gives that value, several give a list of them.
@@ -83,12 +90,9 @@ fn select_path(value: &Value, path: &str, options: &OutputOptions) -> Option<Val
 }
 
 /// Returns the documents of a value: a list of configs is a stream, an empty list is nothing.
-fn documents<'v>(value: &'v Value, options: &OutputOptions) -> Vec<&'v Value> {
+fn documents(value: &Value) -> Vec<&Value> {
     match value {
-        Value::List(list) => {
-            let items: Vec<&Value> = list.items.iter().filter(|i| is_emitted(i, options)).collect();
-            if items.iter().all(|i| i.is_config()) { items } else { vec![value] }
-        }
+        Value::List(list) if list.items.iter().all(Value::is_config) => list.items.iter().collect(),
         other => vec![other],
     }
 }
@@ -98,7 +102,7 @@ pub(crate) fn yaml_text(value: &Value, options: &OutputOptions) -> String {
     if value.is_undefined() {
         return "{}".into();
     }
-    let documents: Vec<String> = documents(value, options)
+    let documents: Vec<String> = documents(value)
         .into_iter()
         .map(|document| {
             let mut writer = YamlWriter::new();
@@ -114,7 +118,7 @@ pub(crate) fn json_text(value: &Value, options: &OutputOptions, indent: usize) -
     if value.is_undefined() {
         return "{}".into();
     }
-    let documents: Vec<String> = documents(value, options)
+    let documents: Vec<String> = documents(value)
         .into_iter()
         .map(|document| {
             let mut writer = if indent == 0 { JsonWriter::new() } else { JsonWriter::indented(indent) };

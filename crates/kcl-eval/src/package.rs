@@ -35,8 +35,22 @@ pub(crate) struct PackageState {
     pub(crate) framed: FxHashSet<Str>,
     /// Converted types by [`TypeId`].
     pub(crate) rtypes: Vec<Option<Rc<RType>>>,
-    /// Values of top-level expressions: (is it an instance, value).
+    /// Values of top-level expressions.
     pub(crate) outputs: Vec<Value>,
+    /// Where the last schema expression among them stands.
+    schema_output: usize,
+}
+
+impl PackageState {
+    /// Adds the value of a schema expression, which replaces that of the one before; the first takes the place of whatever
+    /// stands first, as in the reference.
+    pub(crate) fn add_schema_output(&mut self, value: Value) {
+        if self.schema_output < self.outputs.len() {
+            self.outputs.remove(self.schema_output);
+        }
+        self.schema_output = self.outputs.len();
+        self.outputs.push(value);
+    }
 }
 
 impl Machine<'_> {
@@ -56,6 +70,7 @@ impl Machine<'_> {
                 framed: framed_names(&package.tree),
                 rtypes: vec![None; package.tree.types.len()],
                 outputs: Vec::new(),
+                schema_output: 0,
             });
         }
     }

@@ -101,7 +101,7 @@ impl Machine<'_> {
     fn make_rtype(&mut self, package: usize, ty: TypeId) -> RType {
         let tree = self.tree(package);
         match tree.ty(ty) {
-            Type::Missing | Type::Any => RType::Any,
+            Type::Missing | Type::NotAType(_) | Type::Any => RType::Any,
             Type::Basic(BasicType::Bool) => RType::Bool,
             Type::Basic(BasicType::Int) => RType::Int,
             Type::Basic(BasicType::Float) => RType::Float,

@@ -24,8 +24,12 @@ impl Machine<'_> {
             Stmt::Expr(expr) => {
                 let value = self.expr(*expr)?;
                 // A value that stands alone is output; the result of a call is dropped.
-                if place == StorePlace::Globals && !matches!(tree.expr(*expr), Expr::Call(_)) {
-                    self.packages[self.pkg].outputs.push(value.clone());
+                if place == StorePlace::Globals {
+                    match tree.expr(*expr) {
+                        Expr::Call(_) => {}
+                        Expr::Schema(_) => self.packages[self.pkg].add_schema_output(value.clone()),
+                        _ => self.packages[self.pkg].outputs.push(value.clone()),
+                    }
                 }
                 Ok(value)
             }

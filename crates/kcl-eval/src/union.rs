@@ -392,6 +392,9 @@ impl Machine<'_> {
                 format!("conflicting values between {} and {}", conflict_text(&right), conflict_text(&left));
             return Err(self.fault("conflicting-values", message));
         }
+        if matches!(left, Value::Func(_)) && matches!(right, Value::Func(_)) {
+            return Ok(right);
+        }
         self.union(left, right, Mode::BRACES)
     }
 }
@@ -412,6 +415,7 @@ fn conflict_text(value: &Value) -> String {
     match value {
         Value::Dict(_) | Value::Schema(_) => "{...}".into(),
         Value::List(_) => "[...]".into(),
+        Value::Func(_) => "0".into(),
         other => kcl_std::format_json_inline(other),
     }
 }

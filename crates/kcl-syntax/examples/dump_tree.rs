@@ -409,7 +409,7 @@ impl Dump<'_> {
     fn ty(&self, out: &mut String, id: TypeId) {
         self.at(out, self.tree.type_span(id));
         match self.tree.ty(id) {
-            Type::Missing => out.push_str("<missing"),
+            Type::Missing | Type::NotAType(_) => out.push_str("<missing"),
             Type::Any => out.push_str("<any"),
             Type::Basic(b) => write!(out, "<{b:?}").unwrap(),
             Type::Literal(LiteralType::Float(f)) => write!(out, "<Float {:x}", f.to_bits()).unwrap(),

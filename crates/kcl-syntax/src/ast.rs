@@ -672,6 +672,8 @@ pub struct IndexSignature {
 pub enum Type {
     /// A hole left by a syntax error; any.
     Missing,
+    /// The right side of `as` where it is no name: wrong, but its parts are looked at first.
+    NotAType(ExprId),
     /// `any`.
     Any,
     /// `bool`, `int`, `float`, `str`.

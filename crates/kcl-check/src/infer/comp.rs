@@ -136,10 +136,10 @@ impl Checker<'_> {
                 TyId::ANY
             }
         };
+        self.must_be_key(key, entry.key_span);
         self.push_comp_value(entry);
         let val = self.expr(value);
         self.expects.pop();
-        self.must_be_key(key, entry.key_span);
         self.leave();
         self.loop_keys.clear();
         self.types.dict(key, val)

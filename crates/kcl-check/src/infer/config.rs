@@ -23,6 +23,11 @@ impl Parts {
         known.0.push(ty);
         known.1 = loc;
     }
+
+    /// What is unpacked decides the type of a key, whatever was written before.
+    fn replace_attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
+        self.attrs.insert(name.clone(), (vec![ty], loc));
+    }
 }
 
 impl Checker<'_> {
@@ -150,7 +155,7 @@ impl Checker<'_> {
                 parts.keys.push(dict.key);
                 parts.vals.push(dict.val);
                 for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
-                    parts.attr(&attr.name, attr.ty, attr.loc.clone());
+                    parts.replace_attr(&attr.name, attr.ty, attr.loc.clone());
                 }
             }
             Ty::Schema(..) => {
@@ -161,10 +166,13 @@ impl Checker<'_> {
             Ty::Union(members) if members.iter().all(|m| self.is_unpackable(*m)) => {
                 // Nothing is known about the keys of a union.
                 self.expects.push(Expect::default());
+                let mut unknown = Parts::default();
                 for member in members.iter() {
-                    self.unpack_entry(*member, at, parts);
+                    self.unpack_entry(*member, at, &mut unknown);
                 }
                 self.expects.pop();
+                parts.keys.append(&mut unknown.keys);
+                parts.vals.append(&mut unknown.vals);
             }
             _ => {
                 let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));

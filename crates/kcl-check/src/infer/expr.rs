@@ -308,6 +308,10 @@ impl Checker<'_> {
             Type::Named(parts) if parts.len() == 1 => {
                 matches!(self.globals.get(&parts[0].name).map(|g| &g.kind), Some(GlobalKind::Var { .. }))
             }
+            Type::NotAType(right) => {
+                self.expr(*right);
+                true
+            }
             _ => false,
         };
         if is_value {

@@ -8,17 +8,17 @@ use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
 
 impl Checker<'_> {
     pub(crate) fn compare(&mut self, first: ExprId, links: &[(CompareOp, ExprId)]) -> TyId {
-        let mut left = self.expr(first);
+        let left = self.expr(first);
         let at = self.tree.expr_span(first);
-        let mut failed = false;
-        for (op, right) in links {
+        for (i, (op, right)) in links.iter().enumerate() {
+            let place = if i == 0 { at } else { self.tree.expr_span(*right) };
             let right = self.expr(*right);
-            if !failed && !comparable(&mut self.types, *op, left, right) {
-                failed = true;
+            // As in the reference, every operand of a chain is judged against the first one, and the last not at all.
+            let judge = i == 0 || i + 1 < links.len();
+            if judge && !comparable(&mut self.types, *op, left, right) {
                 let (l, r) = (judged(&mut self.types, left), judged(&mut self.types, right));
-                self.unsupported(compare_text(*op), l, r, at);
+                self.unsupported(compare_text(*op), l, r, place);
             }
-            left = right;
         }
         TyId::BOOL
     }

@@ -38,7 +38,7 @@ pub(crate) fn option(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
     let key = args.get(0, "key").and_then(Value::as_str).unwrap_or("");
     let kind = args.get(1, "type").and_then(Value::as_str).unwrap_or("");
     let required = args.get(2, "required").is_some_and(Value::truthy);
-    let default = args.get(3, "default").filter(|v| !v.is_nullish());
+    let default = args.get(3, "default");
     match host.option(key).or_else(|| default.cloned()) {
         Some(value) => convert_option(kind, value),
         None if required => {

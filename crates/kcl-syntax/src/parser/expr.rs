@@ -1,6 +1,6 @@
 //! Expressions: conditionals, operator climbing with comparison chains, unary operators.
 
-use base_diag::{Code, Diagnostic, Place, Span};
+use base_diag::Span;
 
 use super::{OPERAND, Parser};
 use crate::ast::{BasicType, BinaryOp, CompareOp, Expr, ExprId, Type, TypeId, UnaryOp};
@@ -79,7 +79,7 @@ impl<S: Sink> Parser<'_, S> {
                 Infix::As => {
                     left = self.close_chain(left, &mut chain, start);
                     self.close(mark, NodeKind::Cast);
-                    let ty = self.type_of_expr(left, right);
+                    let ty = self.type_of_expr(right);
                     left = self.add(Expr::As(left, ty), start);
                 }
             }
@@ -174,7 +174,7 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     /// Reads the right side of `as` as a type: only names are types there.
-    fn type_of_expr(&mut self, left: ExprId, right: ExprId) -> TypeId {
+    fn type_of_expr(&mut self, right: ExprId) -> TypeId {
         let span = self.tree.expr_span(right);
         let kind = match self.tree.expr(right) {
             Expr::Name(parts) => match parts.as_ref() {
@@ -182,13 +182,7 @@ impl<S: Sink> Parser<'_, S> {
                 _ => Type::Named(parts.clone()),
             },
             Expr::Missing => Type::Missing,
-            _ => {
-                let at = self.tree.expr_span(left);
-                let place = Place::Span(self.file, Span::new(at.start - self.base, at.end - self.base));
-                let message = "keyword 'as' right operand must be a type";
-                self.diags.push(Diagnostic::error(Code::COMPILE, "cast-to-non-type", place, message));
-                Type::Missing
-            }
+            _ => Type::NotAType(right),
         };
         self.tree.add_type(kind, span)
     }

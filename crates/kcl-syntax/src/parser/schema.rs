@@ -251,13 +251,14 @@ impl<S: Sink> Parser<'_, S> {
     /// `[`: an index signature, or a list.
     fn bracket_member(&mut self, body: &mut Body) {
         match self.peek(1) {
-            T::Ellipsis => self.index_signature(body),
+            T::Ellipsis if self.peek(2).is_name() => self.index_signature(body),
             kind if kind.is_name() || matches!(kind, T::Newline | T::RBracket) => {
                 if self.at_index_signature() {
                     return self.index_signature(body);
                 }
                 let (start, mark) = (self.start(), self.mark());
-                let value = self.expr();
+                // Only the list itself: what follows it is a member of its own.
+                let value = self.deeper(Self::list).unwrap_or_else(|| self.missing_operand());
                 self.close(mark, NodeKind::ExprStmt);
                 let span = self.span_from(start);
                 body.members.push(self.tree.add_stmt(Stmt::Expr(value), span));
