@@ -95,6 +95,9 @@ impl Checker<'_> {
     }
 
     fn scan_imports(&mut self, all: &[StmtId]) {
+        if self.package.imports.is_empty() {
+            return;
+        }
         // An import inside a block or lambda binds nothing.
         let top: FxHashSet<StmtId> = all.iter().copied().collect();
         for link in self.package.imports.iter().filter(|l| top.contains(&l.stmt)) {
@@ -186,6 +189,10 @@ impl Checker<'_> {
     /// Remembers the lambda of a first assignment: calls further up are checked against it.
     pub(crate) fn remember_lambdas(&mut self) {
         let tree = self.tree;
+        // Most files of data have no lambda at all, and need no set of their names.
+        if !tree.exprs.iter().any(|node| matches!(node.kind, Expr::Lambda(_))) {
+            return;
+        }
         let mut seen = FxHashSet::default();
         for stmt in tree.files.iter().flat_map(|f| f.body.iter()) {
             let Stmt::Assign { targets, value, .. } = tree.stmt(*stmt) else { continue };

@@ -130,10 +130,14 @@ pub fn check_package(
     checker.construct_schemas(&declared);
     checker.rescan_vars();
     checker.walk_package(&declared);
-    Arc::new(freeze(checker))
+    Arc::new(freeze(checker, id == program.main))
 }
 
-fn freeze(mut checker: Checker<'_>) -> PackageTypes {
+fn freeze(mut checker: Checker<'_>, is_main: bool) -> PackageTypes {
+    // Nobody imports the main package, so nobody asks for its members.
+    if is_main {
+        checker.globals.clear();
+    }
     let names: Vec<(Str, bool)> = checker
         .globals
         .iter()

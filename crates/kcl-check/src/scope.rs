@@ -27,7 +27,52 @@ pub(crate) enum ScopeKind {
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) kind: ScopeKind,
-    pub(crate) vars: FxHashMap<Str, Var>,
+    pub(crate) vars: Vars,
+}
+
+/// Names of a scope: a few are compared, many are hashed.
+#[derive(Debug, Default)]
+pub(crate) struct Vars {
+    list: Vec<(Str, Var)>,
+    /// Positions, once there are many.
+    index: FxHashMap<Str, usize>,
+}
+
+/// Names up to this number are compared.
+const SCAN: usize = 12;
+
+impl Vars {
+    fn position(&self, name: &str) -> Option<usize> {
+        match self.list.len() <= SCAN {
+            true => self.list.iter().position(|(n, _)| n == name),
+            false => self.index.get(name).copied(),
+        }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Var> {
+        self.position(name).map(|at| &self.list[at].1)
+    }
+
+    pub(crate) fn contains_key(&self, name: &str) -> bool {
+        self.position(name).is_some()
+    }
+
+    pub(crate) fn insert(&mut self, name: Str, var: Var) {
+        if let Some(at) = self.position(&name) {
+            self.list[at].1 = var;
+            return;
+        }
+        self.list.push((name, var));
+        if self.list.len() > SCAN {
+            let from = self.index.len();
+            let rows = self.list.iter().enumerate().skip(from);
+            self.index.extend(rows.map(|(i, (name, _))| (name.clone(), i)));
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &Str> {
+        self.list.iter().map(|(name, _)| name)
+    }
 }
 
 /// A local name.
@@ -39,7 +84,7 @@ pub(crate) struct Var {
 
 impl Checker<'_> {
     pub(crate) fn enter(&mut self, kind: ScopeKind) {
-        self.scopes.push(Scope { kind, vars: FxHashMap::default() });
+        self.scopes.push(Scope { kind, vars: Vars::default() });
     }
 
     pub(crate) fn leave(&mut self) {
@@ -176,7 +221,7 @@ impl Checker<'_> {
             if let ScopeKind::Schema(id) = scope.kind {
                 candidates.extend(self.schema_info(id).attrs.keys());
             }
-            let mut keys: Vec<&Str> = scope.vars.keys().collect();
+            let mut keys: Vec<&Str> = scope.vars.names().collect();
             keys.sort();
             candidates.extend(keys);
         }

@@ -4,14 +4,45 @@
 //! the hole, which is visible in messages, so small unions do the same. Large ones (a literal with thousands of
 //! entries) are only thinned by hashing: their text is never compared and a quadratic pass would cost seconds.
 
-use std::collections::hash_map::Entry;
-
 use rustc_hash::FxHashMap;
 
 use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
 
 /// Unions up to this size are thinned pair by pair.
 const PAIRWISE: usize = 48;
+
+/// Members up to this number are compared, more are hashed.
+const SCAN: usize = 12;
+
+/// The members of a union in the making, one of each shape.
+#[derive(Default)]
+struct Members {
+    list: Vec<TyId>,
+    /// Positions by shape, once there are many.
+    index: FxHashMap<TyId, usize>,
+}
+
+impl Members {
+    fn add(&mut self, types: &Types, ty: TyId) {
+        let shape = types.shape(ty);
+        let at = match self.list.len() <= SCAN {
+            true => self.list.iter().position(|m| types.shape(*m) == shape),
+            false => self.index.get(&shape).copied(),
+        };
+        match at {
+            // Of two types of one shape the later one stays: its known keys are the newer ones.
+            Some(at) => self.list[at] = ty,
+            None => {
+                self.list.push(ty);
+                if self.list.len() > SCAN {
+                    let from = self.index.len();
+                    let rows = self.list.iter().enumerate().skip(from);
+                    self.index.extend(rows.map(|(i, m)| (types.shape(*m), i)));
+                }
+            }
+        }
+    }
+}
 
 impl Types {
     /// Returns the least type that accepts all given ones.
@@ -22,28 +53,19 @@ impl Types {
             [a, b] if a == b && !matches!(self.kind(*a), Ty::Union(_) | Ty::Void) => return *a,
             _ => {}
         }
-        let mut seen: FxHashMap<TyId, usize> = FxHashMap::default();
-        let mut members: Vec<TyId> = Vec::new();
+        let mut found = Members::default();
         for ty in types {
             let single = [*ty];
             let parts: &[TyId] = if let Ty::Union(parts) = self.kind(*ty) { parts } else { &single };
             for part in parts {
-                if *part == TyId::ANY {
-                    return TyId::ANY;
-                }
-                if *part == TyId::VOID {
-                    continue;
-                }
-                // Of two types of one shape the later one stays: its known keys are the newer ones.
-                match seen.entry(self.shape(*part)) {
-                    Entry::Occupied(at) => members[*at.get()] = *part,
-                    Entry::Vacant(slot) => {
-                        slot.insert(members.len());
-                        members.push(*part);
-                    }
+                match *part {
+                    TyId::ANY => return TyId::ANY,
+                    TyId::VOID => {}
+                    part => found.add(self, part),
                 }
             }
         }
+        let mut members = found.list;
         if members.len() <= PAIRWISE {
             self.thin_pairwise(&mut members)
         } else {
@@ -57,6 +79,11 @@ impl Types {
     }
 
     fn thin_pairwise(&self, members: &mut Vec<TyId>) {
+        // Different literals of one kind do not accept each other: the usual list needs no look at pairs.
+        let all = |test: fn(&Ty) -> bool| members.iter().all(|m| test(self.kind(*m)));
+        if all(|ty| matches!(ty, Ty::StrLit(_))) || all(|ty| matches!(ty, Ty::IntLit(_))) {
+            return;
+        }
         for ty in members.clone() {
             let accepted = members.iter().any(|other| *other != ty && self.sub(ty, *other));
             if let (true, Some(at)) = (accepted, members.iter().position(|m| *m == ty)) {

@@ -1,16 +1,18 @@
 //! The type lattice: interned types, their text form, and the memory behind them.
 //!
-//! A [`TyId`] is an index into one [`Types`] arena; equal types have equal ids, so the commonest question ("is it the
-//! same type?") is a comparison of two integers. A dict literal's type also remembers each key with the place where it
+//! A [`TyId`] is an index into one [`Types`] arena; equal types have equal ids (but for dict literals, see below), so the
+//! commonest question ("is it the same type?") is a comparison of two integers. A dict literal's type also remembers each key with the place where it
 //! was written, because a later `**x` is judged key by key and points there. That makes such types as unique as the
 //! literals themselves, so every type has a *shape*: the id of the same type without remembered keys. Types of one
 //! shape accept and are accepted by the same types, which lets large literals collapse in linear time.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use base_diag::Span;
+use hashbrown::HashTable;
 use kcl_syntax::ast::{Str, UnitSuffix};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// An interned type of one [`Types`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -120,7 +122,8 @@ pub(crate) struct Types {
     kinds: Vec<Ty>,
     shapes: Vec<TyId>,
     depths: Vec<u16>,
-    ids: FxHashMap<Ty, TyId>,
+    /// Rows of `kinds` by hash; without the dict types that know keys, because no two literals have the same.
+    ids: HashTable<TyId>,
     attr_index: FxHashMap<TyId, FxHashMap<Str, u32>>,
     pub(crate) widened: FxHashMap<TyId, TyId>,
     pub(crate) heads: Vec<SchemaHead>,
@@ -152,13 +155,17 @@ const MAX_TYPE_DEPTH: u16 = 450;
 /// Dicts with more known keys than this get a hash index.
 const SCAN_LIMIT: usize = 24;
 
+fn hash_of(ty: &Ty) -> u64 {
+    FxBuildHasher.hash_one(ty)
+}
+
 impl Types {
     pub(crate) fn new() -> Self {
         let mut types = Types {
             kinds: Vec::new(),
             shapes: Vec::new(),
             depths: Vec::new(),
-            ids: FxHashMap::default(),
+            ids: HashTable::new(),
             attr_index: FxHashMap::default(),
             widened: FxHashMap::default(),
             heads: Vec::new(),
@@ -181,20 +188,31 @@ impl Types {
 
     /// Returns the id of a type.
     pub(crate) fn intern(&mut self, ty: Ty) -> TyId {
-        if let Some(id) = self.ids.get(&ty) {
+        if matches!(&ty, Ty::Dict(DictTy { attrs: Some(_), .. })) {
+            return self.add(ty).unwrap_or(TyId::ANY);
+        }
+        let hash = hash_of(&ty);
+        if let Some(id) = self.ids.find(hash, |id| self.kinds[id.0 as usize] == ty) {
             return *id;
         }
+        let Some(id) = self.add(ty) else { return TyId::ANY };
+        let kinds = &self.kinds;
+        self.ids.insert_unique(hash, id, |id| hash_of(&kinds[id.0 as usize]));
+        id
+    }
+
+    /// Adds a row; none for a type that is too deep.
+    fn add(&mut self, ty: Ty) -> Option<TyId> {
         let depth = self.depth_of(&ty);
         if depth > MAX_TYPE_DEPTH {
-            return TyId::ANY;
+            return None;
         }
         let shape = self.shape_of(&ty);
         let id = TyId(self.kinds.len() as u32);
-        self.kinds.push(ty.clone());
+        self.kinds.push(ty);
         self.shapes.push(shape.unwrap_or(id));
         self.depths.push(depth);
-        self.ids.insert(ty, id);
-        id
+        Some(id)
     }
 
     fn depth_of(&self, ty: &Ty) -> u16 {

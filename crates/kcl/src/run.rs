@@ -74,8 +74,8 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     let options = CheckOptions { edition: request.edition.unwrap_or_default() };
     if !diagnostics.iter().any(|d| d.id == "no-input") {
         let checked = session.check(&loaded, &options);
-        diagnostics.extend(checked.diagnostics.iter().cloned());
-        release(request, checked);
+        // The rest is given back even by a one-shot run: evaluation uses the memory again.
+        diagnostics.extend(checked.diagnostics);
     }
     if !diagnostics.is_empty() {
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };

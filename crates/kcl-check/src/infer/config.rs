@@ -1,27 +1,67 @@
 //! Config literals: entries, their keys and values, unpacking and if entries.
 
+use std::sync::Arc;
+
 use base_diag::{Code, Span};
-use indexmap::IndexMap;
 use kcl_syntax::ast::{Entry, EntryOp, Expr, ExprId, Key, Str};
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::{Checker, Expect};
 use crate::scope::ScopeKind;
-use crate::ty::{DictAttr, DictTy, Loc, Ty, TyId};
+use crate::ty::{DictAttr, DictTy, Loc, Ty, TyId, Types};
 
 /// What the entries seen so far add up to.
 #[derive(Default)]
 struct Parts {
     keys: Vec<TyId>,
     vals: Vec<TyId>,
-    attrs: IndexMap<Str, (Vec<TyId>, Loc), FxBuildHasher>,
+    attrs: Vec<Part>,
+    /// Positions in `attrs`, once there are many.
+    index: FxHashMap<Str, usize>,
 }
+
+/// A known key with the types of all its entries.
+struct Part {
+    name: Str,
+    ty: TyId,
+    more: Vec<TyId>,
+    loc: Loc,
+}
+
+/// Keys up to this number are compared, more are hashed.
+const SCAN: usize = 12;
 
 impl Parts {
     fn attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
-        let known = self.attrs.entry(name.clone()).or_insert_with(|| (Vec::new(), loc.clone()));
-        known.0.push(ty);
-        known.1 = loc;
+        let at = match self.attrs.len() <= SCAN {
+            true => self.attrs.iter().position(|p| p.name == *name),
+            false => self.index.get(name).copied(),
+        };
+        if let Some(at) = at {
+            self.attrs[at].more.push(ty);
+            self.attrs[at].loc = loc;
+            return;
+        }
+        self.attrs.push(Part { name: name.clone(), ty, more: Vec::new(), loc });
+        if self.attrs.len() > SCAN {
+            let from = self.index.len();
+            let rows = self.attrs.iter().enumerate().skip(from);
+            self.index.extend(rows.map(|(i, p)| (p.name.clone(), i)));
+        }
+    }
+
+    /// Returns the known keys, each with the least type that accepts all its entries.
+    fn dict_attrs(self, types: &mut Types) -> Option<Arc<[DictAttr]>> {
+        let join = |mut part: Part| {
+            let ty = if part.more.is_empty() {
+                types.sup(&[part.ty])
+            } else {
+                part.more.insert(0, part.ty);
+                types.sup(&part.more)
+            };
+            DictAttr { name: part.name, ty, loc: part.loc }
+        };
+        (!self.attrs.is_empty()).then(|| self.attrs.into_iter().map(join).collect())
     }
 
     /// What is unpacked decides the type of a key, whatever was written before.
@@ -42,12 +82,7 @@ impl Checker<'_> {
         self.loop_keys.clear();
         let key = self.types.sup(&parts.keys);
         let val = self.types.sup(&parts.vals);
-        let attrs: Vec<DictAttr> = parts
-            .attrs
-            .into_iter()
-            .map(|(name, (types, loc))| DictAttr { name, ty: self.types.sup(&types), loc })
-            .collect();
-        let attrs = (!attrs.is_empty()).then(|| attrs.into());
+        let attrs = parts.dict_attrs(&mut self.types);
         self.types.intern(Ty::Dict(DictTy { key, val, attrs }))
     }
 
