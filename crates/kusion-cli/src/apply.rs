@@ -1,36 +1,35 @@
 //! `kusion apply`, `destroy`, `rollback`: a plan, consent, the walk, the record.
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use kusion::{Execution, execute, previous_good, rollback_target};
-use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};
-use kusion_model::{FieldPath, Plan, ReleaseNo, Spec};
+use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
+use kusion_apply::{ApplyError, FailurePolicy, Options};
+use kusion_model::{Plan, ReleaseNo, Spec};
 use kusion_plan::moved_since;
-use kusion_runtime_k8s::{DryRun, OnVerdict};
-use kusion_store::{ReleaseDraft, Session, State, StoreError};
+use kusion_store::{ReleaseDraft, State};
 use serde_json::json;
 
-use crate::cluster::{WallClock, tokio};
+use crate::cluster::{World, seconds, tokio};
+use crate::consent::consent;
+use crate::ending;
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, tell};
-use crate::place::{Place, liveness, now, open, owner, subject};
-use crate::plan_view::{self, Detail};
-use crate::planned::{Ready, ready, refuse_conflicts, wanted};
+use crate::place::{Place, liveness, open, owner, subject};
+use crate::planned::{ready, refuse_conflicts, wanted};
 use crate::preview::{detail_of, show};
-use crate::progress::Progress;
-use crate::style::Style;
+use crate::progress::{Look, Progress};
 
 pub(crate) const FLAGS: &[Flag] = &[
     flag("yes", Some('y'), "", "do not ask"),
     flag("output", Some('o'), "FORMAT", "text, or json: one event per line"),
     flag("no-wait", None, "", "do not wait for health"),
-    flag("watch", None, "", "tell every change of health while waiting (the default)"),
-    flag("timeout", None, "SECONDS", "how long to wait for the health of each resource"),
+    flag("watch", None, "", "a live tree until the end (the default on a terminal)"),
+    flag("no-watch", None, "", "plain lines, also on a terminal"),
+    flag("timeout", None, "TIME", "how long to wait for the health of each resource"),
     flag("on-failure", None, "POLICY", "stop (default), continue or rollback"),
-    flag("lock-timeout", None, "SECONDS", "how long to wait for a locked stack"),
+    flag("lock-timeout", None, "TIME", "how long to wait for a locked stack"),
     flag("detail", None, "all", "show everything"),
     flag("message", Some('m'), "TEXT", "a word about this release"),
 ];
@@ -65,26 +64,32 @@ pub(crate) fn destroy(given: &Given) -> Result<(), Failure> {
 
 pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;
-    let state = place.store.read()?;
+    let state = place.target.store.read()?;
     let to = match given.last("to") {
-        Some(text) => ReleaseNo(text.parse().map_err(|_| {
-            Failure::usage(format!("--to {text} is no release")).next("`kusion release list` shows them")
-        })?),
+        Some(text) => release_number(&text)?,
         None => previous_good(&state).ok_or_else(|| {
             Failure::usage("there is no release to go back to")
                 .cause("no release before the latest one succeeded")
                 .next("`kusion release list` shows them")
         })?,
     };
-    let spec = rollback_target(&place.store, to)?;
+    let spec = rollback_target(&place.target.store, to)?;
     let draft = ReleaseDraft { rollback_to: Some(to), ..draft(given, &place) };
     run(given, &place, Task { verb: "rollback", spec, draft, saved: None })
+}
+
+/// Reads the number of a release.
+pub(crate) fn release_number(text: &str) -> Result<ReleaseNo, Failure> {
+    let number = text.parse().map_err(|_| {
+        Failure::usage(format!("`{text}` is no release number")).next("`kusion release list` shows them")
+    });
+    number.map(ReleaseNo)
 }
 
 fn draft(given: &Given, place: &Place) -> ReleaseDraft {
     ReleaseDraft {
         by: subject(),
-        commit: kusion::commit_of(&place.stack.stack_dir),
+        commit: kusion::commit_of(&place.folder.stack_dir),
         inputs: place.arguments.iter().cloned().collect(),
         message: given.last("message"),
         ..ReleaseDraft::default()
@@ -104,29 +109,53 @@ fn saved_plan(file: &str) -> Result<Plan, Failure> {
 fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     let format = format_of(given)?;
     let detail = detail_of(given)?;
-    let state = place.store.read()?;
+    let options = options(given)?;
     let asks = !given.has("yes") && task.saved.is_none();
+    // Somebody looks at the plan: it must know what the server would say. Otherwise the writes themselves will tell.
     let dry_run = if asks || task.saved.is_some() { DryRun::All } else { DryRun::Updates };
     let tokio = tokio()?;
-    let ready = tokio.block_on(ready(given, place, task.spec, &state, dry_run))?;
+    let (ready, world) = tokio.block_on(ready(given, place, task.spec, dry_run))?;
     let plan = &ready.planned.plan;
     if let Some(saved) = &task.saved {
         same_plan(saved, plan)?;
     }
     if format == Format::Text {
-        show(&ready, &state, format, detail)?;
+        show(&ready, &world.context, format, detail)?;
     }
     refuse_conflicts(&ready)?;
     let stale = plan.steps.iter().any(|step| step.rerecord.is_some());
     if plan.is_empty() && !stale {
-        return finish_empty(format, task.verb, &state);
+        return finish_empty(format, task.verb, &ready.state);
     }
     if !plan.is_empty() && asks {
-        consent(task.verb, &ready)?;
+        consent(task.verb, plan)?;
     }
-    let report = tokio.block_on(carry_out(given, place, &ready, task.draft, format))?;
-    tell_end(&report, &ready, place, format)?;
-    end_code(&report)
+    let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
+    let report = tokio.block_on(carry_out(given, place, &world, &ready, task.draft, options, look))?;
+    ending::tell(&report, &ready, &place.target.scope, format)?;
+    let code = ending::code(&report);
+    if report.rollback_wanted && task.verb == "apply" {
+        roll_back_after(given, place)?;
+    }
+    code
+}
+
+/// The failure policy asked for the state before.
+fn roll_back_after(given: &Given, place: &Place) -> Result<(), Failure> {
+    let state = place.target.store.read()?;
+    let Some(to) = previous_good(&state) else {
+        tell("there is no earlier good release to go back to; everything stays as it is\n");
+        return Ok(());
+    };
+    tell(&format!("\nrolling back to release {to}\n"));
+    let spec = rollback_target(&place.target.store, to)?;
+    let draft = ReleaseDraft { rollback_to: Some(to), ..draft(given, place) };
+    let tokio = tokio()?;
+    let (ready, world) = tokio.block_on(ready(given, place, spec, DryRun::Updates))?;
+    let (format, options) = (format_of(given)?, options(given)?);
+    let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
+    let report = tokio.block_on(carry_out(given, place, &world, &ready, draft, options, look))?;
+    ending::tell(&report, &ready, &place.target.scope, format)
 }
 
 fn same_plan(saved: &Plan, plan: &Plan) -> Result<(), Failure> {
@@ -154,79 +183,45 @@ fn finish_empty(format: Format, verb: &str, state: &State) -> Result<(), Failure
     }
 }
 
-/// Asks; without a terminal the question becomes an error that names the flag.
-fn consent(verb: &str, ready: &Ready) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage(format!(
-            "`kusion {verb}` needs consent and there is no terminal to ask on"
-        ))
-        .next(format!(
-            "look at the plan above, then: kusion {verb} -y, or save it: kusion preview --plan FILE"
-        )));
-    }
-    loop {
-        tell(&format!("? {} this plan  > yes / details / no: ", capital(verb)));
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line);
-        match line.trim() {
-            "y" | "yes" => return Ok(()),
-            "d" | "details" => print(&plan_view::plan(&ready.planned.plan, Detail::All, &Style::stdout()))?,
-            "n" | "no" => return Err(Failure::usage("nothing was changed: the answer was no")),
-            _ if read.is_err() || line.is_empty() => {
-                return Err(Failure::usage("nothing was changed: no answer"));
-            }
-            _ => {}
-        }
-    }
-}
-
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
-}
-
 async fn carry_out(
     given: &Given,
     place: &Place,
+    world: &World,
     ready: &Ready,
     draft: ReleaseDraft,
-    format: Format,
+    options: Options,
+    look: Look,
 ) -> Result<Report, Failure> {
-    let mut session = lock(given, place).await?;
-    let width =
-        ready.planned.plan.steps.iter().filter(|s| s.is_change()).map(|s| s.key.to_string().len()).max();
-    let progress = Arc::new(Progress::new(format, width.unwrap_or(0)));
+    let release = ready.state.next_release();
+    let title =
+        format!("Release {release} of {}, plan {}", place.target.scope, ready.planned.plan.short_hash());
+    let progress = Arc::new(Progress::new(look, &ready.planned.plan, title));
     let told = Arc::clone(&progress);
-    let listener: OnVerdict = Arc::new(move |key, verdict| told.verdict(key, verdict));
-    let health = ready.clusters.health(&listener, seconds(given, "timeout")?);
     let cancel = CancelToken::default();
-    let outputs = place.stack.stack.read_outputs().unwrap_or_default();
-    let with = Execution {
-        runtimes: &ready.clusters.runtimes,
-        health: &health,
-        clock: &WallClock,
-        cancel: &cancel,
-        events: &move |event| progress.event(&event),
-        options: options(given)?,
-        key: &ready.key,
-        outputs: &outputs,
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let ask = ApplyAsk {
+        draft,
+        options,
+        timeout: seconds(given, "timeout")?,
+        owner: owner(&command),
+        alive: liveness,
+        lock_timeout: seconds(given, "lock-timeout")?.unwrap_or(Duration::ZERO),
+        cancel: cancel.clone(),
+        observer: Arc::new(move |happening| told.happened(&happening)),
     };
     let result = tokio::select! {
-        result = execute(&ready.planned, &mut session, draft, &with) => Some(result),
+        result = world.engine.apply(&place.target, ready, &ask) => Some(result),
         () = interrupted_twice(&cancel) => None,
+        () = progress.keep_drawing() => None,
     };
-    let closed = session.close(now());
+    progress.finish();
     match result {
         None => Err(Failure::new(
             exit::INTERRUPTED,
             "interrupted; what was in flight may or may not have happened",
         )
         .next("run the same command again: it goes on from what is there")),
-        Some(Err(error)) => Err(apply_failed(error)),
-        Some(Ok(report)) => {
-            closed?;
-            Ok(report)
-        }
+        Some(result) => result.map_err(apply_failed),
     }
 }
 
@@ -248,40 +243,20 @@ fn apply_failed(error: ApplyError) -> Failure {
 
 /// Ctrl-C once drains; twice ends at once.
 async fn interrupted_twice(cancel: &CancelToken) {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    signalled().await;
     cancel.cancel();
     tell("\nstopping after what is in flight; Ctrl-C again stops at once\n");
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
+    signalled().await;
 }
 
-async fn lock(given: &Given, place: &Place) -> Result<Session, Failure> {
-    let patience = seconds(given, "lock-timeout")?.unwrap_or_default();
-    let started = Instant::now();
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
-    loop {
-        match place.store.acquire(owner(&command), now(), &liveness) {
-            Err(StoreError::Locked { .. }) if started.elapsed() < patience => {
-                tokio::time::sleep(Duration::from_millis(300)).await;
-            }
-            other => return Ok(other?),
-        }
+/// Waits for an interrupt from the terminal or for an order to end.
+async fn signalled() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut ended) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => if result.is_err() { std::future::pending().await },
+        _ = ended.recv() => {}
     }
-}
-
-fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
-    let Some(text) = given.last(name) else { return Ok(None) };
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.trim_end_matches('s'), 1),
-    };
-    let count: u64 = number.parse().map_err(|_| {
-        Failure::usage(format!("--{name} {text} is no time")).next(format!("--{name} 90, 90s or 5m"))
-    })?;
-    Ok(Some(Duration::from_secs(count.saturating_mul(unit))))
 }
 
 fn options(given: &Given) -> Result<Options, Failure> {
@@ -295,71 +270,4 @@ fn options(given: &Given) -> Result<Options, Failure> {
         }
     };
     Ok(Options { wait: !given.has("no-wait"), on_failure, ..Options::default() })
-}
-
-fn tell_end(report: &Report, ready: &Ready, place: &Place, format: Format) -> Result<(), Failure> {
-    if format == Format::Json {
-        let mut value = serde_json::to_value(report).unwrap_or_default();
-        value["event"] = json!("report");
-        value["schema"] = json!("kusion.io/report/v1");
-        return print(&format!("{value}\n"));
-    }
-    let style = Style::stdout();
-    let mut out = String::from("\n");
-    for (key, end) in &report.steps {
-        let (what, cause, next) = match end {
-            StepEnd::Failed { message } => ("was refused", Some(message.clone()), None),
-            StepEnd::Unhealthy { message, cause, next, timed_out } => {
-                let what = if *timed_out { "is not healthy in time" } else { "failed" };
-                (what, Some(cause.clone().unwrap_or_else(|| message.clone())), next.clone())
-            }
-            _ => continue,
-        };
-        out.push_str(&format!("{} {key} {what}\n", style.red(style.glyph("✘", "x"))));
-        let back = format!("fix and apply again; or `kusion rollback {}`", place.scope);
-        let rows = [("cause", cause), ("where", source_of(ready, key)), ("next", Some(next.unwrap_or(back)))];
-        for (word, text) in rows {
-            if let Some(text) = text {
-                out.push_str(&format!("    {word:<5}  {}\n", text.replace('\n', "\n           ")));
-            }
-        }
-    }
-    let waiting = report
-        .steps
-        .values()
-        .filter(|end| matches!(end, StepEnd::Skipped { .. } | StepEnd::NotStarted))
-        .count();
-    let rest = if waiting > 0 { format!(", {waiting} not started") } else { String::new() };
-    let phase = report.phase.to_string();
-    let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
-    out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
-    print(&out)
-}
-
-/// The line behind a resource: that of its first changed field, else its own.
-fn source_of(ready: &Ready, key: &str) -> Option<String> {
-    let step = ready.planned.plan.steps.iter().find(|step| step.key.to_string() == key)?;
-    let changed = step.changes.iter().find_map(|change| change.source.as_ref()).map(ToString::to_string);
-    let resource = ready.spec.resources.iter().find(|resource| resource.key() == step.key);
-    let first = ["spec.template.spec.containers[0].image", "spec", "metadata.name", "metadata"];
-    let own = || {
-        let map = &resource?.source;
-        first.iter().find_map(|path| map.find(&FieldPath::parse(path).ok()?).map(ToString::to_string))
-    };
-    changed.or_else(own)
-}
-
-fn end_code(report: &Report) -> Result<(), Failure> {
-    let any = |test: fn(&StepEnd) -> bool| report.steps.values().any(test);
-    if report.cancelled {
-        return Err(Failure::told(exit::INTERRUPTED));
-    }
-    if report.is_success() {
-        return Ok(());
-    }
-    Err(Failure::told(match () {
-        () if any(|end| matches!(end, StepEnd::Unhealthy { .. })) => exit::UNHEALTHY,
-        () if any(StepEnd::is_applied) => exit::PARTIAL,
-        () => exit::REMOTE,
-    }))
 }

@@ -1,20 +1,16 @@
-//! The clusters of one operation: clients, runtimes, health.
+//! The clusters of one command: which kubeconfig and context, and what to say when they do not answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-use kusion_apply::{Clock, Health, HealthOutcome, HealthTarget, HealthVerdict};
-use kusion_health::Profile;
-use kusion_model::{DigestKey, ResourceType, Timestamp};
-use kusion_runtime::{ErrorKind, Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{ConnectError, Connected, DryRun, KubeHealth, KubeRuntime, OnVerdict, connect};
+use kusion::{Cluster, Connected, Engine, Profile, connect};
+use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_runtime_k8s::ConnectError;
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
-use crate::place::{Place, here, now};
+use crate::place::{Place, here};
 
 /// Flags of every command that talks to a cluster.
 pub(crate) const CLUSTER: &[Flag] = &[
@@ -25,17 +21,15 @@ pub(crate) const CLUSTER: &[Flag] = &[
         "the context of the kubeconfig (default: stack.yaml's, then the current one)",
     ),
     flag("kubeconfig", None, "FILE", "the kubeconfig (default: stack.yaml's, then $KUBECONFIG)"),
-    flag("request-timeout", None, "SECONDS", "how long one request may take (default 60)"),
+    flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
     flag("profile", None, "NAME", "graces of health: default or sandbox"),
 ];
 
-/// The clusters of one operation; the empty name is the default one.
-pub(crate) struct Clusters {
-    pub(crate) runtimes: Runtimes,
-    kubes: BTreeMap<String, Arc<KubeRuntime>>,
+/// The world of a command.
+pub(crate) struct World {
+    pub(crate) engine: Engine,
     pub(crate) context: String,
     pub(crate) server: String,
-    profile: Profile,
 }
 
 /// An async runtime of one thread: the work is waiting.
@@ -50,53 +44,51 @@ pub(crate) fn choice(
     place: Option<&Place>,
 ) -> Result<(Option<PathBuf>, Option<String>), Failure> {
     let of_stack =
-        |pick: fn(&kusion_model::Stack) -> Option<String>| place.and_then(|place| pick(&place.stack.stack));
+        |pick: fn(&kusion_model::Stack) -> Option<String>| place.and_then(|place| pick(&place.folder.stack));
     let file = match given.last("kubeconfig") {
         Some(file) => Some(here()?.join(file)),
         None => of_stack(|stack| stack.kube_config.clone())
-            .and_then(|file| Some(place?.stack.stack_dir.join(file))),
+            .and_then(|file| Some(place?.folder.stack_dir.join(file))),
     };
     Ok((file, given.last("context").or_else(|| of_stack(|stack| stack.context.clone()))))
 }
 
-/// Connects to the default cluster and to those that resources name.
-pub(crate) async fn clusters(
-    given: &Given,
-    place: &Place,
-    key: &DigestKey,
-    names: &BTreeSet<String>,
-    dry_run: DryRun,
-) -> Result<Clusters, Failure> {
+/// Connects to the default cluster and to those that resources name. Nothing is sent yet.
+pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>) -> Result<World, Failure> {
     let (file, context) = choice(given, Some(place))?;
-    let limit = match given.last("request-timeout") {
-        None => 60,
-        Some(text) => text
-            .trim_end_matches('s')
-            .parse()
-            .map_err(|_| Failure::usage(format!("--request-timeout {text} is no number of seconds")))?,
-    };
+    let limit = seconds(given, "request-timeout")?.unwrap_or(Duration::from_secs(60));
     let default = open(file.as_ref(), context.as_deref()).await?;
     let (context, server) = (default.context.clone(), default.server.clone());
-    let profile = match given.last("profile") {
+    let profile = profile(given, &context)?;
+    let mut engine = Engine::new(default.client, &context, profile.clone()).with_request_limit(limit);
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        let Connected { client, context, .. } = open(file.as_ref(), Some(name)).await?;
+        engine = engine.with_cluster(name, Cluster { client, context, profile: profile.clone() });
+    }
+    Ok(World { engine, context, server })
+}
+
+fn profile(given: &Given, context: &str) -> Result<Profile, Failure> {
+    match given.last("profile") {
         Some(name) => Profile::named(&name).ok_or_else(|| {
             Failure::usage(format!("there is no health profile `{name}`")).next("use default or sandbox")
-        })?,
-        None if context.contains("sandbox") => Profile::sandbox(),
-        None => Profile::default(),
+        }),
+        None if context.contains("sandbox") => Ok(Profile::sandbox()),
+        None => Ok(Profile::default()),
+    }
+}
+
+/// Reads a time: `90`, `90s`, `5m`.
+pub(crate) fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
+    let Some(text) = given.last(name) else { return Ok(None) };
+    let (number, unit) = match text.strip_suffix('m') {
+        Some(minutes) => (minutes, 60),
+        None => (text.strip_suffix('s').unwrap_or(&text), 1),
     };
-    let mut opened = vec![(String::new(), default)];
-    for name in names.iter().filter(|name| !name.is_empty()) {
-        opened.push((name.clone(), open(file.as_ref(), Some(name)).await?));
-    }
-    let (mut runtimes, mut kubes) = (Runtimes::default(), BTreeMap::new());
-    for (name, connected) in opened {
-        let runtime =
-            KubeRuntime::new(connected.client, key.clone(), Duration::from_secs(limit)).with_dry_run(dry_run);
-        let runtime = Arc::new(runtime);
-        runtimes.insert(ResourceType::kubernetes(), &name, Arc::clone(&runtime) as Arc<dyn Runtime>);
-        kubes.insert(name, runtime);
-    }
-    Ok(Clusters { runtimes, kubes, context, server, profile })
+    let count: u64 = number.parse().map_err(|_| {
+        Failure::usage(format!("--{name} {text} is no time")).next(format!("--{name} 90, 90s or 5m"))
+    })?;
+    Ok(Some(Duration::from_secs(count.saturating_mul(unit))))
 }
 
 async fn open(file: Option<&PathBuf>, context: Option<&str>) -> Result<Connected, Failure> {
@@ -134,50 +126,5 @@ pub(crate) fn remote(error: &RuntimeError, server: &str) -> Failure {
             failure("the cluster is in trouble").next("try again later")
         }
         _ => failure("the cluster refuses it"),
-    }
-}
-
-impl Clusters {
-    /// Health of all clusters, each on its own watches.
-    pub(crate) fn health(&self, listener: &OnVerdict, timeout: Option<Duration>) -> Healths {
-        let one = |runtime: &Arc<KubeRuntime>| {
-            let health = KubeHealth::new(Arc::clone(runtime), self.profile.clone())
-                .with_listener(Arc::clone(listener));
-            match timeout {
-                Some(timeout) => health.with_timeout(timeout),
-                None => health,
-            }
-        };
-        Healths(self.kubes.iter().map(|(name, runtime)| (name.clone(), one(runtime))).collect())
-    }
-}
-
-/// Waits in the cluster that a resource lives in.
-pub(crate) struct Healths(BTreeMap<String, KubeHealth>);
-
-impl Health for Healths {
-    fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
-        match self.0.get(&*target.key.cluster) {
-            Some(health) => health.wait(target),
-            None => {
-                let message = "nobody watches this cluster".to_owned();
-                let verdict = HealthVerdict::Unknown;
-                let outcome = HealthOutcome { verdict, message, cause: None, next: None, observed: None };
-                Box::pin(futures::future::ready(outcome))
-            }
-        }
-    }
-}
-
-/// The clock of this machine, for the executor.
-pub(crate) struct WallClock;
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        now()
-    }
-
-    fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(how_long))
     }
 }

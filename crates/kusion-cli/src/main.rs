@@ -5,8 +5,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod apply;
+mod board;
 mod cluster;
 mod commands;
+mod consent;
+mod ending;
 mod failure;
 mod flags;
 mod generate;
@@ -19,6 +22,7 @@ mod preview;
 mod progress;
 mod quickstart;
 mod sandbox;
+mod screen;
 mod style;
 mod yaml;
 

@@ -1,12 +1,12 @@
 //! Where a command works: the stack's folder, its state, and what the flags say about both.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use kcl::Disk;
+use kusion::Target;
 use kusion_generate::{GenerateError, Generated, Inputs, StackFolder, generate, locate};
-use kusion_model::{DigestKey, Scope, Subject, Timestamp};
-use kusion_store::{Liveness, LocalDisk, Owner, StackStore, Store, StoreError, local_liveness, local_owner};
+use kusion_model::{Subject, Timestamp};
+use kusion_store::{Liveness, Owner, Store, StoreError, local_liveness, local_owner};
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
@@ -23,10 +23,8 @@ pub(crate) const STACK: &[Flag] = &[
 
 /// A stack with its state.
 pub(crate) struct Place {
-    pub(crate) stack: StackFolder,
-    pub(crate) scope: Scope,
-    pub(crate) store: StackStore,
-    pub(crate) stores: Store,
+    pub(crate) folder: StackFolder,
+    pub(crate) target: Target,
     pub(crate) arguments: Vec<(String, String)>,
 }
 
@@ -41,17 +39,15 @@ pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
 
 /// Finds a stack by name; other words belong to the command.
 pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Failure> {
-    let stack = locate(&Disk, &here()?, word).map_err(Failure::from)?;
+    let folder = locate(&Disk, &here()?, word).map_err(Failure::from)?;
     let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
     if workspace != "default" {
         return Err(Failure::usage(format!("there is no workspace `{workspace}`"))
             .next("only `default` exists for now"));
     }
-    let scope = stack.scope(&workspace);
-    let stores = stores(given, &stack.stack_dir)?;
-    let store = stores.stack(&scope);
+    let target = Target::open(&stores(given, &folder.stack_dir)?, &folder, &workspace)?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
-    Ok(Place { stack, scope, store, stores, arguments })
+    Ok(Place { folder, target, arguments })
 }
 
 /// The folder the user stands in.
@@ -78,7 +74,7 @@ pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
-    Ok(Store::new(Arc::new(LocalDisk), home_at(given, from)?))
+    Ok(Store::local(home_at(given, from)?))
 }
 
 fn argument(text: &str) -> Result<(String, String), Failure> {
@@ -89,20 +85,16 @@ fn argument(text: &str) -> Result<(String, String), Failure> {
 }
 
 impl Place {
-    pub(crate) fn key(&self) -> Result<DigestKey, Failure> {
-        Ok(self.store.digest_key()?)
-    }
-
     /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
     pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
         let inputs = Inputs {
-            workspace: self.scope.workspace.clone(),
+            workspace: self.target.scope.workspace.clone(),
             cluster: cluster.to_owned(),
             component: None,
             arguments: self.arguments.clone(),
             origins,
         };
-        let generated = generate(&Disk, &self.stack, &inputs, &self.key()?).map_err(render)?;
+        let generated = generate(&Disk, &self.folder, &inputs, &self.target.key).map_err(render)?;
         if !generated.log.is_empty() {
             tell(&generated.log);
         }

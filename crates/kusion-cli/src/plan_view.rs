@@ -54,6 +54,16 @@ pub(crate) fn ago(at: Timestamp) -> String {
 
 /// The whole plan.
 pub(crate) fn plan(plan: &Plan, detail: Detail, style: &Style) -> String {
+    let mut out = steps(plan, detail, style);
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let _ = writeln!(out, "Plan {}: {}.", plan.short_hash(), tally(&plan.tally()));
+    out
+}
+
+/// Its steps only.
+pub(crate) fn steps(plan: &Plan, detail: Detail, style: &Style) -> String {
     let mut out = String::new();
     let shown: Vec<&Step> = plan.steps.iter().filter(|step| interesting(step, detail)).collect();
     let width =
@@ -61,10 +71,6 @@ pub(crate) fn plan(plan: &Plan, detail: Detail, style: &Style) -> String {
     for step in shown {
         one(step, width, detail, style, &mut out);
     }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    let _ = writeln!(out, "Plan {}: {}.", plan.short_hash(), tally(&plan.tally()));
     out
 }
 

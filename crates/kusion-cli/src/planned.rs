@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use kusion::{PlanAsk, PlanFailure, Planned, make_plan};
-use kusion_model::{DigestKey, Reference, Spec, StackOutput, StackRef};
+use kusion::{DryRun, PlanFailure, Ready};
+use kusion_model::Spec;
 use kusion_plan::{Problem, conflicts};
-use kusion_runtime_k8s::{DryRun, hidden_fields, meaning_edges};
-use kusion_store::State;
-use serde_json::Value;
 
-use crate::cluster::{Clusters, clusters, remote};
+use crate::cluster::{World, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::place::Place;
@@ -21,20 +18,12 @@ pub(crate) const SPEC: &[Flag] = &[flag(
     "use this Spec instead of the stack's program; `-` reads standard input",
 )];
 
-/// A plan and the world it was made in.
-pub(crate) struct Ready {
-    pub(crate) planned: Planned,
-    pub(crate) clusters: Clusters,
-    pub(crate) key: DigestKey,
-    pub(crate) spec: Spec,
-}
-
 /// What the stack wants: its program's output, or a Spec file.
 pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
     match given.last("spec-file") {
         Some(file) => {
             let text = crate::health::read_text(&file)?;
-            Ok(kusion_generate::read_spec(&text, &file, &place.key()?)?)
+            Ok(kusion_generate::read_spec(&text, &file, &place.target.key)?)
         }
         None => Ok(place.generate(&given.last("context").unwrap_or_default(), true)?.spec),
     }
@@ -45,39 +34,14 @@ pub(crate) async fn ready(
     given: &Given,
     place: &Place,
     spec: Spec,
-    state: &State,
     dry_run: DryRun,
-) -> Result<Ready, Failure> {
-    let key = place.key()?;
-    let prior = state.prior();
+) -> Result<(Ready, World), Failure> {
     let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
-    names.extend(prior.keys().into_iter().map(|key| key.cluster.to_string()));
-    let clusters = clusters(given, place, &key, &names, dry_run).await?;
-    let meaning = meaning_edges(&spec);
-    let others = |stack: &StackRef, reference: &Reference| other_stack(place, stack, reference);
-    let ask = PlanAsk {
-        scope: place.scope.clone(),
-        spec: &spec,
-        meaning: &meaning,
-        prior: &prior,
-        rules: &place.stack.stack.conflicts,
-        hidden: &hidden_fields(),
-        runtimes: &clusters.runtimes,
-        key: &key,
-        others: &others,
-    };
-    let planned = make_plan(&ask).await.map_err(|failure| failed(failure, place, &clusters.server))?;
-    Ok(Ready { planned, clusters, key, spec })
-}
-
-fn other_stack(place: &Place, stack: &StackRef, reference: &Reference) -> Option<Value> {
-    let scope = kusion_model::Scope {
-        project: stack.project.clone(),
-        stack: stack.stack.clone(),
-        workspace: place.scope.workspace.clone(),
-    };
-    let state = place.stores.stack(&scope).read().ok()?;
-    StackOutput::look_up(&state.outputs, reference).cloned()
+    let state = place.target.store.read()?;
+    names.extend(state.prior().keys().into_iter().map(|key| key.cluster.to_string()));
+    let world = world(given, place, &names).await?;
+    let planned = world.engine.plan(&place.target, spec, dry_run).await;
+    Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
 }
 
 fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
@@ -86,7 +50,7 @@ fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
             let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let failure = Failure::usage("the configuration cannot be planned")
                 .cause(texts.join("\n"))
-                .place(place.stack.stack_dir.display().to_string());
+                .place(place.folder.stack_dir.display().to_string());
             match problems.first() {
                 Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
                 Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
@@ -96,6 +60,7 @@ fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
                 _ => failure,
             }
         }
+        PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
         PlanFailure::Remote(error) => remote(&error, server),
         PlanFailure::Refused(list) => {

@@ -1,7 +1,7 @@
 //! `kusion preview`: what an apply would do, and why.
 
+use kusion::{DryRun, Ready};
 use kusion_model::upstream_view;
-use kusion_runtime_k8s::DryRun;
 use serde_json::json;
 
 use crate::cluster::tokio;
@@ -10,7 +10,7 @@ use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::open;
 use crate::plan_view::{self, Detail};
-use crate::planned::{Ready, ready, wanted};
+use crate::planned::{ready, wanted};
 use crate::style::Style;
 
 pub(crate) const FLAGS: &[Flag] = &[
@@ -23,10 +23,9 @@ pub(crate) const FLAGS: &[Flag] = &[
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let place = open(given)?;
-    let state = place.store.read()?;
     let spec = wanted(given, &place)?;
-    let ready = tokio()?.block_on(ready(given, &place, spec, &state, DryRun::All))?;
-    show(&ready, &state, format, detail_of(given)?)?;
+    let (ready, world) = tokio()?.block_on(ready(given, &place, spec, DryRun::All))?;
+    show(&ready, &world.context, format, detail_of(given)?)?;
     let plan = &ready.planned.plan;
     if let Some(file) = given.last("plan") {
         std::fs::write(&file, plan.to_json()).map_err(|e| {
@@ -44,17 +43,12 @@ pub(crate) fn detail_of(given: &Given) -> Result<Detail, Failure> {
     }
 }
 
-pub(crate) fn show(
-    ready: &Ready,
-    state: &kusion_store::State,
-    format: Format,
-    detail: Detail,
-) -> Result<(), Failure> {
+pub(crate) fn show(ready: &Ready, context: &str, format: Format, detail: Detail) -> Result<(), Failure> {
     let plan = &ready.planned.plan;
     let style = Style::stdout();
     match format {
         Format::Text => {
-            let header = plan_view::header(state, &ready.clusters.context, &style);
+            let header = plan_view::header(&ready.state, context, &style);
             print(&format!("{header}\n{}", plan_view::plan(plan, detail, &style)))
         }
         Format::Json => {
@@ -62,8 +56,8 @@ pub(crate) fn show(
             print_json(&json!({
                 "schema": "kusion.io/preview/v1",
                 "stack": plan.scope,
-                "cluster": ready.clusters.context,
-                "release": state.latest(),
+                "cluster": context,
+                "release": ready.state.latest(),
                 "tally": plan.tally(),
                 "plan": plan,
                 "stepKeys": view["stepKeys"],

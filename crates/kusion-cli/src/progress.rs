@@ -1,35 +1,116 @@
-//! What an apply prints while it runs: plain lines, one per change of a verdict, or one JSON event per line.
+//! What an apply shows while it runs: a live tree on a terminal, else plain lines, or one JSON event per line.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use kusion::{Happening, Healths, Node, below};
 use kusion_apply::{Event, EventKind, HealthVerdict};
-use kusion_health::Verdict;
-use kusion_model::{Action, ResourceKey};
+use kusion_health::{Profile, Verdict};
+use kusion_model::{Action, Plan, ResourceKey};
 
+use crate::board::{Board, Frame};
 use crate::output::{Format, print};
+use crate::place::now;
 use crate::plan_view::column;
+use crate::screen::{Screen, size};
 use crate::style::Style;
 
-/// Receives events from the executor and verdicts from the watches.
+/// Between two pictures.
+const TICK: Duration = Duration::from_millis(120);
+
+/// How to show it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub(crate) format: Format,
+    /// A live tree, where it is possible.
+    pub(crate) tree: bool,
+    /// Whether the apply waits for health.
+    pub(crate) wait: bool,
+}
+
+/// Receives what happens and shows it.
 pub(crate) struct Progress {
     format: Format,
+    wait: bool,
     style: Style,
     width: usize,
     started: Instant,
     /// The last line told about a resource, so that nothing is told twice.
     told: Mutex<BTreeMap<ResourceKey, String>>,
+    live: Option<Mutex<Live>>,
+}
+
+/// The live tree.
+struct Live {
+    board: Board,
+    screen: Screen,
+    healths: Option<Arc<Healths>>,
 }
 
 impl Progress {
-    pub(crate) fn new(format: Format, width: usize) -> Self {
+    pub(crate) fn new(look: Look, plan: &Plan, title: String) -> Self {
+        let changes = plan.steps.iter().filter(|step| step.is_change());
+        let width = changes.map(|step| step.key.to_string().len()).max().unwrap_or(0).clamp(30, 76);
+        let possible = look.tree && look.format == Format::Text && Screen::is_possible();
+        let live = possible.then(|| {
+            let screen = Screen::default();
+            Mutex::new(Live { board: Board::new(plan, title), screen, healths: None })
+        });
         let told = Mutex::new(BTreeMap::new());
-        Progress { format, style: Style::stdout(), width: width.clamp(30, 76), started: Instant::now(), told }
+        let (style, started) = (Style::stdout(), Instant::now());
+        Progress { format: look.format, wait: look.wait, style, width, started, told, live }
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Something happened.
+    pub(crate) fn happened(&self, happening: &Happening<'_>) {
+        if let Some(Ok(mut live)) = self.live.as_ref().map(|live| live.lock()) {
+            match happening {
+                Happening::Began(healths) => live.healths = Some(Arc::clone(healths)),
+                Happening::Event(event) => live.board.event(&event.kind, self.wait, self.elapsed()),
+                Happening::Verdict { key, verdict } => live.board.verdict(key, verdict, self.elapsed()),
+            }
+            return;
+        }
+        match happening {
+            Happening::Began(_) => {}
+            Happening::Event(event) => self.event(event),
+            Happening::Verdict { key, verdict } => self.verdict(key, verdict),
+        }
+    }
+
+    /// Draws until somebody drops it; without a terminal it only waits.
+    pub(crate) async fn keep_drawing(&self) {
+        if self.live.is_none() {
+            return std::future::pending().await;
+        }
+        loop {
+            tokio::time::sleep(TICK).await;
+            self.draw();
+        }
+    }
+
+    /// The last picture stays.
+    pub(crate) fn finish(&self) {
+        self.draw();
+    }
+
+    fn draw(&self) {
+        let Some(Ok(mut live)) = self.live.as_ref().map(|live| live.lock()) else { return };
+        let (width, height) = size();
+        let healths = live.healths.clone();
+        let below = |key: &ResourceKey| tree(healths.as_deref(), key);
+        let frame = Frame { now: self.elapsed(), width, height, style: &self.style, below: &below };
+        let lines = live.board.draw(&frame);
+        live.screen.draw(&lines);
     }
 
     /// One event of the executor.
-    pub(crate) fn event(&self, event: &Event) {
+    fn event(&self, event: &Event) {
         if self.format == Format::Json {
             let line = serde_json::to_string(event).unwrap_or_default();
             let _ = print(&format!("{line}\n"));
@@ -68,7 +149,7 @@ impl Progress {
     }
 
     /// A new verdict of something that is waited for.
-    pub(crate) fn verdict(&self, key: &ResourceKey, verdict: &Verdict) {
+    fn verdict(&self, key: &ResourceKey, verdict: &Verdict) {
         let state = verdict.verdict.as_str();
         // The end of a wait comes as an event of the executor.
         if self.format == Format::Json || matches!(state, "healthy" | "failed") {
@@ -94,6 +175,14 @@ impl Progress {
         let text = format!("  {glyph} {id}  {word:<11} {elapsed:>7}  {text}");
         let _ = print(&format!("{}\n", text.trim_end()));
     }
+}
+
+fn tree(healths: Option<&Healths>, key: &ResourceKey) -> Vec<Node> {
+    let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
+    let look = |healths: &Healths| {
+        healths.look(&key.cluster, |snapshot| below(key, snapshot, &Profile::default(), at))
+    };
+    healths.and_then(look).unwrap_or_default()
 }
 
 fn glyph(action: Action, style: &Style) -> String {

@@ -137,14 +137,8 @@ impl KubeHealth {
             api_version: kind.api_version.clone(),
             kind: kind.kind.clone(),
         });
-        for (api_version, kind, plural) in evidence(&id.kind) {
-            let root = if api_version.contains('/') { "/apis" } else { "/api" };
-            let path = format!("{root}/{api_version}/namespaces/{}/{plural}", crate::api::segment(namespace));
-            self.watches.ensure(Collection {
-                path,
-                api_version: (*api_version).to_owned(),
-                kind: (*kind).to_owned(),
-            });
+        for collection in evidence_paths(&id.kind, namespace) {
+            self.watches.ensure(collection);
         }
     }
 
@@ -205,6 +199,16 @@ fn evidence(kind: &str) -> &'static [Row] {
         "Service" => &[SLICES, EVENTS],
         _ => &[],
     }
+}
+
+/// The collections in which the causes of a kind show.
+pub(crate) fn evidence_paths(kind: &str, namespace: &str) -> impl Iterator<Item = Collection> {
+    let namespace = crate::api::segment(namespace);
+    evidence(kind).iter().map(move |(api_version, kind, plural)| {
+        let root = if api_version.contains('/') { "/apis" } else { "/api" };
+        let path = format!("{root}/{api_version}/namespaces/{namespace}/{plural}");
+        Collection { path, api_version: (*api_version).to_owned(), kind: (*kind).to_owned() }
+    })
 }
 
 fn now() -> i64 {

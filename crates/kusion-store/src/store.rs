@@ -32,6 +32,11 @@ impl Store {
         Store { disk, root: home.into().join("state") }
     }
 
+    /// Opens the store under a folder of this machine's disk.
+    pub fn local(home: impl Into<PathBuf>) -> Self {
+        Store::new(Arc::new(crate::LocalDisk), home)
+    }
+
     /// Returns the state of one stack.
     #[must_use]
     pub fn stack(&self, scope: &Scope) -> StackStore {

@@ -1,28 +1,73 @@
 //! The engine as a library: generate, plan, apply, record, roll back.
 //!
-//! In: a Spec, a store, runtimes, a clock, all injected. Out: plans, reports, history. Every function is one arrow of the
-//! road in `docs/design/0002-engine.md`; nothing here knows a platform, prints, or reads the environment.
+//! In: a stack's files, a store, clusters, a clock, all injected. Out: plans, reports, history. Every function is one arrow
+//! of the road in `docs/design/0002-engine.md`; nothing here prints or reads the environment.
 //!
 //! ```text
-//! generate ─► Spec ─► make_plan ─► Planned ─► execute ─► Report
-//!                        ▲                       │
-//!                      State ◄──── Session ◄─────┘
+//! generate ─► Spec ─► Engine::plan ─► Ready ─► Engine::apply ─► Report
+//!                        ▲                          │
+//!                      State ◄────── Session ◄──────┘
 //! ```
 //!
-//! Start reading with [`make_plan`] and [`execute`].
+//! In process, on any `kube` client (this is what quickstart and the command line do):
+//!
+//! ```no_run
+//! # async fn road(client: kusion::Client, home: std::path::PathBuf) -> Result<(), Box<dyn std::error::Error>> {
+//! use kusion::{ApplyAsk, DryRun, Engine, Happening, Inputs, Profile, ReleaseDraft, Store, Target};
+//!
+//! let engine = Engine::new(client, "sandbox", Profile::sandbox());
+//! let stores = Store::local(home);
+//! let folder = kusion::locate(&kusion::Disk, std::path::Path::new("/work/shop"), Some("dev"))?;
+//! let target = Target::open(&stores, &folder, "default")?;
+//! let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
+//! let spec = kusion::generate(&kusion::Disk, &folder, &inputs, &target.key)?.spec;
+//! let ready = engine.plan(&target, spec, DryRun::Updates).await?;
+//! let mut ask = ApplyAsk::new(ReleaseDraft::default());
+//! ask.observer = std::sync::Arc::new(|happening| {
+//!     if let Happening::Verdict { key, verdict } = happening {
+//!         let _line = format!("{key} {}", verdict.full_message());
+//!     }
+//! });
+//! let report = engine.apply(&target, &ready, &ask).await?;
+//! assert!(report.is_success());
+//! // Back to the release before: recorded state is a Spec again.
+//! let to = kusion::previous_good(&target.store.read()?).ok_or("no release to go back to")?;
+//! let spec = kusion::rollback_target(&target.store, to)?;
+//! let back = engine.plan(&target, spec, DryRun::Updates).await?;
+//! ask.draft.rollback_to = Some(to);
+//! engine.apply(&target, &back, &ask).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! Start reading with [`Engine`]; [`make_plan`] and [`execute`] are the same road on any runtime and health.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod clusters;
+mod engine;
 mod execute;
 mod history;
 mod planning;
+mod tree;
 
+pub use clusters::{Cluster, Clusters, Healths, WallClock};
+pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
 pub use history::{commit_of, drifted, previous_good, rollback_target};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 
-pub use kusion_generate as generate;
+pub use tree::{Node, below, find, judge_key};
+
+pub use kcl::Disk;
+pub use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};
+pub use kusion_generate::{
+    FileProblem, GenerateError, Generated, Inputs, StackFolder, embedded_konfig, generate, locate, read_spec,
+    stacks_below,
+};
+pub use kusion_health::Profile;
 pub use kusion_model as model;
+pub use kusion_runtime_k8s::{Client, Connected, DryRun, connect};
+pub use kusion_store::{ReleaseDraft, Store};
 
 /// The version that plans and releases carry.
 pub const ENGINE: &str = env!("CARGO_PKG_VERSION");

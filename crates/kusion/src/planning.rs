@@ -8,6 +8,7 @@ use kusion_model::{
 };
 use kusion_plan::{MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, fill_known, plan, prepare};
 use kusion_runtime::{NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
+use kusion_store::StoreError;
 
 use crate::ENGINE;
 
@@ -41,6 +42,8 @@ pub enum PlanFailure {
     /// The Spec contradicts itself.
     Spec(Vec<Problem>),
     NoRuntime(NoRuntime),
+    /// The state cannot be read.
+    Store(StoreError),
     /// The platform cannot be asked.
     Remote(RuntimeError),
     /// The platform refuses some resources.
@@ -55,6 +58,7 @@ impl std::fmt::Display for PlanFailure {
                 f.write_str(&texts.join("\n"))
             }
             PlanFailure::NoRuntime(error) => write!(f, "{error}"),
+            PlanFailure::Store(error) => write!(f, "{error}"),
             PlanFailure::Remote(error) => write!(f, "{error}"),
             PlanFailure::Refused(list) => {
                 let texts: Vec<String> = list.iter().map(|(key, error)| format!("{key}: {error}")).collect();

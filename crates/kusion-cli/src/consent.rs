@@ -1,0 +1,62 @@
+//! Asking before anything changes: yes, details, no.
+
+use std::io::{BufRead as _, IsTerminal as _};
+
+use kusion_model::Plan;
+
+use crate::failure::Failure;
+use crate::output::{print, tell};
+use crate::plan_view::{self, Detail};
+use crate::style::Style;
+
+/// Asks; without a terminal the question becomes an error that names the flag.
+pub(crate) fn consent(verb: &str, plan: &Plan) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        let what = format!("`kusion {verb}` needs consent and there is no terminal to ask on");
+        return Err(Failure::usage(what).cause("nothing was changed").next(format!(
+            "look at the plan above, then: kusion {verb} -y, or save it: kusion preview --plan FILE"
+        )));
+    }
+    let style = Style::stderr();
+    loop {
+        tell(&format!(
+            "{} {} this plan  {}  yes   details   no: ",
+            style.cyan("?"),
+            capital(verb),
+            style.glyph("›", ">")
+        ));
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        match line.trim() {
+            "y" | "yes" => return Ok(()),
+            "n" | "no" => return Err(Failure::usage("nothing was changed: the answer was no")),
+            _ if read.is_err() || line.is_empty() => {
+                return Err(Failure::usage("nothing was changed: no answer"));
+            }
+            word => details(word, plan)?,
+        }
+    }
+}
+
+/// `details` shows everything; `details WORD` what has the word in its id.
+fn details(line: &str, plan: &Plan) -> Result<(), Failure> {
+    let (word, search) = line.split_once(' ').unwrap_or((line, ""));
+    if !matches!(word, "d" | "details") {
+        tell(
+            "  yes applies it; no leaves everything as it is; details shows all of it; details NAME one resource\n",
+        );
+        return Ok(());
+    }
+    let mut shown = plan.clone();
+    shown.steps.retain(|step| step.key.to_string().contains(search.trim()));
+    if shown.steps.is_empty() {
+        tell(&format!("  nothing in the plan is called `{}`\n", search.trim()));
+        return Ok(());
+    }
+    print(&plan_view::steps(&shown, Detail::All, &Style::stdout()))
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}

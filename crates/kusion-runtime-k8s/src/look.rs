@@ -1,0 +1,95 @@
+//! One look at objects and at what tells about their health, and the logs of a container.
+
+use std::collections::BTreeMap;
+
+use http::{Method, Request};
+use kube::client::Body;
+use kusion_health::Snapshot;
+use kusion_model::ResourceKey;
+use kusion_runtime::{ErrorKind, RuntimeError};
+use serde_json::Value;
+
+use crate::api::segment;
+use crate::failure::{from_client, is_absent};
+use crate::health::evidence_paths;
+use crate::runtime::{KubeRuntime, parse};
+use crate::watch::Collection;
+
+/// Which log to read.
+#[derive(Clone, Debug, Default)]
+pub struct LogAsk {
+    pub namespace: String,
+    pub pod: String,
+    pub container: String,
+    /// The run before the last restart.
+    pub previous: bool,
+    pub tail: u32,
+}
+
+impl KubeRuntime {
+    /// Lists the collections of these resources and those in which their causes show, each once.
+    ///
+    /// # Errors
+    /// The first request that fails; a collection that does not exist is empty.
+    pub async fn look(&self, keys: &[ResourceKey]) -> Result<Snapshot, RuntimeError> {
+        let mut collections: BTreeMap<String, Collection> = BTreeMap::new();
+        for key in keys {
+            let id = parse(key)?;
+            let Some(kind) = self.kinds.get(&self.api, &id).await? else { continue };
+            let namespace = self.namespace_of(&id);
+            let own = Collection {
+                path: kind.collection(namespace),
+                api_version: kind.api_version.clone(),
+                kind: kind.kind.clone(),
+            };
+            for collection in std::iter::once(own).chain(evidence_paths(&id.kind, namespace)) {
+                collections.entry(collection.path.clone()).or_insert(collection);
+            }
+        }
+        let mut snapshot = Snapshot::new();
+        for collection in collections.into_values() {
+            let mut list = match self.api.get(&collection.path).await?.ok() {
+                Err(error) if is_absent(&error) => continue,
+                other => other?,
+            };
+            let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else { continue };
+            for mut item in items {
+                if let Some(map) = item.as_object_mut() {
+                    map.insert("apiVersion".to_owned(), Value::String(collection.api_version.clone()));
+                    map.insert("kind".to_owned(), Value::String(collection.kind.clone()));
+                }
+                snapshot.insert(item);
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// Reads the end of a container's log.
+    ///
+    /// # Errors
+    /// What the server says, e.g. that the container has not started.
+    pub async fn log(&self, ask: &LogAsk) -> Result<String, RuntimeError> {
+        let path = format!(
+            "/api/v1/namespaces/{}/pods/{}/log?container={}&tailLines={}&previous={}",
+            segment(&ask.namespace),
+            segment(&ask.pod),
+            segment(&ask.container),
+            ask.tail,
+            ask.previous
+        );
+        let unexpected = |e: http::Error| RuntimeError::new(ErrorKind::Unexpected, e.to_string());
+        let request =
+            Request::builder().method(Method::GET).uri(path).body(Body::empty()).map_err(unexpected)?;
+        let response = self.api.client.send(request).await.map_err(from_client)?;
+        let ok = response.status().is_success();
+        let bytes = response.into_body().collect_bytes().await.map_err(from_client)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if ok {
+            return Ok(text);
+        }
+        let message = serde_json::from_str::<Value>(&text)
+            .ok()
+            .and_then(|status| status.get("message").and_then(Value::as_str).map(str::to_owned));
+        Err(RuntimeError::new(ErrorKind::NotFound, message.unwrap_or(text)))
+    }
+}

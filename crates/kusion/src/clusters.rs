@@ -1,0 +1,124 @@
+//! The clusters of one operation: a runtime and a health judge for each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kusion_apply::{Clock, Health, HealthOutcome, HealthTarget, HealthVerdict};
+use kusion_health::{Profile, Snapshot};
+use kusion_model::{DigestKey, ResourceKey, ResourceType, Timestamp};
+use kusion_runtime::{Runtime, RuntimeError, Runtimes};
+use kusion_runtime_k8s::{Client, DryRun, KubeHealth, KubeRuntime, OnVerdict};
+
+/// A cluster to work on.
+#[derive(Clone)]
+pub struct Cluster {
+    pub client: Client,
+    /// What people call it; shown in the first line of every command.
+    pub context: String,
+    /// Graces and deadlines of health.
+    pub profile: Profile,
+}
+
+/// The clusters of one operation, each with a runtime for one stack's secrets; the empty name is the default one.
+pub struct Clusters {
+    pub runtimes: Runtimes,
+    kubes: BTreeMap<String, (Arc<KubeRuntime>, Profile)>,
+}
+
+impl Clusters {
+    /// Makes the runtimes.
+    #[must_use]
+    pub fn new(
+        clusters: &BTreeMap<String, Cluster>,
+        key: &DigestKey,
+        request_limit: Duration,
+        dry_run: DryRun,
+    ) -> Self {
+        let (mut runtimes, mut kubes) = (Runtimes::default(), BTreeMap::new());
+        for (name, cluster) in clusters {
+            let runtime =
+                KubeRuntime::new(cluster.client.clone(), key.clone(), request_limit).with_dry_run(dry_run);
+            let runtime = Arc::new(runtime);
+            runtimes.insert(ResourceType::kubernetes(), name, Arc::clone(&runtime) as Arc<dyn Runtime>);
+            kubes.insert(name.clone(), (runtime, cluster.profile.clone()));
+        }
+        Clusters { runtimes, kubes }
+    }
+
+    /// Health of all clusters, each on its own watches.
+    #[must_use]
+    pub fn health(&self, listener: &OnVerdict, timeout: Option<Duration>) -> Healths {
+        let one = |(runtime, profile): &(Arc<KubeRuntime>, Profile)| {
+            let health =
+                KubeHealth::new(Arc::clone(runtime), profile.clone()).with_listener(Arc::clone(listener));
+            match timeout {
+                Some(timeout) => health.with_timeout(timeout),
+                None => health,
+            }
+        };
+        Healths(self.kubes.iter().map(|(name, kube)| (name.clone(), one(kube))).collect())
+    }
+
+    /// The runtime of a cluster, for questions beside the plan (health now, logs).
+    #[must_use]
+    pub fn kube(&self, cluster: &str) -> Option<&Arc<KubeRuntime>> {
+        self.kubes.get(cluster).map(|(runtime, _)| runtime)
+    }
+
+    /// One look at resources and at what tells about their health, by cluster.
+    ///
+    /// # Errors
+    /// A cluster that cannot be asked.
+    pub async fn look(
+        &self,
+        keys: &[ResourceKey],
+    ) -> Result<BTreeMap<String, (Snapshot, Profile)>, RuntimeError> {
+        let mut looks = BTreeMap::new();
+        for (name, (runtime, profile)) in &self.kubes {
+            let own: Vec<ResourceKey> = keys.iter().filter(|key| *key.cluster == **name).cloned().collect();
+            looks.insert(name.clone(), (runtime.look(&own).await?, profile.clone()));
+        }
+        Ok(looks)
+    }
+}
+
+/// Waits in the cluster that a resource lives in.
+pub struct Healths(BTreeMap<String, KubeHealth>);
+
+impl Healths {
+    /// Looks at everything that is watched right now in a cluster: roots, dependents, events.
+    pub fn look<T>(&self, cluster: &str, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+        self.0.get(cluster).map(|health| health.look(look))
+    }
+}
+
+impl Health for Healths {
+    fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
+        match self.0.get(&*target.key.cluster) {
+            Some(health) => health.wait(target),
+            None => {
+                let message = "nobody watches this cluster".to_owned();
+                let verdict = HealthVerdict::Unknown;
+                let outcome = HealthOutcome { verdict, message, cause: None, next: None, observed: None };
+                Box::pin(futures::future::ready(outcome))
+            }
+        }
+    }
+}
+
+/// The clock of this machine; sleeping needs a Tokio runtime.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(how_long))
+    }
+}

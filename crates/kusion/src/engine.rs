@@ -1,0 +1,237 @@
+//! The whole road over Kubernetes: a [`Target`] (which stack), an [`Engine`] (which world), plan and apply between them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
+use kusion_generate::StackFolder;
+use kusion_health::{Profile, Verdict};
+use kusion_model::{ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef};
+use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
+use kusion_store::{Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError};
+use serde_json::Value;
+
+use crate::clusters::{Cluster, Clusters, Healths, WallClock};
+use crate::{Execution, PlanAsk, PlanFailure, Planned, execute, make_plan};
+
+/// How long one request may take, unless the caller says otherwise.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+/// How often a held lock is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(300);
+
+/// A stack as the engine works on it: its state, its key, its rules.
+#[derive(Clone)]
+pub struct Target {
+    pub scope: Scope,
+    pub store: StackStore,
+    /// Where other stacks keep what they give out.
+    pub stores: Store,
+    pub key: DigestKey,
+    pub rules: Vec<ConflictRule>,
+    pub outputs: Vec<StackOutput>,
+}
+
+impl Target {
+    /// Opens the state of a stack; makes its key at first use.
+    ///
+    /// # Errors
+    /// A state folder that cannot be written.
+    pub fn open(stores: &Store, folder: &StackFolder, workspace: &str) -> Result<Self, StoreError> {
+        let scope = folder.scope(workspace);
+        let store = stores.stack(&scope);
+        let key = store.digest_key()?;
+        Ok(Target {
+            scope,
+            store,
+            stores: stores.clone(),
+            key,
+            rules: folder.stack.conflicts.clone(),
+            outputs: folder.stack.read_outputs().unwrap_or_default(),
+        })
+    }
+
+    fn other_stack(&self, stack: &StackRef, reference: &Reference) -> Option<Value> {
+        let scope = Scope {
+            project: stack.project.clone(),
+            stack: stack.stack.clone(),
+            workspace: self.scope.workspace.clone(),
+        };
+        let state = self.stores.stack(&scope).read().ok()?;
+        StackOutput::look_up(&state.outputs, reference).cloned()
+    }
+}
+
+/// Something a person may want to see while an apply runs.
+pub enum Happening<'a> {
+    /// The walk begins; the healths answer questions about dependents until it ends.
+    Began(Arc<Healths>),
+    /// An event of the executor.
+    Event(&'a Event),
+    /// A new verdict about a resource that is waited for.
+    Verdict { key: &'a ResourceKey, verdict: &'a Verdict },
+}
+
+/// Is told what happens; called from the task that applies, so it must be quick.
+pub type Observer = Arc<dyn Fn(Happening<'_>) + Send + Sync>;
+
+/// What is wanted of an apply.
+#[derive(Clone)]
+pub struct ApplyAsk {
+    pub draft: ReleaseDraft,
+    pub options: Options,
+    /// The user's own limit for each wait for health.
+    pub timeout: Option<Duration>,
+    /// Who holds the lock while it runs.
+    pub owner: Owner,
+    /// Whether the owner of an old lock still runs.
+    pub alive: fn(&Owner) -> Liveness,
+    pub lock_timeout: Duration,
+    pub cancel: CancelToken,
+    pub observer: Observer,
+}
+
+impl ApplyAsk {
+    /// Waits for health, tells nobody, does not wait for a lock.
+    #[must_use]
+    pub fn new(draft: ReleaseDraft) -> Self {
+        let owner = kusion_store::local_owner(&draft.by.user, &draft.by.host, "kusion");
+        ApplyAsk {
+            draft,
+            options: Options::default(),
+            timeout: None,
+            owner,
+            alive: |owner| kusion_store::local_liveness(&owner.host, owner),
+            lock_timeout: Duration::ZERO,
+            cancel: CancelToken::default(),
+            observer: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// A plan and the world it was made in.
+pub struct Ready {
+    pub planned: Planned,
+    pub spec: Spec,
+    pub state: State,
+    pub clusters: Clusters,
+}
+
+/// The world: clusters and a clock.
+pub struct Engine {
+    clusters: BTreeMap<String, Cluster>,
+    clock: Arc<dyn Clock>,
+    request_limit: Duration,
+}
+
+impl Engine {
+    /// Works on one cluster, with the clock of this machine.
+    #[must_use]
+    pub fn new(client: Client, context: &str, profile: Profile) -> Self {
+        let cluster = Cluster { client, context: context.to_owned(), profile };
+        Engine {
+            clusters: BTreeMap::from([(String::new(), cluster)]),
+            clock: Arc::new(WallClock),
+            request_limit: REQUEST_LIMIT,
+        }
+    }
+
+    /// Adds a cluster that resources name by the extension `cluster`.
+    #[must_use]
+    pub fn with_cluster(mut self, name: &str, cluster: Cluster) -> Self {
+        self.clusters.insert(name.to_owned(), cluster);
+        self
+    }
+
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    #[must_use]
+    pub fn with_request_limit(mut self, limit: Duration) -> Self {
+        self.request_limit = limit;
+        self
+    }
+
+    /// The name of the default cluster.
+    #[must_use]
+    pub fn context(&self) -> &str {
+        self.clusters.get("").map_or("", |cluster| &cluster.context)
+    }
+
+    /// The runtimes for a stack, for questions beside a plan.
+    #[must_use]
+    pub fn clusters(&self, key: &DigestKey, dry_run: DryRun) -> Clusters {
+        Clusters::new(&self.clusters, key, self.request_limit, dry_run)
+    }
+
+    /// Plans a Spec against a stack's state and the clusters. An empty Spec plans to destroy.
+    ///
+    /// # Errors
+    /// What is wrong with the Spec, the state or the world.
+    pub async fn plan(&self, target: &Target, spec: Spec, dry_run: DryRun) -> Result<Ready, PlanFailure> {
+        let state = target.store.read().map_err(PlanFailure::Store)?;
+        let clusters = self.clusters(&target.key, dry_run);
+        let others = |stack: &StackRef, reference: &Reference| target.other_stack(stack, reference);
+        let prior = state.prior();
+        let meaning = meaning_edges(&spec);
+        let ask = PlanAsk {
+            scope: target.scope.clone(),
+            spec: &spec,
+            meaning: &meaning,
+            prior: &prior,
+            rules: &target.rules,
+            hidden: &hidden_fields(),
+            runtimes: &clusters.runtimes,
+            key: &target.key,
+            others: &others,
+        };
+        let planned = make_plan(&ask).await?;
+        Ok(Ready { planned, spec, state, clusters })
+    }
+
+    /// Carries a plan out under the stack's lock and records the release. Needs a Tokio runtime.
+    ///
+    /// # Errors
+    /// A lock that somebody else holds, conflicts with other managers, or a state that cannot be written.
+    pub async fn apply(&self, target: &Target, ready: &Ready, ask: &ApplyAsk) -> Result<Report, ApplyError> {
+        let failed = |source| ApplyError::Store { source, report: None };
+        let mut session = self.lock(target, ask).await.map_err(failed)?;
+        let observer = Arc::clone(&ask.observer);
+        let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
+        let health = Arc::new(ready.clusters.health(&listener, ask.timeout));
+        (ask.observer)(Happening::Began(Arc::clone(&health)));
+        let with = Execution {
+            runtimes: &ready.clusters.runtimes,
+            health: &*health,
+            clock: &*self.clock,
+            cancel: &ask.cancel,
+            events: &|event| (ask.observer)(Happening::Event(&event)),
+            options: ask.options,
+            key: &target.key,
+            outputs: &target.outputs,
+        };
+        let result = execute(&ready.planned, &mut session, ask.draft.clone(), &with).await;
+        let closed = session.close(self.clock.now());
+        let report = result?;
+        closed.map_err(failed)?;
+        Ok(report)
+    }
+
+    async fn lock(&self, target: &Target, ask: &ApplyAsk) -> Result<Session, StoreError> {
+        let started = self.clock.now();
+        loop {
+            let now = self.clock.now();
+            match target.store.acquire(ask.owner.clone(), now, &ask.alive) {
+                Err(StoreError::Locked { .. })
+                    if u128::from(now.millis_since(started)) < ask.lock_timeout.as_millis() =>
+                {
+                    self.clock.sleep(LOCK_PAUSE).await;
+                }
+                other => return other,
+            }
+        }
+    }
+}
