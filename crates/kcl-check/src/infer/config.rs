@@ -33,15 +33,31 @@ const SCAN: usize = 12;
 
 impl Parts {
     fn attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
-        let at = match self.attrs.len() <= SCAN {
+        match self.position(name) {
+            Some(at) => {
+                self.attrs[at].more.push(ty);
+                self.attrs[at].loc = loc;
+            }
+            None => self.push(name, ty, loc),
+        }
+    }
+
+    /// What is unpacked decides the type of a key, whatever was written before.
+    fn replace_attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
+        match self.position(name) {
+            Some(at) => self.attrs[at] = Part { name: name.clone(), ty, more: Vec::new(), loc },
+            None => self.push(name, ty, loc),
+        }
+    }
+
+    fn position(&self, name: &Str) -> Option<usize> {
+        match self.attrs.len() <= SCAN {
             true => self.attrs.iter().position(|p| p.name == *name),
             false => self.index.get(name).copied(),
-        };
-        if let Some(at) = at {
-            self.attrs[at].more.push(ty);
-            self.attrs[at].loc = loc;
-            return;
         }
+    }
+
+    fn push(&mut self, name: &Str, ty: TyId, loc: Loc) {
         self.attrs.push(Part { name: name.clone(), ty, more: Vec::new(), loc });
         if self.attrs.len() > SCAN {
             let from = self.index.len();
@@ -62,11 +78,6 @@ impl Parts {
             DictAttr { name: part.name, ty, loc: part.loc }
         };
         (!self.attrs.is_empty()).then(|| self.attrs.into_iter().map(join).collect())
-    }
-
-    /// What is unpacked decides the type of a key, whatever was written before.
-    fn replace_attr(&mut self, name: &Str, ty: TyId, loc: Loc) {
-        self.attrs.insert(name.clone(), (vec![ty], loc));
     }
 }
 
