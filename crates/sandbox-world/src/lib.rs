@@ -8,6 +8,7 @@
 //! * [`store`] — objects by kind and name, one revision counter, the journal that watches read.
 //! * [`registry`] — which resources are served: the generated tables of `kube-meaning` and the CRDs in the store.
 //! * [`write`] — the one road by which anything changes: API requests, controllers and kubelet alike.
+//! * [`controllers`], [`kubelet`] — what makes it live: driven by `World::advance`, `World::step`, `World::settle`.
 //! * [`change`] — what a controller asks for; [`view`] — what it sees. A controller is a pure function from one to the other.
 //!
 //! Invariants: a revision is used once; a write that changes nothing takes no revision and makes no event; uids are never
@@ -16,7 +17,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod api;
+mod bootstrap;
+mod carry;
 pub mod change;
+pub mod controllers;
+mod drive;
+pub mod kubelet;
+pub mod pace;
 pub mod registry;
 pub mod seed;
 pub mod snapshot;
@@ -28,7 +35,9 @@ pub mod world;
 pub mod write;
 
 pub use api::{Answer, Polled, Request, Response, StreamId};
-pub use change::{Change, Outcome};
+pub use change::{Change, Note, Outcome};
+pub use kubelet::LogLine;
+pub use pace::Pace;
 pub use registry::{Registry, Served};
 pub use store::{Event, EventKind, Object, ObjectKey, ResourceKey, Store};
 pub use time::Time;

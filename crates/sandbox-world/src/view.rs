@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::kubelet::Runtime;
+use crate::pace::Pace;
 use crate::registry::Registry;
 use crate::store::{ObjectKey, ResourceKey, Store};
 use crate::time::Time;
@@ -14,6 +16,9 @@ pub struct View<'w> {
     pub store: &'w Store,
     pub registry: &'w Registry,
     pub now: Time,
+    pub pace: &'w Pace,
+    /// What the kubelets remember.
+    pub runtime: &'w Runtime,
 }
 
 impl<'w> View<'w> {

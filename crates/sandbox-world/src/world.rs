@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::drive::Drive;
+use crate::kubelet::Runtime;
+use crate::pace::Pace;
 use crate::registry::Registry;
 use crate::seed::Seed;
 use crate::store::Store;
@@ -17,6 +20,9 @@ pub struct World {
     pub(crate) now: Time,
     /// What the admin must show; `None` in process.
     pub(crate) admin_token: Option<String>,
+    pub(crate) pace: Pace,
+    pub(crate) drive: Drive,
+    pub(crate) runtime: Runtime,
 }
 
 /// Events kept for watches.
@@ -31,12 +37,10 @@ impl World {
             seed: Seed::new(seed),
             now,
             admin_token: None,
+            pace: Pace::default(),
+            drive: Drive::default(),
+            runtime: Runtime::default(),
         }
-    }
-
-    /// A world with what every cluster has from the beginning.
-    pub fn with_defaults(seed: u64, now: Time) -> World {
-        World::new(seed, now)
     }
 
     pub fn now(&self) -> Time {
@@ -44,12 +48,18 @@ impl World {
     }
 
     pub fn view(&self) -> View<'_> {
-        View { store: &self.store, registry: &self.registry, now: self.now }
+        View {
+            store: &self.store,
+            registry: &self.registry,
+            now: self.now,
+            pace: &self.pace,
+            runtime: &self.runtime,
+        }
     }
 
-    /// Moves the clock and lets everything happen that is due on the way, in order.
-    pub fn advance(&mut self, by: Duration) {
-        self.now = self.now + by;
+    /// How fast kubelet and back-offs are from now on.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
     }
 
     /// Moves the clock only: what is due stays due. The rim calls it before a request, so that reads do not pay for
@@ -57,14 +67,6 @@ impl World {
     pub fn tick(&mut self, by: Duration) {
         self.now = self.now + by;
     }
-
-    /// When something is due next; `None` when the world waits for nothing but requests.
-    pub fn next_timer(&self) -> Option<Time> {
-        None
-    }
-
-    /// Makes every controller look at every object again: after a restart, queues and timers are found anew.
-    pub fn wake_all(&mut self) {}
 }
 
 #[cfg(test)]

@@ -1,0 +1,105 @@
+//! What a cluster has before anybody asks for anything: namespaces, nodes, a storage class, the API's own Service.
+
+use kube_meaning::write::Verb;
+use serde_json::{Value, json};
+
+use crate::store::meta_text;
+use crate::time::Time;
+use crate::world::World;
+use crate::write::Write;
+
+/// The nodes of a new world.
+const NODES: [&str; 2] = ["node-1", "node-2"];
+pub(crate) const VERSION: &str = "v1.36.2";
+
+impl World {
+    /// A world as a fresh cluster has it, settled: namespaces with their accounts, two nodes, a default StorageClass.
+    pub fn with_defaults(seed: u64, now: Time) -> World {
+        let mut world = World::new(seed, now);
+        for object in objects(now) {
+            world.put_first(&object);
+        }
+        world.advance(std::time::Duration::ZERO);
+        world
+    }
+
+    /// What is built in is valid by construction: a refusal would be a bug that the tests of this file show.
+    fn put_first(&mut self, object: &Value) {
+        let Some(served) = self.registry.of_object(object) else { return };
+        let namespace = meta_text(object, "namespace").to_owned();
+        let name = meta_text(object, "name").to_owned();
+        let resource = served.key();
+        let write = |subresource, verb| Write {
+            served: served.clone(),
+            namespace: &namespace,
+            name: if subresource == "" { "" } else { &name },
+            subresource,
+            verb,
+            manager: "kube-apiserver",
+            force: false,
+            dry_run: false,
+        };
+        if self.write(&write("", Verb::Create(object))).is_err() {
+            return;
+        }
+        if let Some(status) = object.get("status") {
+            let key = crate::store::ObjectKey::new(&namespace, &name);
+            let live = self.store.get(&resource, &key).map(|live| Value::clone(&live.value));
+            let mut body = live.unwrap_or_default();
+            body["status"] = status.clone();
+            let _ = self.write(&write("status", Verb::Update(&body)));
+        }
+    }
+}
+
+fn objects(now: Time) -> Vec<Value> {
+    let mut all: Vec<Value> = ["default", "kube-node-lease", "kube-public", "kube-system"]
+        .iter()
+        .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+        .collect();
+    all.extend(NODES.iter().enumerate().map(|(at, name)| node(name, at + 1, now)));
+    all.push(json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": "sandbox.kusion.io/simulated", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate",
+    }));
+    for (name, value) in [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)]
+    {
+        all.push(json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}));
+    }
+    all.push(json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "kubernetes", "namespace": "default", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {"clusterIP": "10.96.0.1", "type": "ClusterIP",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}]},
+    }));
+    all
+}
+
+fn node(name: &str, at: usize, now: Time) -> Value {
+    let capacity = json!({"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "50Gi"});
+    let now = now.text();
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": now, "lastTransitionTime": now});
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {
+            "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+            "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+        }},
+        "spec": {"podCIDR": format!("10.244.{at}.0/24"), "podCIDRs": [format!("10.244.{at}.0/24")], "providerID": format!("sandbox://{name}")},
+        "status": {
+            "capacity": capacity, "allocatable": capacity,
+            "addresses": [{"type": "InternalIP", "address": format!("192.168.0.{}", 10 + at)}, {"type": "Hostname", "address": name}],
+            "conditions": [
+                condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+                condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+                condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+                condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {"architecture": "amd64", "operatingSystem": "linux", "osImage": "Kusion sandbox (simulated)",
+                "kernelVersion": "0.0.0-sandbox", "kubeletVersion": VERSION, "kubeProxyVersion": VERSION,
+                "containerRuntimeVersion": "sandbox://0", "bootID": name, "machineID": name, "systemUUID": name},
+        },
+    })
+}
