@@ -4,7 +4,7 @@
 //! journal is bounded, and a watch that asks for what is gone is told so ([`Store::events_after`]).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ecow::EcoString;
 use serde_json::Value;
@@ -50,6 +50,71 @@ pub fn meta_text<'v>(object: &'v Value, key: &str) -> &'v str {
 pub struct Object {
     pub value: Arc<Value>,
     pub revision: u64,
+    /// Its JSON, made when it is first asked for and then kept: one revision is written as text once.
+    text: Arc<OnceLock<Text>>,
+}
+
+/// The JSON of an object, with the place where the fields after `kind` and `apiVersion` begin.
+#[derive(Debug)]
+pub struct Text {
+    bytes: Box<[u8]>,
+    rest: usize,
+}
+
+impl Object {
+    pub fn new(value: Value, revision: u64) -> Object {
+        Object { value: Arc::new(value), revision, text: Arc::default() }
+    }
+
+    /// Its JSON, without a line end.
+    pub fn text(&self) -> &Text {
+        self.text.get_or_init(|| Text::of(&self.value))
+    }
+}
+
+impl Text {
+    /// Writes an object: kind and apiVersion first, as the server does.
+    pub fn of(object: &Value) -> Text {
+        let mut bytes = Vec::with_capacity(1024);
+        bytes.push(b'{');
+        for key in ["kind", "apiVersion"] {
+            if let Some(value) = object.get(key) {
+                push_member(&mut bytes, key, value);
+            }
+        }
+        let rest = bytes.len();
+        for (key, value) in object.as_object().into_iter().flatten() {
+            if key != "kind" && key != "apiVersion" {
+                push_member(&mut bytes, key, value);
+            }
+        }
+        bytes.push(b'}');
+        Text { bytes: bytes.into_boxed_slice(), rest }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends it without kind and apiVersion, as items of lists of built-in kinds are written.
+    pub fn push_bare(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        let rest = &self.bytes[self.rest..];
+        out.extend_from_slice(if self.rest > 1 { rest.strip_prefix(b",").unwrap_or(rest) } else { rest });
+    }
+}
+
+fn push_member(out: &mut Vec<u8>, key: &str, value: &Value) {
+    if out.len() > 1 {
+        out.push(b',');
+    }
+    // Keys are `kind`, `metadata`, … of any client: they are escaped like every text.
+    let written = serde_json::to_writer(&mut *out, key).and_then(|()| {
+        out.push(b':');
+        serde_json::to_writer(&mut *out, value)
+    });
+    // Writing to memory cannot fail, and a JSON value has only text keys.
+    debug_assert!(written.is_ok());
 }
 
 /// What happened to an object.
@@ -223,7 +288,7 @@ impl Store {
         if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             meta.insert("resourceVersion".into(), Value::from(self.revision.to_string()));
         }
-        Object { value: Arc::new(value), revision: self.revision }
+        Object::new(value, self.revision)
     }
 
     fn record(&mut self, event: Event) {
