@@ -37,6 +37,7 @@ pub mod decode;
 mod default_hooks;
 pub mod defaults;
 pub mod elem;
+mod event;
 pub mod fieldset;
 mod hpa;
 pub mod immutable;
@@ -62,3 +63,4 @@ mod version;
 pub mod write;
 
 pub use builtin::builtin;
+pub use version::convert;

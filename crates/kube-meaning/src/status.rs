@@ -23,6 +23,8 @@ pub struct Refusal {
     pub name: EcoString,
     pub group: EcoString,
     pub kind: EcoString,
+    /// `details.retryAfterSeconds`.
+    pub retry_after: Option<u32>,
 }
 
 impl Refusal {
@@ -36,6 +38,7 @@ impl Refusal {
             name: EcoString::new(),
             group: EcoString::new(),
             kind: EcoString::new(),
+            retry_after: None,
         }
     }
 
@@ -81,6 +84,9 @@ impl Refusal {
                 .iter()
                 .map(|c| json!({"reason": c.reason, "message": c.message, "field": c.field}));
             details.insert("causes".to_owned(), causes.collect());
+        }
+        if let Some(seconds) = self.retry_after {
+            details.insert("retryAfterSeconds".to_owned(), Value::from(seconds));
         }
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message,

@@ -7,15 +7,31 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::hpa;
 use crate::schema::{Resource, Ty, split_api_version};
 use crate::ssa::Target;
+use crate::{event, hpa};
 
 /// An object in some version.
 pub(crate) struct InVersion<'s, 'v> {
     pub(crate) object: Cow<'v, Value>,
     pub(crate) ty: &'s Ty,
     pub(crate) resource: &'s Resource,
+}
+
+/// The object in another version of its kind, as a client of that version reads it.
+pub fn convert(object: &Value, from: &Resource, to: &Resource) -> Value {
+    let mut converted = hpa::convert(object, from, to)
+        .or_else(|| event::convert(object, from, to))
+        .unwrap_or_else(|| object.clone());
+    if let Value::Object(map) = &mut converted {
+        map.insert("apiVersion".to_owned(), Value::from(to.api_version().as_str()));
+        map.insert("kind".to_owned(), Value::from(to.kind.as_str()));
+    }
+    if let Some(structural) = &to.structural {
+        crate::crd::prune(structural, &mut converted);
+        crate::crd::fill_defaults(structural, &mut converted);
+    }
+    converted
 }
 
 /// The resource of the same kind in another version; `None` when that version is not served.

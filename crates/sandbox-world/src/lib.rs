@@ -16,25 +16,29 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod admission;
 pub mod api;
 mod bootstrap;
 mod carry;
 pub mod change;
 pub mod controllers;
+mod definitions;
 mod drive;
 pub mod kubelet;
 pub mod pace;
+pub mod quota;
 pub mod registry;
+mod removal;
+mod rules;
 pub mod seed;
 pub mod snapshot;
 pub mod store;
 pub mod time;
 pub mod view;
-pub mod who;
 pub mod world;
 pub mod write;
 
-pub use api::{Answer, Polled, Request, Response, StreamId};
+pub use api::{Access, Answer, Polled, Request, Response, StreamId, User};
 pub use change::{Change, Note, Outcome};
 pub use kubelet::LogLine;
 pub use pace::Pace;
@@ -42,6 +46,5 @@ pub use registry::{Registry, Served};
 pub use store::{Event, EventKind, Object, ObjectKey, ResourceKey, Store};
 pub use time::Time;
 pub use view::View;
-pub use who::Caller;
 pub use world::World;
-pub use write::{Removal, Write};
+pub use write::{Propagation, Removal, Removed, Stored, Write};

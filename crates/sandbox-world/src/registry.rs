@@ -22,24 +22,81 @@ pub struct Served {
 #[derive(Clone, Debug)]
 enum SchemaRef {
     Builtin(&'static Schema),
-    Custom(Arc<Schema>),
+    Custom(Arc<Definition>),
+}
+
+/// A custom resource definition as it is served.
+#[derive(Debug)]
+pub struct Definition {
+    schema: Schema,
+    /// `spec` of the definition.
+    pub spec: Value,
+    /// The revision of the definition: what is older may not fit its schema.
+    since: u64,
+}
+
+impl Definition {
+    /// The revision at which the definition was stored.
+    pub fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// What the definition says about a version.
+    pub fn version(&self, name: &str) -> Option<&Value> {
+        self.versions().find(|version| version["name"] == name)
+    }
+
+    /// The version in which objects are kept.
+    pub fn storage(&self) -> &str {
+        let stored = self.versions().find(|version| version["storage"] == true);
+        stored.and_then(|version| version["name"].as_str()).unwrap_or_default()
+    }
+
+    fn versions(&self) -> impl Iterator<Item = &Value> {
+        self.spec["versions"].as_array().into_iter().flatten()
+    }
+}
+
+impl SchemaRef {
+    fn get(&self) -> &Schema {
+        match self {
+            SchemaRef::Builtin(schema) => schema,
+            SchemaRef::Custom(definition) => &definition.schema,
+        }
+    }
 }
 
 impl Served {
     pub fn schema(&self) -> &Schema {
-        match &self.schema {
-            SchemaRef::Builtin(schema) => schema,
-            SchemaRef::Custom(schema) => schema,
-        }
+        self.schema.get()
     }
 
     pub fn resource(&self) -> &Resource {
         &self.schema().resources()[self.at]
     }
 
+    /// The definition of a custom resource.
+    pub fn definition(&self) -> Option<&Definition> {
+        match &self.schema {
+            SchemaRef::Builtin(_) => None,
+            SchemaRef::Custom(definition) => Some(definition),
+        }
+    }
+
+    /// What the definition says about this version of a custom resource.
+    pub fn custom_version(&self) -> Option<&Value> {
+        self.definition()?.version(&self.resource().version)
+    }
+
     /// Where its objects are stored: one place for all versions.
     pub fn key(&self) -> ResourceKey {
-        ResourceKey { group: self.resource().group.clone(), plural: self.resource().plural.clone() }
+        let resource = self.resource();
+        // Both groups show the same events.
+        let group = match resource.group.as_str() {
+            "events.k8s.io" => EcoString::new(),
+            _ => resource.group.clone(),
+        };
+        ResourceKey { group, plural: resource.plural.clone() }
     }
 
     /// What a write to it goes to.
@@ -52,7 +109,9 @@ impl Served {
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     /// By the name of the definition.
-    custom: BTreeMap<EcoString, Arc<Schema>>,
+    custom: BTreeMap<EcoString, Arc<Definition>>,
+    /// Raised with every change, so that what is made from it can be kept.
+    generation: u64,
 }
 
 impl Registry {
@@ -60,13 +119,27 @@ impl Registry {
     pub fn define(&mut self, crd: &Value) -> bool {
         let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let Some(schema) = kube_meaning::crd::schema_of(crd) else { return false };
-        self.custom.insert(name.into(), Arc::new(schema));
+        let spec = crd["spec"].clone();
+        let since = crate::store::meta_text(crd, "resourceVersion").parse().unwrap_or(0);
+        self.custom.insert(name.into(), Arc::new(Definition { schema, spec, since }));
+        self.generation += 1;
         true
     }
 
     /// Serves a definition no longer.
     pub fn forget(&mut self, crd_name: &str) {
         self.custom.remove(crd_name);
+        self.generation += 1;
+    }
+
+    /// Changes whenever what is served changes.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The definitions that are served, by name.
+    pub fn definitions(&self) -> impl Iterator<Item = (&EcoString, &Definition)> {
+        self.custom.iter().map(|(name, definition)| (name, definition.as_ref()))
     }
 
     /// The resource of a URL.
@@ -84,29 +157,46 @@ impl Registry {
         self.find(|schema| schema.resource_of(object))
     }
 
+    /// The resource in the version in which its objects are kept.
+    pub fn stored(&self, served: &Served) -> Served {
+        let resource = served.resource();
+        let kept = match (&served.schema, resource.group.as_str()) {
+            (SchemaRef::Builtin(_), "events.k8s.io") => self.by_kind("", "v1", "Event"),
+            (SchemaRef::Builtin(_), "autoscaling") => self.by_kind("autoscaling", "v2", &resource.kind),
+            (SchemaRef::Builtin(_), _) => None,
+            (SchemaRef::Custom(definition), group) => match definition.storage() == resource.version {
+                true => None,
+                false => self.by_kind(group, definition.storage(), &resource.kind),
+            },
+        };
+        kept.unwrap_or_else(|| served.clone())
+    }
+
+    /// The resource of stored objects, in the version in which they are kept.
+    pub fn of_key(&self, key: &ResourceKey) -> Option<Served> {
+        let any = self.find(|schema| {
+            schema.resources().iter().find(|r| r.group == key.group && r.plural == key.plural)
+        })?;
+        Some(self.stored(&any))
+    }
+
     /// Everything served, built-in first, each part in its own order.
     pub fn all(&self) -> impl Iterator<Item = Served> + '_ {
         self.schemas().flat_map(|schema| {
-            let count = match &schema {
-                SchemaRef::Builtin(schema) => schema.resources().len(),
-                SchemaRef::Custom(schema) => schema.resources().len(),
-            };
+            let count = schema.get().resources().len();
             (0..count).map(move |at| Served { schema: schema.clone(), at })
         })
     }
 
     fn schemas(&self) -> impl Iterator<Item = SchemaRef> + '_ {
         std::iter::once(SchemaRef::Builtin(kube_meaning::builtin()))
-            .chain(self.custom.values().map(|schema| SchemaRef::Custom(Arc::clone(schema))))
+            .chain(self.custom.values().map(|definition| SchemaRef::Custom(Arc::clone(definition))))
     }
 
     fn find(&self, pick: impl Fn(&Schema) -> Option<&Resource>) -> Option<Served> {
         self.schemas().find_map(|schema| {
             let at = {
-                let schema = match &schema {
-                    SchemaRef::Builtin(schema) => schema,
-                    SchemaRef::Custom(schema) => schema.as_ref(),
-                };
+                let schema = schema.get();
                 let found = pick(schema)?;
                 schema.resources().iter().position(|resource| std::ptr::eq(resource, found))?
             };

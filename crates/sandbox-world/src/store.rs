@@ -246,7 +246,7 @@ impl Store {
         let revision = meta_text(&value, "resourceVersion").parse().ok()?;
         let key = ObjectKey::of(&value);
         self.unload(resource, &key);
-        let object = Object { value: Arc::new(value), revision };
+        let object = Object::new(value, revision);
         self.own(resource, &key, &object);
         self.resources.entry(resource.clone()).or_default().insert(key, object);
         Some(())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::api::ApiState;
 use crate::drive::Drive;
 use crate::kubelet::Runtime;
 use crate::pace::Pace;
@@ -10,6 +11,9 @@ use crate::seed::Seed;
 use crate::store::Store;
 use crate::time::Time;
 use crate::view::View;
+use crate::write::Write;
+use kube_meaning::write::Verb;
+use serde_json::{Value, json};
 
 /// A control plane as a value. Cloning it is a snapshot that can be gone back to.
 #[derive(Clone, Debug)]
@@ -18,11 +22,10 @@ pub struct World {
     pub(crate) registry: Registry,
     pub(crate) seed: Seed,
     pub(crate) now: Time,
-    /// What the admin must show; `None` in process.
-    pub(crate) admin_token: Option<String>,
     pub(crate) pace: Pace,
     pub(crate) drive: Drive,
     pub(crate) runtime: Runtime,
+    pub(crate) api: ApiState,
 }
 
 /// Events kept for watches.
@@ -36,11 +39,35 @@ impl World {
             registry: Registry::default(),
             seed: Seed::new(seed),
             now,
-            admin_token: None,
             pace: Pace::default(),
             drive: Drive::default(),
             runtime: Runtime::default(),
+            api: ApiState::default(),
         }
+    }
+
+    /// A namespace, if it is not there.
+    pub fn make_namespace(&mut self, name: &str) {
+        self.make("", &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
+    }
+
+    /// Creates an object of the server's own; one that is there stays.
+    fn make(&mut self, namespace: &str, object: &Value) {
+        let Some(served) = self.registry.of_object(object) else { return };
+        let verb = Verb::Create(object);
+        let manager = "kube-apiserver";
+        let ask = Write {
+            served,
+            namespace,
+            name: "",
+            subresource: "",
+            verb,
+            manager,
+            force: false,
+            dry_run: false,
+        };
+        // The only refusal is that it exists.
+        let _ = self.write(&ask);
     }
 
     pub fn now(&self) -> Time {
@@ -73,9 +100,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::store::ObjectKey;
-    use crate::write::{Removal, Write};
-    use kube_meaning::write::Verb;
-    use serde_json::json;
+    use crate::write::Removal;
 
     #[test]
     fn an_object_is_made_changed_and_removed() {
@@ -93,8 +118,10 @@ mod tests {
             force: false,
             dry_run: false,
         };
+        assert_eq!(world.write(&ask).unwrap_err().message, "namespaces \"n\" not found");
+        world.make_namespace("n");
         let made = world.write(&ask).unwrap();
-        assert!(made.created && made.value["metadata"]["resourceVersion"] == "2");
+        assert!(made.created && made.value["metadata"]["resourceVersion"] == "3");
         let again = world.write(&ask).unwrap_err();
         assert_eq!((again.code, again.message.as_str()), (409, "configmaps \"c\" already exists"));
         world.remove(&served, &ObjectKey::new("n", "c"), &Removal::default()).unwrap();

@@ -2,19 +2,22 @@
 //!
 //! In: a request whose path, user and options were already understood. Out: the object as stored, or a refusal in the server's
 //! words. Meaning (merge, defaults, validation, ownership) is `kube_meaning::write`; here is what needs the store: names,
-//! namespaces, resource versions, preconditions, finalizers, addresses.
+//! namespaces, resource versions, finalizers of what is being deleted. Admission is [`crate::admission`], deletion
+//! [`crate::removal`], what follows from a definition [`crate::definitions`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use kube_meaning::service::{Pool, allocate};
-use kube_meaning::status::Refusal;
-use kube_meaning::write::{Verb, Writer, write};
+use kube_meaning::status::{Cause, Refusal};
+use kube_meaning::write::{Verb, Writer, Written, write};
 use serde_json::{Value, json};
 
+use crate::admission::Admission;
 use crate::registry::Served;
-use crate::seed::Seed;
-use crate::store::{ObjectKey, meta_text};
+use crate::store::{Object, ObjectKey, meta_text};
 use crate::world::World;
+
+pub use crate::removal::{Propagation, Removal, Removed};
 
 /// A write that is understood.
 #[derive(Clone, Debug)]
@@ -33,108 +36,354 @@ pub struct Write<'a> {
 /// What a write came to.
 #[derive(Clone, Debug)]
 pub struct Stored {
+    /// In the version of the request.
     pub value: Arc<Value>,
+    /// As it is kept; of a dry run, as it would be.
+    pub object: Object,
     pub created: bool,
     pub unchanged: bool,
 }
 
-/// How something is removed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Removal {
-    pub uid: Option<String>,
-    pub resource_version: Option<String>,
-    pub grace_seconds: Option<i64>,
-    pub propagation: Option<Propagation>,
-    pub dry_run: bool,
-}
-
-/// What becomes of dependents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
-    Background,
-    Foreground,
-    Orphan,
-}
+/// How often a name is drawn before the server gives up.
+const NAME_TRIES: usize = 8;
 
 impl World {
     /// Carries out a create, update, patch or apply.
     pub fn write(&mut self, ask: &Write<'_>) -> Result<Stored, Refusal> {
         let resource = ask.served.key();
-        let named = self.name_of(ask);
-        let key = ObjectKey::new(ask.namespace, &named);
-        let live = self.store.get(&resource, &key).map(|object| Arc::clone(&object.value));
-        let full = full_name(&ask.served);
-        match (&ask.verb, &live) {
-            (Verb::Create(_), Some(_)) => {
-                return Err(Refusal::new(409, "AlreadyExists", format!("{full} \"{named}\" already exists")));
-            }
-            (Verb::Create(_) | Verb::Apply(_), None) => {}
-            (_, None) => return Err(not_found(&ask.served, &named)),
-            (_, Some(_)) => {}
-        }
-        let (uid, now) = (self.seed.uid(), self.now.text());
-        let namespace = ask.namespace;
-        let mut pool = Addresses { seed: &mut self.seed };
-        let mut admit = |object: &mut Value, live: Option<&Value>| {
-            object["metadata"]["name"] = json!(named);
-            if !namespace.is_empty() {
-                object["metadata"]["namespace"] = json!(namespace);
-            }
-            match object["kind"] == "Service" && object["apiVersion"] == "v1" {
-                true => allocate(object, live, &mut pool),
-                false => Ok(()),
-            }
+        let name = self.name_of(ask)?;
+        let key = ObjectKey::new(ask.namespace, &name);
+        let found = self.store.get(&resource, &key).cloned();
+        let kept = self.registry.stored(&ask.served);
+        let live = found.as_ref().map(|object| in_version(object, &kept, &ask.served));
+        let verb = match (ask.verb, &live) {
+            (Verb::Update(body), None) if creates_on_update(&ask.served) => Verb::Create(body),
+            (verb, _) => verb,
         };
-        let by = Writer { manager: ask.manager, force: ask.force, now: &now, uid: &uid, admit: &mut admit };
-        let written = write(ask.served.target(ask.subresource), live.as_deref(), ask.verb, by)?;
-        if written.unchanged || ask.dry_run {
-            let unchanged = written.unchanged;
-            return Ok(Stored { value: Arc::new(written.object), created: written.created, unchanged });
+        check_presence(ask, verb, &name, live.as_deref())?;
+        check_version(ask, verb, live.as_deref())?;
+        let body = with_name(verb, &name);
+        let verb = match (&body, verb) {
+            (Some(body), Verb::Create(_)) => Verb::Create(body),
+            (_, verb) => verb,
+        };
+        let written = self.carry_out(ask, verb, &name, live.as_deref())?;
+        self.check_rules(ask, &written, live.as_deref())?;
+        if let Some(live) = live.as_deref() {
+            check_finalizers(&ask.served, &name, live, &written.object)?;
         }
-        let object = self.store.put(&resource, written.object);
-        Ok(Stored { value: object.value, created: written.created, unchanged: false })
+        self.keep(ask, &kept, &key, written, found)
     }
 
-    /// Carries out a delete. Returns the last state; the object is still there while finalizers hold it.
-    pub fn remove(
+    fn carry_out(
         &mut self,
-        served: &Served,
-        key: &ObjectKey,
-        removal: &Removal,
-    ) -> Result<Arc<Value>, Refusal> {
-        let resource = served.key();
-        let Some(live) = self.store.get(&resource, key) else { return Err(not_found(served, &key.name)) };
-        let live = Arc::clone(&live.value);
-        if removal.uid.as_deref().is_some_and(|uid| uid != meta_text(&live, "uid")) {
-            let message = format!(
-                "Operation cannot be fulfilled on {} \"{}\": the UID in the precondition ({}) does not match the UID in record ({}). The object might have been deleted and then recreated",
-                full_name(served),
-                key.name,
-                removal.uid.as_deref().unwrap_or_default(),
-                meta_text(&live, "uid")
-            );
-            return Err(Refusal::new(409, "Conflict", message));
+        ask: &Write<'_>,
+        verb: Verb<'_>,
+        name: &str,
+        live: Option<&Value>,
+    ) -> Result<Written, Refusal> {
+        let (uid, now) = (self.seed.uid(), self.now.text());
+        let mut admission = Admission { store: &self.store, seed: &mut self.seed, ask, name };
+        if live.is_none() {
+            admission.namespace()?;
         }
-        if removal.dry_run {
-            return Ok(live);
-        }
-        let removed = self.store.remove(&resource, key, None);
-        Ok(removed.map_or(live, |object| object.value))
+        let mut admit = |object: &mut Value, live: Option<&Value>| admission.admit(object, live);
+        let by = Writer { manager: ask.manager, force: ask.force, now: &now, uid: &uid, admit: &mut admit };
+        write(ask.served.target(ask.subresource), live, verb, by).map_err(|refusal| named(refusal, name))
     }
 
-    fn name_of(&mut self, ask: &Write<'_>) -> String {
-        if !ask.name.is_empty() {
-            return ask.name.to_owned();
+    /// Stores what was written, or removes an object whose last finalizer went.
+    fn keep(
+        &mut self,
+        ask: &Write<'_>,
+        kept: &Served,
+        key: &ObjectKey,
+        written: Written,
+        found: Option<Object>,
+    ) -> Result<Stored, Refusal> {
+        let Written { object, unchanged, created } = written;
+        let same = kept.resource().version == ask.served.resource().version
+            && kept.resource().group == ask.served.resource().group;
+        if let (true, Some(found)) = (unchanged, &found) {
+            let value = if same { Arc::clone(&found.value) } else { Arc::new(object) };
+            return Ok(Stored { value, object: found.clone(), created, unchanged });
         }
-        let (Verb::Create(body) | Verb::Update(body) | Verb::Apply(body)) = ask.verb else {
-            return String::new();
+        let stored = match same {
+            true => object,
+            false => kube_meaning::convert(&object, ask.served.resource(), kept.resource()),
         };
-        match (meta_text(body, "name"), meta_text(body, "generateName")) {
-            ("", "") => String::new(),
-            ("", prefix) => format!("{prefix}{}", self.seed.suffix(5)),
-            (name, _) => name.to_owned(),
+        let resource = ask.served.key();
+        let object = if ask.dry_run {
+            Object::new(stored, 0)
+        } else if found.is_some() && is_finished(&stored) {
+            // The answer shows the last state under its old version; the event has a new one.
+            let last = Object::new(stored.clone(), 0);
+            self.store.remove(&resource, key, Some(stored));
+            self.after_removal(&resource, &last.value);
+            last
+        } else {
+            let object = self.store.put(&resource, stored);
+            self.after_write(&resource, &object.value);
+            object
+        };
+        let value = match same {
+            true => Arc::clone(&object.value),
+            false => Arc::new(kube_meaning::convert(&object.value, kept.resource(), ask.served.resource())),
+        };
+        Ok(Stored { value, object, created, unchanged: false })
+    }
+
+    fn name_of(&mut self, ask: &Write<'_>) -> Result<String, Refusal> {
+        let body = match ask.verb {
+            Verb::Create(body) | Verb::Update(body) | Verb::Apply(body) => body,
+            _ => return Ok(ask.name.to_owned()),
+        };
+        let given = meta_text(body, "name");
+        let scoped = ask.subresource == "scale";
+        if !ask.name.is_empty() {
+            match (ask.verb, given) {
+                (Verb::Create(_), _) => {}
+                (Verb::Apply(_), "") => return Err(Refusal::bad_request("name must be provided")),
+                (_, "") if scoped => {}
+                (_, given) if given == ask.name => {}
+                (_, given) => {
+                    return Err(Refusal::bad_request(format!(
+                        "the name of the object ({given}) does not match the name on the URL ({})",
+                        ask.name
+                    )));
+                }
+            }
+            check_namespace(ask, body)?;
+            return Ok(ask.name.to_owned());
+        }
+        check_namespace(ask, body)?;
+        match (given, meta_text(body, "generateName")) {
+            ("", "") => Ok(String::new()),
+            ("", prefix) => self.generate_name(ask, prefix),
+            (name, _) => Ok(name.to_owned()),
         }
     }
+
+    fn generate_name(&mut self, ask: &Write<'_>, prefix: &str) -> Result<String, Refusal> {
+        // The longest base that leaves room for the suffix in a name of 63.
+        let base: String = prefix.chars().take(58).collect();
+        let mut name = String::new();
+        for _ in 0..NAME_TRIES {
+            name = format!("{base}{}", self.seed.suffix(5));
+            if self.store.get(&ask.served.key(), &ObjectKey::new(ask.namespace, &name)).is_none() {
+                return Ok(name);
+            }
+        }
+        let message = format!(
+            "{} \"{name}\" already exists, the server was not able to generate a unique name for the object",
+            full_name(&ask.served)
+        );
+        Err(about(&ask.served, &name, 409, "AlreadyExists", message))
+    }
+}
+
+/// A created object is decoded with its drawn name in it, because some rules use it.
+fn with_name(verb: Verb<'_>, name: &str) -> Option<Value> {
+    let Verb::Create(body) = verb else { return None };
+    if name.is_empty() || meta_text(body, "name") == name {
+        return None;
+    }
+    let mut body = body.clone();
+    match body.get_mut("metadata").and_then(Value::as_object_mut) {
+        Some(meta) => {
+            meta.insert("name".to_owned(), Value::from(name));
+        }
+        None => body["metadata"] = json!({"name": name}),
+    }
+    Some(body)
+}
+
+/// A refusal of a patch does not know what it was about.
+fn named(mut refusal: Refusal, name: &str) -> Refusal {
+    if refusal.code == 422 && refusal.name.is_empty() && !refusal.kind.is_empty() {
+        refusal.name = name.into();
+    }
+    refusal
+}
+
+fn check_namespace(ask: &Write<'_>, body: &Value) -> Result<(), Refusal> {
+    let given = meta_text(body, "namespace");
+    if given.is_empty() || given == ask.namespace {
+        return Ok(());
+    }
+    let message = match ask.served.resource().namespaced {
+        true => "the namespace of the provided object does not match the namespace sent on the request",
+        false => "namespace should not be set on a cluster-scoped object",
+    };
+    Err(Refusal::bad_request(message))
+}
+
+fn check_presence(ask: &Write<'_>, verb: Verb<'_>, name: &str, live: Option<&Value>) -> Result<(), Refusal> {
+    match (verb, live) {
+        (Verb::Create(_), Some(live)) => {
+            let gone = live.pointer("/metadata/deletionTimestamp").is_some();
+            let start = if gone { "object is being deleted: " } else { "" };
+            let message = format!("{start}{} \"{name}\" already exists", full_name(&ask.served));
+            Err(about(&ask.served, name, 409, "AlreadyExists", message))
+        }
+        (Verb::Create(body), None) => match meta_text(body, "resourceVersion") {
+            "" => Ok(()),
+            _ if matches!(ask.verb, Verb::Update(_)) => Ok(()),
+            _ => Err(Refusal::new(500, "", "resourceVersion should not be set on objects to be created")),
+        },
+        (Verb::Apply(body), None) => {
+            if !ask.subresource.is_empty() {
+                return Err(not_found(&ask.served, name));
+            }
+            let uid = meta_text(body, "uid");
+            if uid.is_empty() {
+                return Ok(());
+            }
+            let message = format!(
+                "Operation cannot be fulfilled on {} \"{name}\": uid mismatch: the provided object specified uid {uid}, and no existing object was found",
+                full_name(&ask.served)
+            );
+            Err(about(&ask.served, name, 409, "Conflict", message))
+        }
+        (_, None) => Err(not_found(&ask.served, name)),
+        (_, Some(_)) => Ok(()),
+    }
+}
+
+/// The version that a body insists on, and the uid.
+fn check_version(ask: &Write<'_>, verb: Verb<'_>, live: Option<&Value>) -> Result<(), Refusal> {
+    let Some(live) = live else { return Ok(()) };
+    let (version, uid) = match verb {
+        Verb::Create(_) => return Ok(()),
+        Verb::Update(body) | Verb::Apply(body) | Verb::MergePatch(body) | Verb::StrategicPatch(body) => {
+            (meta_text(body, "resourceVersion"), meta_text(body, "uid"))
+        }
+        Verb::JsonPatch(ops) => (patched(ops, "/metadata/resourceVersion"), ""),
+    };
+    let name = meta_text(live, "name");
+    let update = matches!(verb, Verb::Update(_));
+    if version.is_empty() {
+        if update && ask.subresource.is_empty() && needs_version(&ask.served) {
+            let cause =
+                Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+            let resource = ask.served.resource();
+            return Err(Refusal::invalid(&resource.group, &resource.kind, name, vec![cause]));
+        }
+    } else if version != meta_text(live, "resourceVersion") {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": the object has been modified; please apply your changes to the latest version and try again",
+            full_name(&ask.served)
+        );
+        return Err(about(&ask.served, name, 409, "Conflict", message));
+    }
+    let known = meta_text(live, "uid");
+    if uid.is_empty() || uid == known {
+        return Ok(());
+    }
+    if update {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": StorageError: invalid object, Code: 4, Key: {name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {known}",
+            full_name(&ask.served)
+        );
+        return Err(about(&ask.served, name, 409, "Conflict", message));
+    }
+    let cause = Cause::invalid("metadata.uid", &Value::from(uid), "field is immutable");
+    let resource = ask.served.resource();
+    Err(Refusal::invalid(&resource.group, &resource.kind, name, vec![cause.clone(), cause]))
+}
+
+/// What a JSON patch sets at a path.
+fn patched<'p>(ops: &'p Value, path: &str) -> &'p str {
+    let ops = ops.as_array().into_iter().flatten();
+    let sets = ops.filter(|op| matches!(op["op"].as_str(), Some("add" | "replace")) && op["path"] == path);
+    sets.last().and_then(|op| op["value"].as_str()).unwrap_or_default()
+}
+
+/// While an object is being deleted its finalizers can only become fewer.
+fn check_finalizers(served: &Served, name: &str, live: &Value, new: &Value) -> Result<(), Refusal> {
+    if live.pointer("/metadata/deletionTimestamp").is_none() {
+        return Ok(());
+    }
+    let list = |object: &Value| -> Vec<String> {
+        let found = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+        found.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let old = list(live);
+    let fresh: Vec<String> = list(new).into_iter().filter(|text| !old.contains(text)).collect();
+    if fresh.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<String> = fresh.iter().map(|text| format!("{text:?}")).collect();
+    let text = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        shown.join(", ")
+    );
+    let resource = served.resource();
+    let cause = Cause::forbidden("metadata.finalizers", &text);
+    Err(Refusal::invalid(&resource.group, &resource.kind, name, vec![cause]))
+}
+
+/// Whether nothing holds an object that is being deleted.
+pub(crate) fn is_finished(object: &Value) -> bool {
+    let empty = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let meta = &object["metadata"];
+    meta.get("deletionTimestamp").is_some_and(Value::is_string)
+        && meta.get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) == 0
+        && empty("/metadata/finalizers")
+        && (object["kind"] != "Namespace" || empty("/spec/finalizers"))
+}
+
+/// A stored object in the version of a request.
+pub(crate) fn in_version<'o>(object: &'o Object, kept: &Served, asked: &Served) -> Cow<'o, Value> {
+    let (from, to) = (kept.resource(), asked.resource());
+    match from.version == to.version && from.group == to.group {
+        true => Cow::Borrowed(&*object.value),
+        false => Cow::Owned(kube_meaning::convert(&object.value, from, to)),
+    }
+}
+
+/// Kinds that a PUT to a missing name creates.
+fn creates_on_update(served: &Served) -> bool {
+    let resource = served.resource();
+    !resource.custom
+        && (resource.group == "rbac.authorization.k8s.io"
+            || matches!(
+                resource.kind.as_str(),
+                "Service"
+                    | "Endpoints"
+                    | "Lease"
+                    | "LimitRange"
+                    | "Node"
+                    | "PriorityClass"
+                    | "RuntimeClass"
+                    | "IngressClass"
+                    | "Event"
+                    | "CSIDriver"
+                    | "CSINode"
+                    | "CSIStorageCapacity"
+            ))
+}
+
+/// Kinds that cannot be updated without saying which version.
+fn needs_version(served: &Served) -> bool {
+    let resource = served.resource();
+    resource.custom
+        || matches!(
+            resource.kind.as_str(),
+            "PodDisruptionBudget"
+                | "CustomResourceDefinition"
+                | "APIService"
+                | "Lease"
+                | "RuntimeClass"
+                | "CSINode"
+                | "CSIDriver"
+                | "CSIStorageCapacity"
+                | "VolumeAttachment"
+                | "ValidatingWebhookConfiguration"
+                | "MutatingWebhookConfiguration"
+                | "ValidatingAdmissionPolicy"
+                | "ValidatingAdmissionPolicyBinding"
+        )
 }
 
 /// `deployments.apps`, as the server's messages name a resource.
@@ -146,21 +395,30 @@ pub fn full_name(served: &Served) -> String {
     }
 }
 
+/// A refusal about one object of a resource.
+pub fn about(
+    served: &Served,
+    name: &str,
+    code: u16,
+    reason: &'static str,
+    message: impl Into<String>,
+) -> Refusal {
+    let resource = served.resource();
+    Refusal {
+        name: name.into(),
+        group: resource.group.clone(),
+        kind: resource.plural.clone(),
+        ..Refusal::new(code, reason, message)
+    }
+}
+
 /// The refusal for an object that is not there.
 pub fn not_found(served: &Served, name: &str) -> Refusal {
-    Refusal::new(404, "NotFound", format!("{} \"{name}\" not found", full_name(served)))
+    about(served, name, 404, "NotFound", format!("{} \"{name}\" not found", full_name(served)))
 }
 
-struct Addresses<'s> {
-    seed: &'s mut Seed,
-}
-
-impl Pool for Addresses<'_> {
-    fn address(&mut self) -> String {
-        format!("10.96.{}.{}", self.seed.below(255), 1 + self.seed.below(254))
-    }
-
-    fn node_port(&mut self) -> u16 {
-        30000 + self.seed.below(2768) as u16
-    }
+/// The refusal of admission.
+pub fn forbidden(served: &Served, name: &str, text: &str) -> Refusal {
+    let message = format!("{} \"{name}\" is forbidden: {text}", full_name(served));
+    about(served, name, 403, "Forbidden", message)
 }

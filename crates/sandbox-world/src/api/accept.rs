@@ -100,10 +100,7 @@ mod tests {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         assert_eq!(form(Some(table)).unwrap(), Form::Table);
         assert_eq!(form(None).unwrap(), Form::Whole);
-        assert_eq!(
-            form(Some("application/vnd.kubernetes.protobuf,application/json")).unwrap(),
-            Form::Whole
-        );
+        assert_eq!(form(Some("application/vnd.kubernetes.protobuf,application/json")).unwrap(), Form::Whole);
         assert_eq!(form(Some("application/json;as=Table;v=v9;g=meta.k8s.io")).unwrap_err().code, 406);
         assert_eq!(
             form(Some("application/json;as=Table;v=v9;g=meta.k8s.io,application/json")).unwrap(),

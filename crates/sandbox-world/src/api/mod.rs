@@ -1,6 +1,36 @@
 //! The API: one request in, one answer out, as bytes. The rim (HTTP, or an in-process client) only carries them.
+//!
+//! The road of a request: fault script ([`crate::faults`]), who asks ([`access`]), which thing ([`route`]), then discovery,
+//! OpenAPI, or a verb on a resource ([`resource`]): [`read`], [`mutate`], [`delete`], [`watch`], and the sub-resources.
+//! Nothing here changes an object: that is [`crate::write`].
+
+mod accept;
+mod access;
+mod body;
+mod delete;
+mod discovery;
+mod mutate;
+mod openapi;
+mod page;
+mod protobuf;
+mod query;
+mod read;
+mod resource;
+mod respond;
+mod review;
+mod route;
+mod select;
+mod show;
+mod subresource;
+mod table;
+mod watch;
+
+use kube_meaning::status::Refusal;
 
 use crate::world::World;
+pub use access::{Access, User};
+use query::Query;
+use route::Route;
 
 /// A request as it came, path and query still encoded, headers with lower-case names.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +55,7 @@ impl Request<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     pub status: u16,
+    /// Lower-case names. `x-sandbox-delay-ms` is for the rim: a fault asks it to wait so long before it answers.
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
 }
@@ -56,18 +87,83 @@ pub struct Polled {
     pub broken: bool,
 }
 
+/// What the API keeps between requests.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ApiState {
+    pub(crate) requests: u64,
+    pub(crate) access: Access,
+    pub(crate) streams: watch::Streams,
+    pub(crate) documents: discovery::Documents,
+}
+
+/// The server's limit for a request body.
+const BODY_LIMIT: usize = 3 * 1024 * 1024;
+
 impl World {
     /// Answers one request. Never panics, never blocks.
     pub fn handle(&mut self, request: &Request<'_>) -> Answer {
-        let message = format!("{} {} is not served yet", request.method, request.path);
-        Answer::Whole(Response { status: 404, headers: Vec::new(), body: message.into_bytes() })
+        self.api.requests += 1;
+        let number = self.api.requests;
+        let mut answer = self.answer(request).unwrap_or_else(Answer::from);
+        match &mut answer {
+            Answer::Whole(response) => {
+                if response.body.len() > 1 && wants_pretty(request) {
+                    indent(response);
+                }
+                common_headers(&mut response.headers, request, number);
+            }
+            Answer::Stream { headers, .. } => common_headers(headers, request, number),
+            Answer::Broken => {}
+        }
+        answer
     }
 
-    /// The bytes that a stream has to say since the last time.
-    pub fn poll(&mut self, _stream: StreamId) -> Polled {
-        Polled { ended: true, ..Polled::default() }
+    fn answer(&mut self, request: &Request<'_>) -> Result<Answer, Refusal> {
+        if request.body.len() > BODY_LIMIT {
+            let message = format!("Request entity too large: limit is {BODY_LIMIT}");
+            return Err(Refusal::new(413, "RequestEntityTooLarge", message));
+        }
+        let user = self.authenticate(request)?;
+        let query = Query::parse(request.query);
+        match route::route(request.path) {
+            Route::Resource(path) => self.resource(request, &query, &path, &user),
+            other => self.outside(request, &query, &other, &user),
+        }
     }
+}
 
-    /// The client is gone.
-    pub fn close(&mut self, _stream: StreamId) {}
+fn common_headers(headers: &mut Vec<(&'static str, String)>, request: &Request<'_>, number: u64) {
+    let audit = request.header("audit-id").filter(|id| id.len() <= 64);
+    let audit = audit.map_or_else(|| format!("00000000-0000-4000-8000-{number:012x}"), str::to_owned);
+    headers.push(("audit-id", audit));
+    if !headers.iter().any(|(name, _)| *name == "cache-control") {
+        headers.push(("cache-control", "no-cache, private".to_owned()));
+    }
+    headers.push(("x-kubernetes-pf-flowschema-uid", "00000000-0000-4000-8000-0000000000f5".to_owned()));
+    headers.push(("x-kubernetes-pf-prioritylevel-uid", "00000000-0000-4000-8000-0000000000f1".to_owned()));
+}
+
+/// People read what browsers and curl get; programs do not.
+fn wants_pretty(request: &Request<'_>) -> bool {
+    if request.query.contains("pretty=") {
+        return Query::parse(request.query).flag("pretty").ok().flatten() == Some(true);
+    }
+    let agent = request.header("user-agent").unwrap_or_default();
+    ["curl/", "Wget/", "Mozilla/"].iter().any(|start| agent.starts_with(start))
+}
+
+fn indent(response: &mut Response) {
+    let is_json = response
+        .headers
+        .iter()
+        .any(|(name, value)| *name == "content-type" && value.starts_with(respond::JSON));
+    if !is_json {
+        return;
+    }
+    if let Ok(value) = serde_json::from_slice::<serde_json::Value>(&response.body)
+        && let Ok(text) = serde_json::to_vec_pretty(&value)
+    {
+        response.body = text;
+        response.body.push(b'\n');
+    }
 }

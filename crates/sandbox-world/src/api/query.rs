@@ -43,9 +43,7 @@ impl<'q> Query<'q> {
     /// A whole number; anything else is a bad request.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Refusal> {
         let parse = |text: &str| {
-            let bad = || {
-                Refusal::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-            };
+            let bad = || Refusal::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
             text.parse::<i64>().map_err(|_| bad())
         };
         self.get(name).map(parse).transpose()
@@ -102,7 +100,8 @@ impl WriteOptions {
         if given.len() > 128 {
             let message = "Too long: may not be more than 128 bytes".to_owned();
             causes.push(Cause { reason: "FieldValueTooLong", message, field: "fieldManager".into() });
-        } else if let Some(at) = given.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' ')) {
+        } else if let Some(at) = given.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' '))
+        {
             let text = format!("should only contain printable characters, the {at}th character isn't");
             causes.push(Cause::invalid("fieldManager", &Value::from(given), &text));
         }

@@ -115,8 +115,8 @@ pub(crate) fn details(served: &Served, name: &str) -> Value {
     let resource = served.resource();
     let mut out = json!({"name": name});
     if !resource.group.is_empty() {
-        out["group"] = json!(resource.group);
+        out["group"] = json!(resource.group.as_str());
     }
-    out["kind"] = json!(resource.plural);
+    out["kind"] = json!(resource.plural.as_str());
     out
 }

@@ -138,7 +138,8 @@ mod tests {
         assert_eq!((pod.namespace.as_deref(), pod.subresource.as_deref()), (Some("n"), Some("log")));
         let Route::Resource(ns) = route("/api/v1/namespaces/n/finalize") else { panic!("no resource") };
         assert_eq!((ns.plural.as_ref(), ns.name.as_deref()), ("namespaces", Some("n")));
-        let Route::Resource(role) = route("/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Ax") else {
+        let Route::Resource(role) = route("/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Ax")
+        else {
             panic!("no resource")
         };
         assert_eq!(role.name.as_deref(), Some("system:x"));
@@ -151,8 +152,14 @@ mod tests {
     #[test]
     fn tricks_lead_nowhere() {
         for path in [
-            "api/v1", "//api/v1", "/api/v1/../v1", "/api/v1/namespaces/a%2Fb/pods", "/api/v1/%2e%2e/x",
-            "/api/v1/namespaces//pods", "/api/v1/namespaces/n/pods/p/log/x/y", "/x/%00",
+            "api/v1",
+            "//api/v1",
+            "/api/v1/../v1",
+            "/api/v1/namespaces/a%2Fb/pods",
+            "/api/v1/%2e%2e/x",
+            "/api/v1/namespaces//pods",
+            "/api/v1/namespaces/n/pods/p/log/x/y",
+            "/x/%00",
         ] {
             assert_eq!(route(path), Route::Unknown, "{path}");
         }
