@@ -23,7 +23,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "path-selector" Some('S'), "PATH" true "print only this part of the result";
     "setting" Some('Y'), "FILE" true "settings files, merged in order (default: kcl.yaml, if there)";
     "external" Some('E'), "NAME=PATH" true "the folder of an external package";
-    "format" Some('f'), "yaml|json" false "format of the output";
+    "format" Some('f'), "yaml|json|toml|xml" false "format of the output";
     "output" Some('o'), "FILE" false "write to a file instead of standard output";
     "disable-none" Some('n'), "" false "leave out keys whose value is None";
     "sort-keys" Some('k'), "" false "sort keys on all levels";
@@ -96,6 +96,7 @@ pub(crate) struct Job {
 enum Format {
     Yaml,
     Json,
+    Other,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,8 +124,9 @@ impl Job {
             let folder = path.parent().unwrap_or(&work_dir);
             output = kcl::apply_settings(&text, &shown, folder, &mut request)?.or(output);
         }
-        apply_flags(given, &mut request)?;
         apply_entries(given, &mut request)?;
+        apply_profile(&mut request)?;
+        apply_flags(given, &mut request)?;
         let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
         request.vendor = vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")));
         let plugins = pairs(given, "plugin")?;
@@ -132,11 +134,16 @@ impl Job {
         let format = match given.last("format") {
             None | Some("yaml") => Format::Yaml,
             Some("json") => Format::Json,
-            Some(other) => return Err(format!("`{other}` is not a format: use yaml or json")),
+            Some("toml" | "xml") => Format::Other,
+            Some(other) => return Err(format!("`{other}` is not a format: use yaml, json, toml or xml")),
         };
         match format {
             Format::Yaml => request.formats = Formats { yaml: true, ..Formats::NONE },
             Format::Json => request.formats = Formats { json_pretty: true, ..Formats::NONE },
+            Format::Other => {
+                let toml = given.last("format") == Some("toml");
+                request.formats = Formats { toml, xml: !toml, ..Formats::NONE };
+            }
         }
         request.one_shot = !given.has("watch");
         Ok(Job {
@@ -204,6 +211,7 @@ impl Job {
         let mut text = match self.format {
             Format::Yaml => std::mem::take(&mut outcome.yaml),
             Format::Json => std::mem::take(&mut outcome.json_pretty),
+            Format::Other => std::mem::take(&mut outcome.other),
         };
         if !text.is_empty() {
             text.push('\n');
@@ -300,7 +308,35 @@ fn apply_entries(given: &Given, request: &mut Request) -> Result<(), String> {
         }
     }
     if request.entries.is_empty() {
-        return Err("No input KCL files or paths".into());
+        // Nothing said: the package in this folder.
+        request.entries.push(Entry::Path(".".into()));
+    }
+    Ok(())
+}
+
+/// A folder alone is run as its `kcl.mod` says under `[profile]`.
+fn apply_profile(request: &mut Request) -> Result<(), String> {
+    let [Entry::Path(only)] = request.entries.as_slice() else { return Ok(()) };
+    let folder = request.work_dir.join(only);
+    let Ok(text) = std::fs::read_to_string(folder.join("kcl.mod")) else { return Ok(()) };
+    if !text.contains("profile") {
+        return Ok(());
+    }
+    let profile = kcl::Manifest::parse(&text)?.profile;
+    if profile.entries.is_empty() {
+        return Ok(());
+    }
+    let inside = |entry: &String| match entry.starts_with("${") {
+        true => entry.clone(),
+        false => folder.join(entry).display().to_string(),
+    };
+    request.entries = profile.entries.iter().map(|e| Entry::Path(inside(e))).collect();
+    request.output.disable_none |= profile.disable_none;
+    request.output.sort_keys |= profile.sort_keys;
+    request.selectors.extend(profile.selectors);
+    request.overrides.extend(profile.overrides);
+    for argument in &profile.arguments {
+        request.arguments.push(kcl::argument(argument).map_err(|m| format!("kcl.mod: {m}: {argument}"))?);
     }
     Ok(())
 }

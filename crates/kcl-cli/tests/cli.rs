@@ -31,14 +31,15 @@ fn wrong_calls_say_what_to_do() {
     std::fs::write(dir.path().join("latin.k"), [b'a', b'=', 0xff]).unwrap();
     std::fs::write(dir.path().join("loop.k"), "f = lambda n { f(n + 1) }\na = f(0)\n").unwrap();
     std::fs::write(dir.path().join("big.k"), "a = [i for i in range(1000000000000)]\n").unwrap();
+    std::fs::create_dir(dir.path().join("empty")).unwrap();
     let cases: [(&[&str], &str); 12] = [
         (&["rum"], "did you mean `kcl run`"),
-        (&["run"], "No input KCL files"),
+        (&["run", "empty"], "No input KCL files"),
         (&["run", "nowhere.k"], "Cannot find the kcl file"),
         (&["run", "bad.k"], "error[E1001]"),
         (&["run", "latin.k"], "not UTF-8"),
         (&["run", "bad.k", "--formt", "json"], "did you mean --format"),
-        (&["run", "bad.k", "--format", "toml"], "is not a format"),
+        (&["run", "bad.k", "--format", "ini"], "is not a format"),
         (&["run", "bad.k", "-D", "k"], "Invalid value for top level arguments"),
         (&["run", "bad.k", "-Y", "none.yaml"], "no such file or directory"),
         (&["run", "loop.k"], "--max-depth"),
@@ -103,4 +104,68 @@ fn plugins_answer_only_when_named() {
     assert!(text(&output.stderr).contains("please confirm if plugin mode is enabled"));
     let output = kcl(dir.path(), &["run", "-", "--plugin", "shout=false"], program);
     assert!(text(&output.stderr).contains("the plugin `shout`"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn toml_and_xml_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = "t = {x = 1, s = \"<a>\"}\na = 1.5\nl = [1, 2]\nm = [{k = None, b = True}]\n";
+    let output = kcl(dir.path(), &["run", "-", "--format", "toml"], program);
+    let expected = "a = 1.5\nl = [1, 2]\n\n[[m]]\nb = true\n\n[t]\nx = 1\ns = \"<a>\"\n";
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    let output = kcl(dir.path(), &["run", "-", "--format", "toml"], "a = [None]\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("null array element"));
+    let output = kcl(dir.path(), &["run", "-", "--format", "xml"], "t = {s = \"<a>\"}\nl = [1]\n");
+    let expected =
+        "<root>\n  <t>\n    <s>&lt;a&gt;</s>\n  </t>\n  <l>\n    <item>1</item>\n  </l>\n</root>\n";
+    assert_eq!(text(&output.stdout), expected);
+}
+
+/// Writes files below a folder.
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn a_module_is_run_with_its_dependencies_and_profile() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = "[dependencies]\nmy-lib = { path = \"../lib\" }\nkept = \"1.0\"\n\
+                    [profile]\nentries = [\"main.k\", \"conf/**/*.k\"]\nsort_keys = true\n";
+    write(
+        dir.path(),
+        &[
+            ("app/kcl.mod", manifest),
+            ("app/main.k", "import my_lib\nimport kept\nz = my_lib.S {}\nk = kept.v\n"),
+            ("app/conf/a/b.k", "c = 1\n"),
+            ("app/vendor/kept_1.0/kcl.mod", ""),
+            ("app/vendor/kept_1.0/v.k", "v = 2\n"),
+            ("lib/kcl.mod", "[dependencies]\nfar = { path = \"../far\" }\n"),
+            ("lib/s.k", "import far\nschema S:\n    a: int = far.w\n"),
+            ("far/kcl.mod", ""),
+            ("far/w.k", "w = 3\n"),
+        ],
+    );
+    let expected = "c: 1\nk: 2\nz:\n  a: 3\n";
+    for (folder, words) in [("app", vec!["run"]), ("", vec!["run", "app"])] {
+        let output = kcl(&dir.path().join(folder), &words, "");
+        assert_eq!(text(&output.stdout), expected, "{words:?}: {}", text(&output.stderr));
+    }
+    let output = kcl(&dir.path().join("app"), &["run", "main.k"], "");
+    assert_eq!(text(&output.stdout), "z:\n  a: 3\nk: 2\n");
+}
+
+#[test]
+fn the_edition_of_the_module_is_obeyed() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", "[language]\nedition = \"0.13\"\n"), ("p/p.k", "_x = 1\n")]);
+    write(dir.path(), &[("main.k", "import p\na = p._x\n")]);
+    let output = kcl(dir.path(), &["run", "main.k"], "");
+    assert!(text(&output.stderr).contains("private member"), "{}", text(&output.stderr));
+    let output = kcl(dir.path(), &["run", "main.k", "--edition", "0.12"], "");
+    assert_eq!(text(&output.stdout), "a: 1\n");
 }

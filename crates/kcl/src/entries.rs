@@ -46,7 +46,14 @@ fn expand_variables(request: &Request, files: &dyn Files, given: &str) -> String
         return given.to_owned();
     };
     let root = match variable.split_once(':') {
-        Some((name, "KCL_MOD")) => request.externals.iter().find(|(n, _)| n == name).map(|(_, p)| p.clone()),
+        Some((name, "KCL_MOD")) => {
+            let given = request.externals.iter().find(|(n, _)| n == name).map(|(_, p)| p.clone());
+            given.or_else(|| {
+                let root = module_root(files, &request.work_dir.join("x"));
+                let known = crate::manifest::dependencies(request, files, &root).ok()?;
+                known.into_iter().find(|(n, _)| n == name).map(|(_, p)| p)
+            })
+        }
         None if variable == "KCL_MOD" => request
             .entries
             .iter()
@@ -72,14 +79,46 @@ fn expand_path(files: &dyn Files, path: &Path) -> Result<Vec<PathBuf>, String> {
     if files.is_dir(&path) {
         return Ok(package_files(files, &path, false));
     }
-    let pattern = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-    if pattern.contains(['*', '?']) {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let mut names: Vec<String> = files.list(folder).into_iter().filter(|n| matches(pattern, n)).collect();
-        names.sort();
-        return Ok(names.into_iter().map(|n| folder.join(n)).filter(|p| files.is_file(p)).collect());
+    if path.to_string_lossy().contains(['*', '?']) {
+        let parts: Vec<String> =
+            path.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+        let mut found = Vec::new();
+        glob(files, PathBuf::new(), &parts, MAX_GLOB_DEPTH, &mut found);
+        found.sort();
+        found.dedup();
+        return Ok(found);
     }
     Err(format!("Cannot find the kcl file, please check the file path {}", path.display()))
+}
+
+/// Folders that `**` may go down.
+const MAX_GLOB_DEPTH: u32 = 32;
+
+// Collects the files that a pattern means; `**` is any number of folders.
+fn glob(files: &dyn Files, at: PathBuf, parts: &[String], depth: u32, found: &mut Vec<PathBuf>) {
+    let Some((part, rest)) = parts.split_first() else {
+        if files.is_file(&at) {
+            found.push(at);
+        }
+        return;
+    };
+    if part == "**" {
+        glob(files, at.clone(), rest, depth, found);
+        if depth > 0 {
+            for name in files.list(&at).into_iter().filter(|n| !n.starts_with('.')) {
+                let below = at.join(name);
+                if files.is_dir(&below) {
+                    glob(files, below, parts, depth - 1, found);
+                }
+            }
+        }
+    } else if part.contains(['*', '?']) {
+        for name in files.list(&at).into_iter().filter(|n| matches(part, n)) {
+            glob(files, at.join(name), rest, depth, found);
+        }
+    } else {
+        glob(files, at.join(part), rest, depth, found);
+    }
 }
 
 /// Returns the `.k` files of a folder in byte order; an imported folder also leaves out `_*.k`.

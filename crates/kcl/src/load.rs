@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::entries::{MainFile, main_files, main_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
+use crate::manifest::{Manifest, dependencies};
 use crate::request::Request;
 use crate::session::{Parsed, Session};
 
@@ -23,15 +24,29 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// Root of the main module.
     pub root: PathBuf,
+    /// The edition that its `kcl.mod` pins.
+    pub edition: Option<kcl_check::Edition>,
     /// For each package, its key in the session's cache; the main package has none.
     pub(crate) keys: Vec<Option<PathBuf>>,
 }
 
 /// Loads a program.
 pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
+    let main = main_files(request, files);
+    let root = match &main {
+        Ok(main) => main_root(files, main, &request.work_dir),
+        Err(_) => request.work_dir.clone(),
+    };
+    let manifest = manifest_of(request, files, &root);
+    let (edition, externals) = manifest.clone().unwrap_or_default();
+    // What the command line names wins over the manifest: the last of a name is taken.
+    let extended = (!externals.is_empty()).then(|| {
+        let externals = externals.into_iter().chain(request.externals.iter().cloned()).collect();
+        Request { externals, ..request.clone() }
+    });
     let mut loader = Loader {
         session,
-        request,
+        request: extended.as_ref().unwrap_or(request),
         files,
         sources: SourceMap::default(),
         packages: Vec::new(),
@@ -41,21 +56,27 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         syntax: Vec::new(),
         imports: Vec::new(),
     };
-    let (main, root) = match main_files(request, files) {
-        Ok(main) => {
-            let root = main_root(files, &main, &request.work_dir);
-            (main, root)
-        }
-        Err(message) => {
-            loader.imports.push(Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message));
-            (Vec::new(), request.work_dir.clone())
-        }
-    };
+    if let Err(message) = manifest {
+        loader.imports.push(Diagnostic::error(Code::MODULE, "bad-manifest", Place::None, message));
+    }
+    let main = main.unwrap_or_else(|message| {
+        loader.imports.push(Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message));
+        Vec::new()
+    });
     loader.load_main(&main, &root);
     let Loader { sources, packages, keys, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
     let main = PkgId(packages.len() as u32 - 1);
-    Loaded { program: Program { sources, packages, main }, diagnostics: syntax, root, keys }
+    Loaded { program: Program { sources, packages, main }, diagnostics: syntax, root, edition, keys }
+}
+
+type FromManifest = (Option<kcl_check::Edition>, Vec<(String, PathBuf)>);
+
+fn manifest_of(request: &Request, files: &dyn Files, root: &Path) -> Result<FromManifest, String> {
+    match Manifest::of_module(files, root)? {
+        None => Ok((None, Vec::new())),
+        Some(manifest) => Ok((manifest.edition, dependencies(request, files, root)?)),
+    }
 }
 
 /// A package whose imports are being loaded.

@@ -46,16 +46,21 @@ pub struct Formats {
     pub json: bool,
     /// JSON, indented by four spaces.
     pub json_pretty: bool,
+    /// TOML.
+    pub toml: bool,
+    /// XML.
+    pub xml: bool,
 }
 
 impl Formats {
     /// No text.
-    pub const NONE: Formats = Formats { yaml: false, json: false, json_pretty: false };
+    pub const NONE: Formats =
+        Formats { yaml: false, json: false, json_pretty: false, toml: false, xml: false };
 }
 
 impl Default for Formats {
     fn default() -> Self {
-        Formats { yaml: true, json: true, json_pretty: false }
+        Formats { yaml: true, json: true, ..Formats::NONE }
     }
 }
 

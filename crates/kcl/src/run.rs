@@ -20,6 +20,8 @@ pub struct Outcome {
     pub json: String,
     /// JSON text, indented by four spaces, if asked for.
     pub json_pretty: String,
+    /// TOML or XML, if asked for.
+    pub other: String,
     /// What `print` wrote.
     pub log: String,
     /// Errors, the reference's first one first.
@@ -71,7 +73,8 @@ fn internal_error() -> Diagnostic {
 fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn World) -> Outcome {
     let mut loaded = load(session, request, files);
     let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-    let options = CheckOptions { edition: request.edition.unwrap_or_default() };
+    let edition = request.edition.or(loaded.edition).unwrap_or_default();
+    let options = CheckOptions { edition };
     if !diagnostics.iter().any(|d| d.id == "no-input") {
         let checked = session.check(&loaded, &options);
         // The rest is given back even by a one-shot run: evaluation uses the memory again.
@@ -80,7 +83,7 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     if !diagnostics.is_empty() {
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
-    let options = eval_options(request, &loaded.root);
+    let options = eval_options(request, edition, &loaded.root);
     let evaluation = evaluate(&loaded.program, &options, world);
     let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
     match evaluation.result {
@@ -107,6 +110,24 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
     if request.formats.json_pretty {
         outcome.json_pretty = output.json(options, 4);
     }
+    if request.formats.toml || request.formats.xml {
+        let json = output.json(options, 0);
+        let documents: Vec<kcl_value::Value> =
+            json.lines().filter_map(|line| kcl_std::value_from_json(line).ok()).collect();
+        let text = match request.formats.toml {
+            true => crate::formats::toml_text(&documents),
+            false => Ok(crate::formats::xml_text(&documents)),
+        };
+        match text {
+            Ok(text) => outcome.other = text,
+            Err(message) => outcome.diagnostics.push(Diagnostic::error(
+                base_diag::Code::EVALUATION,
+                "format",
+                base_diag::Place::None,
+                message,
+            )),
+        }
+    }
 }
 
 /// Drops what a run no longer needs; a process that ends with this run leaves that to the operating system.
@@ -116,7 +137,7 @@ fn release<T>(request: &Request, value: T) {
     }
 }
 
-fn eval_options(request: &Request, root: &std::path::Path) -> Options {
+fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> Options {
     let arguments = request
         .arguments
         .iter()
@@ -132,7 +153,7 @@ fn eval_options(request: &Request, root: &std::path::Path) -> Options {
         selectors: request.selectors.clone(),
         output: request.output,
         track_origins: request.track_origins,
-        edition_013: request.edition == Some(Edition::V0_13),
+        edition_013: edition == Edition::V0_13,
         max_steps: request.limits.steps,
         max_cells: request.limits.cells,
         max_depth: request.limits.depth,

@@ -1,0 +1,119 @@
+//! TOML and XML of a result.
+//!
+//! In: the documents of a result. Out: text, or a sentence about what the format cannot say. Both are written from what JSON
+//! holds: names that are hidden and values that are not written are gone already.
+
+use kcl_value::{Dict, Value, to_text};
+
+/// Returns TOML: scalars and arrays first, then arrays of tables, then tables, in order within each class.
+///
+/// # Errors
+/// A stream, a result that is no mapping, None inside an array.
+pub(crate) fn toml_text(documents: &[Value]) -> Result<String, String> {
+    let root = match documents {
+        [] => return Ok(String::new()),
+        [Value::Dict(dict)] => table(dict)?,
+        [_] => return Err("only a mapping can be written as TOML".into()),
+        _ => return Err("a stream of documents cannot be written as TOML".into()),
+    };
+    toml::to_string(&root).map(|text| text.trim_end_matches('\n').to_owned()).map_err(|e| e.to_string())
+}
+
+fn table(dict: &Dict) -> Result<toml::Table, String> {
+    let mut entries = Vec::new();
+    for (key, entry) in dict.iter().filter(|(_, entry)| !entry.value.is_nullish()) {
+        entries.push((key.to_string(), toml_value(&entry.value)?));
+    }
+    entries.sort_by_key(|(_, value)| class(value));
+    Ok(entries.into_iter().collect())
+}
+
+fn class(value: &toml::Value) -> u8 {
+    match value {
+        toml::Value::Array(items) if !items.is_empty() && items.iter().all(toml::Value::is_table) => 1,
+        toml::Value::Table(_) => 2,
+        _ => 0,
+    }
+}
+
+fn toml_value(value: &Value) -> Result<toml::Value, String> {
+    Ok(match value {
+        Value::Bool(b) => toml::Value::Boolean(*b),
+        Value::Int(i) => toml::Value::Integer(*i),
+        Value::Float(f) => toml::Value::Float(*f),
+        Value::Str(text) => toml::Value::String(text.to_string()),
+        Value::List(list) => {
+            let items: Result<Vec<_>, String> = list.items.iter().map(toml_value).collect();
+            toml::Value::Array(items?)
+        }
+        Value::Dict(dict) => toml::Value::Table(table(dict)?),
+        _ => return Err("null array element cannot be represented in TOML".into()),
+    })
+}
+
+/// Returns XML: a `root` element with one child per key and `item` elements in lists; a stream stands in `results`.
+pub(crate) fn xml_text(documents: &[Value]) -> String {
+    let mut out = String::new();
+    match documents {
+        [] => {}
+        [one] => element(&mut out, "root", one, 0),
+        many => {
+            out.push_str("<results>\n");
+            many.iter().for_each(|document| element(&mut out, "root", document, 1));
+            out.push_str("</results>\n");
+        }
+    }
+    out.truncate(out.trim_end_matches('\n').len());
+    out
+}
+
+fn element(out: &mut String, name: &str, value: &Value, depth: usize) {
+    let (name, indent) = (element_name(name), "  ".repeat(depth));
+    let children: Vec<(&str, &Value)> = match value {
+        Value::Dict(dict) => dict.iter().map(|(key, entry)| (key.as_str(), &entry.value)).collect(),
+        Value::List(list) => list.items.iter().map(|item| ("item", item)).collect(),
+        Value::None | Value::Undefined => Vec::new(),
+        scalar => {
+            let text = match scalar {
+                Value::Bool(b) => b.to_string(),
+                other => to_text(other),
+            };
+            out.push_str(&format!("{indent}<{name}>{}</{name}>\n", escaped(&text)));
+            return;
+        }
+    };
+    if children.is_empty() {
+        out.push_str(&format!("{indent}<{name}></{name}>\n"));
+        return;
+    }
+    out.push_str(&format!("{indent}<{name}>\n"));
+    for (key, child) in children {
+        element(out, key, child, depth + 1);
+    }
+    out.push_str(&format!("{indent}</{name}>\n"));
+}
+
+// A key that is no XML name: what does not fit becomes `_`.
+fn element_name(key: &str) -> String {
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mut name: String = key.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        name.insert(0, '_');
+    }
+    name
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // Control characters have no form in XML.
+            c if c.is_control() && !matches!(c, '\n' | '\t' | '\r') => out.push('\u{FFFD}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
