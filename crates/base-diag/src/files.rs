@@ -1,6 +1,6 @@
 //! Source files, byte spans and the line index.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A file of one [`SourceMap`]; the number is its position there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -77,8 +77,14 @@ pub struct SourceFile {
     pub path: String,
     /// The whole text.
     pub text: Arc<str>,
-    /// Line starts of `text`.
-    pub lines: LineIndex,
+    lines: OnceLock<LineIndex>,
+}
+
+impl SourceFile {
+    /// Returns the line starts, counted when somebody first asks: a run without a message never does.
+    pub fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
 }
 
 /// All sources of one run, by [`FileId`].
@@ -90,8 +96,7 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&mut self, path: impl Into<String>, text: Arc<str>) -> FileId {
-        let lines = LineIndex::new(&text);
-        self.add_file(Arc::new(SourceFile { path: path.into(), text, lines }))
+        self.add_file(Arc::new(SourceFile { path: path.into(), text, lines: OnceLock::new() }))
     }
 
     /// Adds a file that was scanned before (shared packages).
@@ -108,7 +113,7 @@ impl SourceMap {
     /// Returns line and column of an offset.
     pub fn position(&self, id: FileId, offset: u32) -> Position {
         match self.get(id) {
-            Some(file) => file.lines.position(&file.text, offset),
+            Some(file) => file.lines().position(&file.text, offset),
             None => Position { line: 1, column: 1 },
         }
     }

@@ -98,7 +98,7 @@ fn snippet(
         None => format!("{}:{line}", source.path),
     };
     let _ = writeln!(out, "{:width$}{} {place}", "", paint.dim(arrow));
-    let start = source.lines.line_start(line) as usize;
+    let start = source.lines().line_start(line) as usize;
     let Some(rest) = source.text.get(start..) else { return };
     let code = rest.lines().next().unwrap_or("").replace('\t', " ");
     let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));

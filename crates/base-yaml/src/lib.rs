@@ -17,7 +17,7 @@ pub use json_reader::parse_json;
 pub use json_writer::{JsonWriter, push_json_string};
 pub use node::{Data, Limits, MapEntry, Node, Span, YamlError};
 pub use node_writer::write_node;
-pub use number::{lossy_float, lossy_parse};
+pub use number::{lossy_float, lossy_parse, push_int};
 pub use yaml_reader::parse_documents;
 pub use yaml_writer::{YamlWriter, join_documents};
 

@@ -102,7 +102,7 @@ fn push_exponent(out: &mut String, exp: i32, plus: bool) {
 }
 
 /// Appends a decimal integer.
-pub(crate) fn push_int(out: &mut String, i: i64) {
+pub fn push_int(out: &mut String, i: i64) {
     let mut buf = [0u8; 20];
     let mut at = buf.len();
     let mut rest = i.unsigned_abs();

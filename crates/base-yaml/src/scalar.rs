@@ -20,7 +20,7 @@ fn is_printable(c: char) -> bool {
 
 /// A text with a line break cannot be a simple key.
 pub(crate) fn is_multiline(text: &str) -> bool {
-    text.contains(is_break)
+    text.bytes().any(|b| b == b'\n' || b == b'\r' || b >= 0x80) && text.contains(is_break)
 }
 
 /// Returns true if YAML 1.1 readers would take the bare word for something else than a string, or if it starts like a
@@ -34,21 +34,40 @@ fn is_ambiguous(text: &str) -> bool {
     }
 }
 
-/// Returns true for bytes that can stand anywhere in a plain scalar.
+/// Bytes that can stand anywhere in a plain scalar.
+static HARMLESS: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-=+()";
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
 fn is_harmless(b: u8) -> bool {
-    matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'/' | b'.' | b'-' | b'=' | b'+' | b'(' | b')')
+    HARMLESS[usize::from(b)]
+}
+
+/// Returns true for the usual text: harmless bytes, and blanks and colons with a harmless byte after them.
+fn is_simple(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().all(|(i, b)| {
+        is_harmless(*b)
+            || (*b == b':' || *b == b' ' && i > 0) && bytes.get(i + 1).is_some_and(|next| is_harmless(*next))
+    })
 }
 
 /// Chooses the form of a string.
 pub(crate) fn style_of(text: &str) -> Style {
-    if is_ambiguous(text) {
-        // The usual case of such texts is a version or a quantity: no look at structure is needed for those.
-        return if text.bytes().all(is_harmless) { Style::Single } else { analyse(text).quoted(text) };
+    // The usual text needs no look at its structure.
+    match (is_ambiguous(text), is_simple(text)) {
+        (true, true) => Style::Single,
+        (true, false) => analyse(text).quoted(text),
+        (false, true) => Style::Plain,
+        (false, false) => analyse(text).style(text),
     }
-    if text.bytes().all(is_harmless) {
-        return Style::Plain;
-    }
-    analyse(text).style(text)
 }
 
 /// What is not possible for a text.
@@ -228,6 +247,22 @@ fn push_literal(out: &mut String, text: &str, indent: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_short_way_agrees_with_the_analysis() {
+        let letters = ['a', 'Z', '1', '-', ':', ' ', '#', '/', '(', '\'', '~'];
+        for len in 0..6_u32 {
+            for n in 0..letters.len().pow(len) {
+                let text: String =
+                    (0..len).map(|i| letters[n / letters.len().pow(i) % letters.len()]).collect();
+                let long = match is_ambiguous(&text) {
+                    true => analyse(&text).quoted(&text),
+                    false => analyse(&text).style(&text),
+                };
+                assert_eq!(style_of(&text), long, "{text:?}");
+            }
+        }
+    }
 
     #[test]
     fn styles_of_strings() {

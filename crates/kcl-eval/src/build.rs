@@ -219,7 +219,7 @@ impl Machine<'_> {
         for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
             let entry =
                 Entry { value: slot.value.clone(), index: NO_INDEX, origin: slot.origin, op: slot.op };
-            attrs.insert(name.clone(), entry);
+            attrs.push_new(name.clone(), entry);
         }
         let mut extra: Vec<Str> = Vec::new();
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);

@@ -12,6 +12,44 @@ use crate::scope::{Frame, FrameKind};
 /// One turn of a loop: first and second variable, origin of the element.
 type Turn = (Value, Value, OriginId);
 
+/// A walk over the elements or keys of a value; with two variables over index and element, or key and value.
+///
+/// It holds the container instead of a copy of its elements: values do not change.
+struct Turns {
+    of: Value,
+    at: usize,
+    /// Where the next character of a string starts.
+    byte: usize,
+    two: bool,
+    /// Origin of what has none of its own.
+    origin: OriginId,
+}
+
+impl Iterator for Turns {
+    type Item = Turn;
+
+    fn next(&mut self) -> Option<Turn> {
+        let at = self.at;
+        self.at += 1;
+        let (item, origin) = match &self.of {
+            Value::List(list) => (list.items.get(at)?.clone(), list.origin(at)),
+            Value::Str(text) => {
+                let c = text.get(self.byte..)?.chars().next()?;
+                self.byte += c.len_utf8();
+                (Value::Str(c.into()), self.origin)
+            }
+            other => {
+                let (key, entry) = other.as_dict()?.at(at)?;
+                return Some((Value::Str(key.clone()), entry.value.clone(), entry.origin));
+            }
+        };
+        Some(match self.two {
+            true => (Value::Int(at as i64), item, origin),
+            false => (item, Value::Undefined, origin),
+        })
+    }
+}
+
 impl<'p> Machine<'p> {
     /// `[elt for ..]`
     pub(crate) fn list_comp(&mut self, elt: ExprId, clauses: &[CompClause]) -> Eval<Value> {
@@ -66,7 +104,7 @@ impl<'p> Machine<'p> {
     fn clauses(&mut self, clauses: &[CompClause], body: &mut dyn FnMut(&mut Self) -> Eval<()>) -> Eval<()> {
         let Some((clause, rest)) = clauses.split_first() else { return body(self) };
         let iterable = self.expr(clause.iter)?;
-        let turns = self.turns(&iterable, clause.targets.len())?;
+        let turns = self.turns(iterable, clause.targets.len())?;
         self.push_loop();
         for turn in turns {
             self.bind_turn(&clause.targets, turn);
@@ -102,47 +140,25 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Returns what a loop walks over: element or key; with two variables index and element, or key and value.
-    fn turns(&mut self, iterable: &Value, variables: usize) -> Eval<Vec<Turn>> {
-        let two = variables > 1;
-        let origin = self.origin;
-        let turns: Vec<Turn> = match iterable {
-            Value::List(list) => list
-                .items
-                .iter()
-                .enumerate()
-                .map(|(i, item)| match two {
-                    true => (Value::Int(i as i64), item.clone(), list.origin(i)),
-                    false => (item.clone(), Value::Undefined, list.origin(i)),
-                })
-                .collect(),
-            Value::Str(text) => text
-                .chars()
-                .enumerate()
-                .map(|(i, c)| {
-                    let c = Value::Str(c.into());
-                    if two { (Value::Int(i as i64), c, origin) } else { (c, Value::Undefined, origin) }
-                })
-                .collect(),
-            Value::Dict(_) | Value::Schema(_) => iterable
-                .as_dict()
-                .into_iter()
-                .flat_map(|d| d.iter())
-                .map(|(k, e)| (Value::Str(k.clone()), e.value.clone(), e.origin))
-                .collect(),
+    /// Begins to walk over a value.
+    fn turns(&mut self, of: Value, variables: usize) -> Eval<Turns> {
+        let count = match &of {
+            Value::List(list) => list.items.len(),
+            Value::Str(text) => text.chars().count(),
+            Value::Dict(_) | Value::Schema(_) => of.as_dict().map_or(0, Dict::len),
             other => {
                 let message = format!("'{}' object is not iterable", other.type_name());
                 return Err(self.fault("not-iterable", message));
             }
         };
-        self.charge(turns.len() as u64)?;
-        Ok(turns)
+        self.charge(count as u64)?;
+        Ok(Turns { of, at: 0, byte: 0, two: variables > 1, origin: self.origin })
     }
 
     /// `all`, `any`, `map`, `filter`
     pub(crate) fn quantifier(&mut self, quant: &Quant) -> Eval<Value> {
         let target = self.expr(quant.iter)?;
-        let turns = self.turns(&target, quant.targets.len())?;
+        let turns = self.turns(target.clone(), quant.targets.len())?;
         self.push_loop();
         let mut mapped = List::default();
         let mut kept = target.clone();

@@ -129,7 +129,9 @@ impl<'p> Machine<'p> {
     }
 
     fn joined(&mut self, parts: &[JoinPart]) -> Eval<Value> {
-        let mut out = String::new();
+        // One buffer serves all strings; a string inside a placeholder finds it taken and uses another.
+        let mut out = std::mem::take(&mut self.scratch);
+        out.clear();
         let span = self.at.1;
         for part in parts {
             match part {
@@ -148,7 +150,9 @@ impl<'p> Machine<'p> {
         if self.origins.is_some() {
             self.trace(base_diag::Span::new(span, span), OriginKind::Written);
         }
-        Ok(Value::Str(out.into()))
+        let text = Value::Str(out.as_str().into());
+        self.scratch = out;
+        Ok(text)
     }
 
     fn unary_expr(&mut self, op: UnaryOp, operand: ExprId) -> Eval<Value> {

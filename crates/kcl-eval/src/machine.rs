@@ -43,6 +43,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) steps: u64,
     pub(crate) cells: u64,
     pub(crate) log: String,
+    /// Where interpolated strings are put together.
+    pub(crate) scratch: String,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
     pub(crate) output: Option<String>,
     /// Instances per schema id, if the program asks for them: (package of creation, value).
@@ -99,6 +101,7 @@ impl<'p> Machine<'p> {
             steps: 0,
             cells: 0,
             log: String::new(),
+            scratch: String::new(),
             output: None,
             instances: None,
             origins: options.track_origins.then(Origins::default),

@@ -42,7 +42,7 @@ impl Machine<'_> {
             any |= !hidden;
             if !hidden && is_emitted(&slot.value, options) {
                 let entry = Entry { origin: slot.origin, ..Entry::new(slot.value.clone(), Op::Union) };
-                dict.insert(name.clone(), entry);
+                dict.push_new(name.clone(), entry);
             }
         }
         (any, dict)
@@ -102,15 +102,15 @@ pub(crate) fn yaml_text(value: &Value, options: &OutputOptions) -> String {
     if value.is_undefined() {
         return "{}".into();
     }
-    let documents: Vec<String> = documents(value)
-        .into_iter()
-        .map(|document| {
-            let mut writer = YamlWriter::new();
-            write_value(&mut writer, document, options);
-            writer.into_string()
-        })
-        .collect();
-    join_documents(&documents)
+    let text = |document: &Value| {
+        let mut writer = YamlWriter::new();
+        write_value(&mut writer, document, options);
+        writer.into_string()
+    };
+    match documents(value).as_slice() {
+        [one] => text(one),
+        many => join_documents(&many.iter().map(|d| text(d)).collect::<Vec<_>>()),
+    }
 }
 
 /// Returns the JSON text of a planned value; `indent` 0 is one line, streams are one document per line.

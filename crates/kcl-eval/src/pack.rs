@@ -136,6 +136,9 @@ pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
         | (Value::Func(_), RType::Function)
         | (Value::Unit(_), RType::NumberMultiplier) => true,
         (Value::Unit(unit), RType::Unit(text)) => unit.to_string() == text.as_str(),
+        (Value::Str(value), RType::Literal(text)) => {
+            text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).is_some_and(|t| t == value)
+        }
         (_, RType::Literal(text)) => literal_text(value).as_deref() == Some(text.as_str()),
         (Value::List(list), RType::List(item)) => {
             item.is_any() || list.items.iter().all(|v| fits(v, item, strict))
@@ -158,7 +161,6 @@ fn literal_text(value: &Value) -> Option<Str> {
         Value::Bool(false) => Some("False".into()),
         Value::Int(i) => Some(ecow::eco_format!("{i}")),
         Value::Float(f) => Some(literal_float(*f)),
-        Value::Str(text) => Some(ecow::eco_format!("\"{text}\"")),
         _ => None,
     }
 }

@@ -100,7 +100,7 @@ impl Machine<'_> {
     ) -> Eval<()> {
         let Some(at) = dict.position(key) else {
             let entry = self.first_entry(new)?;
-            dict.insert(key.clone(), entry);
+            dict.push_new(key.clone(), entry);
             return Ok(());
         };
         let Some(slot) = dict.at_mut(at) else { return Ok(()) };

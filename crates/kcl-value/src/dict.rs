@@ -1,6 +1,10 @@
 //! Ordered entries that remember how they were written.
 
-use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 
 use crate::{Str, Value};
 
@@ -43,20 +47,25 @@ impl Entry {
     }
 }
 
-/// Above this many entries a hash index is kept; below it a linear scan is faster.
-const INDEX_FROM: usize = 9;
+/// From this many entries on a hash index answers; below it a linear scan is faster.
+const INDEX_FROM: usize = 13;
 
 /// An insertion-ordered map from string to [`Entry`].
 #[derive(Clone, Debug, Default)]
 pub struct Dict {
     slots: Vec<(Str, Entry)>,
-    index: Option<Box<FxHashMap<Str, u32>>>,
+    /// Positions by the hash of their key; made when a large dict is first asked for a key (most never are).
+    index: OnceCell<Box<HashTable<u32>>>,
+}
+
+fn hash(key: &str) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 impl Dict {
     /// Makes an empty dict with room for `n` entries.
     pub fn with_capacity(n: usize) -> Self {
-        Dict { slots: Vec::with_capacity(n), index: None }
+        Dict { slots: Vec::with_capacity(n), index: OnceCell::new() }
     }
 
     /// Returns the number of entries.
@@ -71,10 +80,11 @@ impl Dict {
 
     /// Returns the position of a key.
     pub fn position(&self, key: &str) -> Option<usize> {
-        match &self.index {
-            Some(index) => index.get(key).map(|i| *i as usize),
-            None => self.slots.iter().position(|(k, _)| k == key),
+        if self.slots.len() < INDEX_FROM {
+            return self.slots.iter().position(|(k, _)| k == key);
         }
+        let index = self.index.get_or_init(|| Box::new(index_of(&self.slots)));
+        index.find(hash(key), |i| self.slots[*i as usize].0 == key).map(|i| *i as usize)
     }
 
     /// Returns the entry of a key.
@@ -110,27 +120,20 @@ impl Dict {
         self.insert(key.into(), Entry::new(value, op));
     }
 
-    fn push_new(&mut self, key: Str, entry: Entry) {
-        if let Some(index) = &mut self.index {
-            index.insert(key.clone(), self.slots.len() as u32);
+    /// Adds an entry whose key is known not to be there.
+    pub fn push_new(&mut self, key: Str, entry: Entry) {
+        if let Some(index) = self.index.get_mut() {
+            let slots = &self.slots;
+            index.insert_unique(hash(&key), slots.len() as u32, |i| hash(&slots[*i as usize].0));
         }
         self.slots.push((key, entry));
-        if self.index.is_none() && self.slots.len() >= INDEX_FROM {
-            self.rebuild_index();
-        }
-    }
-
-    fn rebuild_index(&mut self) {
-        self.index = (self.slots.len() >= INDEX_FROM).then(|| {
-            Box::new(self.slots.iter().enumerate().map(|(i, (k, _))| (k.clone(), i as u32)).collect())
-        });
     }
 
     /// Removes a key, keeping the order of the others.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
         let i = self.position(key)?;
         let (_, entry) = self.slots.remove(i);
-        self.rebuild_index();
+        self.index.take();
         Some(entry)
     }
 
@@ -138,7 +141,7 @@ impl Dict {
     pub fn swap_remove(&mut self, key: &str) -> Option<Entry> {
         let i = self.position(key)?;
         let (_, entry) = self.slots.swap_remove(i);
-        self.rebuild_index();
+        self.index.take();
         Some(entry)
     }
 
@@ -166,6 +169,14 @@ impl Dict {
     pub fn at_mut(&mut self, i: usize) -> Option<&mut Entry> {
         self.slots.get_mut(i).map(|(_, e)| e)
     }
+}
+
+fn index_of(slots: &[(Str, Entry)]) -> HashTable<u32> {
+    let mut index = HashTable::with_capacity(slots.len() * 2);
+    for (i, (key, _)) in slots.iter().enumerate() {
+        index.insert_unique(hash(key), i as u32, |i| hash(&slots[*i as usize].0));
+    }
+    index
 }
 
 impl FromIterator<(Str, Entry)> for Dict {

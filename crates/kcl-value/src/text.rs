@@ -20,9 +20,7 @@ pub fn write_text(out: &mut String, value: &Value) {
         Value::None => out.push_str("None"),
         Value::Bool(true) => out.push_str("True"),
         Value::Bool(false) => out.push_str("False"),
-        Value::Int(i) => {
-            let _ = write!(out, "{i}");
-        }
+        Value::Int(i) => base_yaml::push_int(out, *i),
         Value::Float(f) => out.push_str(&float_text(*f)),
         Value::Unit(unit) => {
             let _ = write!(out, "{unit}");

@@ -145,7 +145,7 @@ impl Collector<'_> {
         let (file, offset) = package.locate(row.span.start);
         let at = self.program.sources.position(file, offset);
         let source = self.program.sources.get(file)?;
-        let start = source.lines.line_start(at.line) as usize;
+        let start = source.lines().line_start(at.line) as usize;
         let text = source.text.get(start..)?.lines().next().unwrap_or("").trim().to_owned();
         let file = source.path.clone();
         let package = package.path.to_string();
