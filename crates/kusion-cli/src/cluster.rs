@@ -92,16 +92,19 @@ pub(crate) fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Fai
 }
 
 async fn open(file: Option<&PathBuf>, context: Option<&str>) -> Result<Connected, Failure> {
-    connect(file.map(PathBuf::as_path), context).await.map_err(|error| {
-        let failure = Failure::usage("there is no cluster to work with").cause(error.to_string());
-        match error {
-            ConnectError::Kubeconfig(_) => failure.next("name one: --kubeconfig FILE, or set KUBECONFIG"),
-            ConnectError::UnknownContext { .. } | ConnectError::NoContext { .. } => {
-                failure.next("choose one of them: --context NAME")
-            }
-            ConnectError::Client { .. } => failure,
+    connect(file.map(PathBuf::as_path), context).await.map_err(|error| unknown_cluster(&error))
+}
+
+/// A cluster that cannot be named.
+pub(crate) fn unknown_cluster(error: &ConnectError) -> Failure {
+    let failure = Failure::usage("there is no cluster to work with").cause(error.to_string());
+    match error {
+        ConnectError::Kubeconfig(_) => failure.next("name one: --kubeconfig FILE, or set KUBECONFIG"),
+        ConnectError::UnknownContext { .. } | ConnectError::NoContext { .. } => {
+            failure.next("choose one of them: --context NAME")
         }
-    })
+        ConnectError::Client { .. } => failure,
+    }
 }
 
 /// A failed request, in the words of a user.

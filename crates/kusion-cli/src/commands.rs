@@ -3,10 +3,13 @@
 use crate::cluster::CLUSTER;
 use crate::failure::Failure;
 use crate::flags::{self, Flag, Given};
-use crate::output::print;
+use crate::output::{Format, format_of, print, print_json};
 use crate::place::STACK;
 use crate::planned::SPEC;
-use crate::{apply, generate, health, preview, quickstart, sandbox};
+use crate::{
+    apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls, preview,
+    quickstart, release, sandbox, status, why,
+};
 
 /// One command.
 pub(crate) struct Command {
@@ -20,101 +23,221 @@ pub(crate) struct Command {
     pub(crate) run: fn(&Given) -> Result<(), Failure>,
 }
 
+/// Builds a row.
+const fn command(
+    name: &'static str,
+    words: &'static str,
+    help: &'static str,
+    examples: &'static [&'static str],
+    flags: &'static [&'static [Flag]],
+    run: fn(&Given) -> Result<(), Failure>,
+) -> Command {
+    Command { name, alias: "", words, help, examples, flags, run }
+}
+
+impl Command {
+    /// Adds a second name.
+    const fn also(mut self, alias: &'static str) -> Self {
+        self.alias = alias;
+        self
+    }
+}
+
 pub(crate) const COMMANDS: &[Command] = &[
-    Command {
-        name: "generate",
-        alias: "compile",
-        words: "[STACK]",
-        help: "print the resources that a stack's configuration means",
-        examples: &[
+    command(
+        "quickstart",
+        "[FOLDER]",
+        "an application from the first line of configuration to healthy, in a minute",
+        &["kusion quickstart", "kusion quickstart try-it"],
+        &[quickstart::FLAGS],
+        quickstart::main,
+    ),
+    command(
+        "init",
+        "[FOLDER]",
+        "make a project from a template",
+        &["kusion init shop", "kusion init shop --template job", "kusion init templates"],
+        &[init::FLAGS],
+        init::main,
+    ),
+    command(
+        "generate",
+        "[STACK]",
+        "print the resources that a stack's configuration means",
+        &[
             "kusion generate dev",
             "kusion generate guestbook/prod -o json",
             "kusion generate dev -D replicas=3",
         ],
-        flags: &[generate::FLAGS, STACK],
-        run: generate::main,
-    },
-    Command {
-        name: "preview",
-        alias: "plan",
-        words: "[STACK]",
-        help: "show what an apply would change, field by field",
-        examples: &[
+        &[generate::FLAGS, STACK],
+        generate::main,
+    )
+    .also("compile"),
+    command(
+        "preview",
+        "[STACK]",
+        "show what an apply would change, field by field",
+        &[
             "kusion preview dev",
             "kusion preview dev --plan dev.plan",
             "kusion preview dev -o json --exit-code",
         ],
-        flags: &[preview::FLAGS, SPEC, STACK, CLUSTER],
-        run: preview::main,
-    },
-    Command {
-        name: "apply",
-        alias: "up",
-        words: "[STACK]",
-        help: "change the cluster, wait until everything is healthy, record a release",
-        examples: &[
-            "kusion apply dev",
-            "kusion apply dev -y --context my-cluster",
-            "kusion apply dev --plan dev.plan",
+        &[preview::FLAGS, SPEC, STACK, CLUSTER],
+        preview::main,
+    )
+    .also("plan"),
+    command(
+        "apply",
+        "[STACK]",
+        "change the cluster, wait until everything is healthy, record a release",
+        &["kusion apply dev", "kusion apply dev -y --context my-cluster", "kusion apply dev --plan dev.plan"],
+        &[apply::FLAGS, apply::PLAN, SPEC, STACK, CLUSTER],
+        apply::apply,
+    )
+    .also("up"),
+    command(
+        "destroy",
+        "[STACK]",
+        "delete everything that the stack has made",
+        &["kusion destroy dev", "kusion destroy dev -y", "kusion destroy shop/dev --context my-cluster"],
+        &[apply::FLAGS, STACK, CLUSTER],
+        apply::destroy,
+    )
+    .also("down"),
+    command(
+        "rollback",
+        "[STACK]",
+        "go back to an earlier release",
+        &["kusion rollback dev", "kusion rollback dev --to 3", "kusion rollback dev --to 3 -y"],
+        &[apply::FLAGS, apply::TO, STACK, CLUSTER],
+        apply::rollback,
+    ),
+    command(
+        "release",
+        "list|show|diff|unlock [STACK] [N] [N]",
+        "what happened to a stack, by whom, with what result",
+        &["kusion release list dev", "kusion release show dev 3", "kusion release diff dev 3 5"],
+        &[release::FLAGS, STACK],
+        release::main,
+    ),
+    command(
+        "status",
+        "[STACK]",
+        "the health of everything a stack has made, right now",
+        &["kusion status dev", "kusion status dev --watch", "kusion status dev -o json --exit-code"],
+        &[status::FLAGS, STACK, CLUSTER],
+        status::main,
+    ),
+    command(
+        "drift",
+        "[STACK]",
+        "what others have changed since the last release; leaves with 2 if something has",
+        &["kusion drift dev", "kusion drift dev -o json"],
+        &[drift::FLAGS, STACK, CLUSTER],
+        drift::main,
+    ),
+    command(
+        "diff",
+        "[STACK] | FILE FILE",
+        "the configuration beside the last release, or two files; no cluster is asked",
+        &["kusion diff dev", "kusion diff old.yaml new.yaml", "kusion diff dev -o json --exit-code"],
+        &[diff::FLAGS, STACK],
+        diff::main,
+    ),
+    command(
+        "why",
+        "[STACK] RESOURCE FIELD",
+        "which lines made a field what it is",
+        &[
+            "kusion why dev Deployment/web spec.replicas",
+            "kusion why dev v1:Namespace:shop-dev metadata.name",
         ],
-        flags: &[apply::FLAGS, apply::PLAN, SPEC, STACK, CLUSTER],
-        run: apply::apply,
-    },
-    Command {
-        name: "destroy",
-        alias: "down",
-        words: "[STACK]",
-        help: "delete everything that the stack has made",
-        examples: &["kusion destroy dev", "kusion destroy dev -y"],
-        flags: &[apply::FLAGS, STACK, CLUSTER],
-        run: apply::destroy,
-    },
-    Command {
-        name: "rollback",
-        alias: "",
-        words: "[STACK]",
-        help: "go back to an earlier release",
-        examples: &["kusion rollback dev", "kusion rollback dev --to 3"],
-        flags: &[apply::FLAGS, apply::TO, STACK, CLUSTER],
-        run: apply::rollback,
-    },
-    Command {
-        name: "health",
-        alias: "",
-        words: "",
-        help: "judge objects of a file: healthy or not, and why",
-        examples: &["kusion health -f objects.yaml", "kubectl get all -o yaml | kusion health -f - -o json"],
-        flags: &[health::FLAGS],
-        run: health::main,
-    },
-    Command {
-        name: "quickstart",
-        alias: "",
-        words: "[FOLDER]",
-        help: "an application from its first line to healthy, broken and rolled back, on a sandbox",
-        examples: &["kusion quickstart", "kusion quickstart try-it"],
-        flags: &[quickstart::FLAGS],
-        run: quickstart::main,
-    },
-    Command {
-        name: "sandbox",
-        alias: "",
-        words: "start|stop|reset|status",
-        help: "a Kubernetes-compatible API on this machine, for trying and for tests",
-        examples: &["kusion sandbox start", "kusion sandbox status -o json", "kusion sandbox stop"],
-        flags: &[sandbox::FLAGS],
-        run: sandbox::main,
-    },
-    Command {
-        name: "version",
-        alias: "",
-        words: "",
-        help: "print the version",
-        examples: &["kusion version"],
-        flags: &[],
-        run: version,
-    },
+        &[why::FLAGS, STACK],
+        why::main,
+    ),
+    command(
+        "ls",
+        "[FOLDER|STACK]",
+        "the stacks of a folder, or what a stack has made",
+        &["kusion ls", "kusion ls dev", "kusion ls -o json"],
+        &[ls::FLAGS, STACK],
+        ls::main,
+    ),
+    command(
+        "graph",
+        "[STACK]",
+        "what comes before what, and why",
+        &["kusion graph dev", "kusion graph dev -o dot", "kusion graph dev -o svg > dev.svg"],
+        &[graph::FLAGS, STACK],
+        graph::main,
+    ),
+    command(
+        "deps",
+        "[FOLDER]",
+        "which stacks a file is part of, and which files a stack is made of",
+        &["kusion deps --focus base/base.k", "kusion deps --direct up --focus dev/main.k"],
+        &[deps::FLAGS],
+        deps::main,
+    ),
+    command(
+        "logs",
+        "[STACK] [RESOURCE]",
+        "the ends of the logs of a stack's pods",
+        &["kusion logs dev", "kusion logs dev Deployment/web --tail 100", "kusion logs dev web --previous"],
+        &[logs::FLAGS, STACK, CLUSTER],
+        logs::main,
+    ),
+    command(
+        "health",
+        "",
+        "judge objects of a file: healthy or not, and why",
+        &["kusion health -f objects.yaml", "kubectl get all -o yaml | kusion health -f - -o json"],
+        &[health::FLAGS],
+        health::main,
+    ),
+    command(
+        "sandbox",
+        "start|stop|reset|status",
+        "a Kubernetes-compatible API on this machine, for trying and for tests",
+        &["kusion sandbox start", "kusion sandbox status -o json", "kusion sandbox stop"],
+        &[sandbox::FLAGS],
+        sandbox::main,
+    ),
+    command(
+        "context",
+        "list|show|use [NAME]",
+        "the clusters that the kubeconfig knows",
+        &["kusion context", "kusion context use kind-dev"],
+        &[context::FLAGS],
+        context::main,
+    ),
+    command(
+        "config",
+        "list|get|set|unset|explain [KEY] [VALUE]",
+        "defaults of flags, and where each value comes from",
+        &["kusion config explain", "kusion config set context kind-dev", "kusion config unset context"],
+        &[config::FLAGS],
+        config::main,
+    ),
+    command(
+        "completion",
+        "bash|zsh|fish",
+        "a script that completes commands, stacks and releases",
+        &["source <(kusion completion bash)", "kusion completion fish | source"],
+        &[],
+        completion::main,
+    ),
+    command(
+        "version",
+        "",
+        "print the version",
+        &["kusion version", "kusion version -o json"],
+        &[VERSION],
+        version,
+    ),
 ];
+
+const VERSION: &[Flag] = &[flags::flag("output", Some('o'), "FORMAT", "text or json")];
 
 /// Runs the words of a command line.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
@@ -127,6 +250,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
             Some(command) => print(&help_of(command)),
             None => print(&help()),
         },
+        "__complete" => completion::complete(&words[1..]),
         "-V" | "--version" => version(&Given::default()),
         name => {
             let command = find(name).ok_or_else(|| unknown(name))?;
@@ -135,10 +259,11 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
                 return print(&help_of(command));
             }
             let table: Vec<Flag> = command.flags.iter().flat_map(|rows| rows.iter().copied()).collect();
-            let given = flags::read(&table, &words[1..]).map_err(|mut failure| {
+            let mut given = flags::read(&table, &words[1..]).map_err(|mut failure| {
                 failure.place.get_or_insert_with(|| format!("kusion {}", command.name));
                 failure
             })?;
+            given.file = config::load()?;
             (command.run)(&given)
         }
     }
@@ -186,6 +311,12 @@ fn help_of(command: &Command) -> String {
     out
 }
 
-fn version(_: &Given) -> Result<(), Failure> {
+fn version(given: &Given) -> Result<(), Failure> {
+    if format_of(given)? == Format::Json {
+        return print_json(&serde_json::json!({
+            "schema": "kusion.io/version/v1", "version": env!("CARGO_PKG_VERSION"), "kubernetes": "1.36",
+            "plan": kusion_model::PLAN_SCHEMA,
+        }));
+    }
     print(&format!("kusion {}\n", env!("CARGO_PKG_VERSION")))
 }

@@ -38,6 +38,22 @@ pub(crate) fn consent(verb: &str, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
+/// Asks a plain question.
+pub(crate) fn ask(verb: &str, question: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::usage(question.to_owned())
+            .cause("there is no terminal to ask on; nothing was changed")
+            .next(format!("kusion {verb} -y")));
+    }
+    tell(&format!("? {question}?  yes   no: "));
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    match line.trim() {
+        "y" | "yes" if read.is_ok() => Ok(()),
+        _ => Err(Failure::usage("nothing was changed")),
+    }
+}
+
 /// `details` shows everything; `details WORD` what has the word in its id.
 fn details(line: &str, plan: &Plan) -> Result<(), Failure> {
     let (word, search) = line.split_once(' ').unwrap_or((line, ""));

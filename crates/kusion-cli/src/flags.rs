@@ -3,6 +3,8 @@
 //! A small reader rather than a general library: the command starts in a millisecond, and every flag also has its
 //! `KUSION_*` variable from the same row.
 
+use std::collections::BTreeMap;
+
 use crate::failure::Failure;
 
 /// One flag.
@@ -32,19 +34,25 @@ pub(crate) struct Given {
     flags: Vec<(&'static str, String)>,
     /// Words that belong to no flag.
     pub(crate) rest: Vec<String>,
+    /// Defaults of the user's configuration file.
+    pub(crate) file: BTreeMap<String, String>,
 }
 
 impl Given {
     /// Whether a switch was given, on the line or as `KUSION_<NAME>`.
     pub(crate) fn has(&self, long: &str) -> bool {
         self.flags.iter().any(|(name, _)| *name == long)
-            || variable(long).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false" | "no"))
+            || variable(long)
+                .or_else(|| self.file.get(long).cloned())
+                .is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false" | "no" | "off"))
     }
 
     /// The last value of a flag, else its variable.
     pub(crate) fn last(&self, long: &str) -> Option<String> {
         let given = self.flags.iter().rev().find(|(name, _)| *name == long).map(|(_, value)| value.clone());
-        given.or_else(|| variable(long).filter(|value| !value.is_empty()))
+        given
+            .or_else(|| variable(long).filter(|value| !value.is_empty()))
+            .or_else(|| self.file.get(long).cloned())
     }
 
     /// All values of a flag in order; the line only.
@@ -58,6 +66,8 @@ impl Given {
             "flag"
         } else if variable(long).is_some() {
             "variable"
+        } else if self.file.contains_key(long) {
+            "file"
         } else {
             "default"
         }

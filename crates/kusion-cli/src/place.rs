@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kcl::Disk;
 use kusion::Target;
-use kusion_generate::{GenerateError, Generated, Inputs, StackFolder, generate, locate};
+use kusion_generate::{EMBEDDED_KONFIG, GenerateError, Generated, Inputs, StackFolder, generate, locate};
 use kusion_model::{Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, StoreError, local_liveness, local_owner};
 
@@ -85,6 +85,12 @@ fn argument(text: &str) -> Result<(String, String), Failure> {
 }
 
 impl Place {
+    /// A source file as a person in the project calls it.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        let shown = self.folder.shown(Path::new(file));
+        shown.strip_prefix(EMBEDDED_KONFIG).map_or(shown.clone(), |rest| format!("konfig{rest}"))
+    }
+
     /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
     pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
         let inputs = Inputs {

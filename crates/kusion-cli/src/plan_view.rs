@@ -133,6 +133,13 @@ fn by(step: &Step) -> String {
     }
 }
 
+/// Field changes only.
+pub(crate) fn fields(changes: &[FieldChange], style: &Style) -> String {
+    let mut out = String::new();
+    changes.iter().for_each(|change| field(change, Detail::Fields, style, &mut out));
+    out
+}
+
 fn field(change: &FieldChange, detail: Detail, style: &Style, out: &mut String) {
     let place = change
         .source

@@ -44,22 +44,23 @@ pub(crate) async fn ready(
     Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
 }
 
+/// Everything wrong with a Spec, and the next step for the first.
+pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let failure = Failure::usage("the configuration cannot be planned")
+        .cause(texts.join("\n"))
+        .place(place.folder.stack_dir.display().to_string());
+    match problems.first() {
+        Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
+        Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
+        Some(Problem::UnknownDependency { .. }) => failure.next("add the resource, or remove the reference"),
+        _ => failure,
+    }
+}
+
 fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
     match failure {
-        PlanFailure::Spec(problems) => {
-            let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            let failure = Failure::usage("the configuration cannot be planned")
-                .cause(texts.join("\n"))
-                .place(place.folder.stack_dir.display().to_string());
-            match problems.first() {
-                Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
-                Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
-                Some(Problem::UnknownDependency { .. }) => {
-                    failure.next("add the resource, or remove the reference")
-                }
-                _ => failure,
-            }
-        }
+        PlanFailure::Spec(problems) => spec_problems(&problems, place),
         PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
         PlanFailure::Remote(error) => remote(&error, server),

@@ -1,6 +1,6 @@
 //! Evaluating a stack and reading its output as a Spec.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kcl::{DiskWorld, Files, Outcome, Session, Why, WhyStep};
 use kusion_model::{DigestKey, FieldPath, Resource, Segment, SourceRef, Spec};
@@ -60,6 +60,24 @@ pub fn generate(
         }
     }
     Ok(Generated { spec, why: outcome.why, paths, log: outcome.log })
+}
+
+/// The files that a stack's program is made of, imported ones too; the embedded models are not among them.
+///
+/// # Errors
+/// Files that do not fit together.
+pub fn source_files(
+    files: &dyn Files,
+    stack: &StackFolder,
+    inputs: &Inputs,
+) -> Result<Vec<PathBuf>, GenerateError> {
+    let overlay = Overlay::new(files);
+    let request = request(&overlay, stack, inputs)?;
+    let loaded = kcl::load(&Session::new(), &request, &overlay);
+    let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));
+    let paths = sources.map(|source| stack.stack_dir.join(&source.path));
+    let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with("kusion_render.k");
+    Ok(paths.filter(own).collect())
 }
 
 /// Reads a Spec from the text of a file.

@@ -20,6 +20,6 @@ mod world;
 pub use documents::{DocumentError, read_documents};
 pub use embedded::{EMBEDDED_KONFIG, Overlay, embedded_konfig};
 pub use error::{FileProblem, GenerateError};
-pub use generate::{Generated, generate, read_spec};
+pub use generate::{Generated, generate, read_spec, source_files};
 pub use locate::{StackFolder, locate, stacks_below};
 pub use program::Inputs;

@@ -52,3 +52,34 @@ pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Conne
     let client = Client::try_from(config).map_err(|e| failed(e.to_string()))?;
     Ok(Connected { client, context, server, namespace })
 }
+
+/// One context of a kubeconfig.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextInfo {
+    pub name: String,
+    pub server: String,
+    /// The file's own current context.
+    pub current: bool,
+}
+
+/// Lists the contexts of a kubeconfig; no file means `$KUBECONFIG` or the default file.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn contexts(file: Option<&Path>) -> Result<Vec<ContextInfo>, ConnectError> {
+    let read = match file {
+        Some(file) => Kubeconfig::read_from(file),
+        None => Kubeconfig::read(),
+    };
+    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(e.to_string()))?;
+    let server = |name: &str| {
+        let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == name);
+        cluster.and_then(|named| named.cluster.as_ref()?.server.clone()).unwrap_or_default()
+    };
+    let info = |named: &kube::config::NamedContext| ContextInfo {
+        name: named.name.clone(),
+        server: named.context.as_ref().map(|context| server(&context.cluster)).unwrap_or_default(),
+        current: kubeconfig.current_context.as_ref() == Some(&named.name),
+    };
+    Ok(kubeconfig.contexts.iter().map(info).collect())
+}

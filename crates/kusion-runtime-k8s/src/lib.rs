@@ -28,7 +28,7 @@ mod redact;
 mod runtime;
 mod watch;
 
-pub use connect::{ConnectError, Connected, connect};
+pub use connect::{ConnectError, Connected, ContextInfo, connect, contexts};
 pub use edges::meaning_edges;
 pub use health::{KubeHealth, OnVerdict};
 pub use kube::Client;

@@ -1,0 +1,147 @@
+//! `kusion status`: the health of everything a stack has made, right now, with everything below it.
+
+use kusion::{DryRun, Node, below, judge_key};
+use kusion_health::{State as Health, worst};
+use kusion_model::ResourceKey;
+use serde_json::{Value, json};
+
+use crate::cluster::{remote, tokio, world};
+use crate::failure::{Failure, exit};
+use crate::flags::{Flag, Given, flag};
+use crate::health::mark;
+use crate::output::{Format, format_of, print};
+use crate::place::{Place, now, open};
+use crate::plan_view::header;
+use crate::screen::Screen;
+use crate::style::Style;
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("watch", None, "", "look again every two seconds until interrupted"),
+    flag("no-tree", None, "", "only the stack's own resources"),
+    flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
+];
+
+/// One resource as it is.
+struct Row {
+    key: ResourceKey,
+    json: Value,
+    verdict: Health,
+    message: String,
+    cause: Option<String>,
+    next: Option<String>,
+    below: Vec<Node>,
+}
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let place = open(given)?;
+    let runtime = tokio()?;
+    if !given.has("watch") {
+        let (good, text) = runtime.block_on(look(given, &place, format))?;
+        print(&text)?;
+        return if given.has("exit-code") && !good { Err(Failure::told(exit::UNHEALTHY)) } else { Ok(()) };
+    }
+    let mut screen = Screen::default();
+    loop {
+        let (_, text) = runtime.block_on(look(given, &place, format))?;
+        if format == Format::Text && Screen::is_possible() {
+            screen.draw(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        } else {
+            print(&text)?;
+        }
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
+}
+
+async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
+    let state = place.target.store.read()?;
+    let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
+    let names = keys.iter().map(|key| key.cluster.to_string()).collect();
+    let world = world(given, place, &names).await?;
+    let clusters = world.engine.clusters(&place.target.key, DryRun::All);
+    let looks = clusters.look(&keys).await.map_err(|error| remote(&error, &world.server))?;
+    let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
+    let mut rows = Vec::new();
+    for (key, record) in &state.records {
+        let Some((snapshot, profile)) = looks.get(&*key.cluster) else { continue };
+        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, at);
+        let below = below(key, snapshot, profile, at);
+        let json = verdict.to_json(&key.to_string());
+        let message = verdict.message.clone();
+        rows.push(Row {
+            key: key.clone(),
+            json,
+            verdict: verdict.verdict,
+            message,
+            cause: verdict.cause,
+            next: verdict.next,
+            below,
+        });
+    }
+    let good = rows.iter().all(|row| row.verdict.is_good());
+    let all = worst(rows.iter().map(|row| row.verdict));
+    let text = match format {
+        Format::Json => {
+            let resources: Vec<Value> = rows
+                .iter()
+                .map(|row| {
+                    let mut value = row.json.clone();
+                    value["dependents"] = json!(row.below);
+                    value
+                })
+                .collect();
+            let document = json!({
+                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": world.context,
+                "release": state.latest(), "verdict": all.as_str(), "resources": resources,
+            });
+            let text = match given.has("watch") {
+                true => document.to_string(),
+                false => serde_json::to_string_pretty(&document).unwrap_or_default(),
+            };
+            text + "\n"
+        }
+        Format::Text => {
+            let style = Style::stdout();
+            let mut out = header(&state, &world.context, &style) + "\n";
+            draw(&rows, !given.has("no-tree"), &style, &mut out);
+            let healthy = rows.iter().filter(|row| row.verdict.is_good()).count();
+            out.push_str(&match rows.is_empty() {
+                true => "This stack has made nothing.\n".to_owned(),
+                false => format!("\n{healthy} of {} healthy.\n", rows.len()),
+            });
+            out
+        }
+    };
+    Ok((good, text))
+}
+
+fn draw(rows: &[Row], tree: bool, style: &Style, out: &mut String) {
+    let width = rows.iter().map(|row| row.key.to_string().chars().count()).max().unwrap_or(0).min(72);
+    for row in rows {
+        let (glyph, word) = mark(row.verdict.as_str(), style);
+        let id = format!("{:<width$}", row.key.to_string());
+        out.push_str(format!("{glyph} {}  {word}  {}", style.cyan(&id), row.message).trim_end());
+        out.push('\n');
+        for (word, text) in [("cause", &row.cause), ("next", &row.next)] {
+            if let Some(text) = text {
+                out.push_str(&format!("    {word:<5}  {text}\n"));
+            }
+        }
+        if tree {
+            branches(&row.below, "  ", style, out);
+        }
+    }
+}
+
+fn branches(nodes: &[Node], indent: &str, style: &Style, out: &mut String) {
+    for (at, node) in nodes.iter().enumerate() {
+        let last = at + 1 == nodes.len();
+        let branch = if last { style.glyph("└", "`") } else { style.glyph("├", "|") };
+        let (glyph, _) = mark(node.verdict, style);
+        let text = format!("{} {}  {}", node.kind, node.name, node.message);
+        out.push_str(&format!("{indent}{branch} {glyph} {}\n", style.dim(text.trim_end())));
+        let deeper = format!("{indent}{} ", if last { " " } else { style.glyph("│", "|") });
+        branches(&node.children, &deeper, style, out);
+    }
+}

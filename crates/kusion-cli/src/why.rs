@@ -1,0 +1,144 @@
+//! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
+
+use kcl::{OriginKind, WhyStep};
+use kusion_model::{FieldPath, Resource, Segment, is_sealed};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::flags::{Flag, Given, flag, nearest};
+use crate::output::{Format, format_of, print, print_json};
+use crate::place::{Place, open_named};
+use crate::style::Style;
+use crate::table::table;
+
+pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let (stack, id, path) = match given.rest.as_slice() {
+        [id, path] => (given.last("workdir"), id, path),
+        [stack, id, path] => (Some(stack.clone()), id, path),
+        _ => {
+            return Err(Failure::usage("kusion why takes a stack, a resource and a field")
+                .next("kusion why dev apps/v1:Deployment:shop-dev:web spec.replicas"));
+        }
+    };
+    let place = open_named(given, stack.as_deref())?;
+    let generated = place.generate(&given.last("context").unwrap_or_default(), true)?;
+    let resources = &generated.spec.resources;
+    let at = resources.iter().position(|resource| matches(resource, id));
+    let at = at.ok_or_else(|| unknown_resource(&place, resources, id))?;
+    let resource = &resources[at];
+    let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
+    let (value, text) = walk(&resource.attributes, &field).ok_or_else(|| unknown_field(resource, path))?;
+    let prefix = generated.paths.get(at).cloned().unwrap_or_default();
+    let full = format!("{prefix}{}{text}", if text.starts_with('[') || prefix.is_empty() { "" } else { "." });
+    let steps = generated.why.as_ref().and_then(|why| why.get(&full)).unwrap_or_default();
+    let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
+    let shown = if is_sealed(value) { "(secret)".to_owned() } else { short(value) };
+    let place_of = |step: &WhyStep| format!("{}:{}", place.shown(&step.file), step.line);
+    if format == Format::Json {
+        let rows: Vec<Value> = steps
+            .iter()
+            .map(|step| json!({"where": place_of(step), "text": line(step, value), "step": word(step.kind)}))
+            .collect();
+        return print_json(&json!({
+            "schema": "kusion.io/why/v1", "id": resource.id, "path": path, "value": shown, "steps": rows,
+        }));
+    }
+    if steps.is_empty() {
+        return print(&format!("{shown}\n  the program does not say where this comes from\n"));
+    }
+    let rows: Vec<Vec<String>> = steps
+        .iter()
+        .map(|step| vec![place_of(step), line(step, value), word(step.kind).to_owned()])
+        .collect();
+    print(&format!(
+        "{} {path} = {shown}\n\n{}",
+        resource.id,
+        table(&["WHERE", "LINE", "STEP"], &rows, &Style::stdout())
+    ))
+}
+
+/// The source line, unless it may hold a secret.
+fn line(step: &WhyStep, value: &Value) -> String {
+    if is_sealed(value) { "(secret)".to_owned() } else { step.text.clone() }
+}
+
+fn word(kind: OriginKind) -> &'static str {
+    match kind {
+        OriginKind::Written => "written",
+        OriginKind::Entry => "entry",
+        OriginKind::Assigned => "assigned",
+        OriginKind::Default => "schema default",
+        OriginKind::Merged => "merged over",
+        OriginKind::Overrides => "overrides",
+        OriginKind::Appended => "appends to",
+    }
+}
+
+/// By id, or by `Kind/name`.
+fn matches(resource: &Resource, word: &str) -> bool {
+    if resource.id.as_str() == word || resource.key().to_string() == word {
+        return true;
+    }
+    let Ok(id) = resource.id.to_kubernetes() else { return false };
+    word.split_once('/').is_some_and(|(kind, name)| id.kind.eq_ignore_ascii_case(kind) && id.name == name)
+}
+
+fn unknown_resource(place: &Place, resources: &[Resource], word: &str) -> Failure {
+    let failure = Failure::usage(format!("stack {} has no resource `{word}`", place.target.scope));
+    let names: Vec<&str> = resources.iter().map(|resource| resource.id.as_str()).collect();
+    match nearest(names.iter().copied(), word) {
+        Some(near) => failure.next(format!("did you mean `{near}`?")),
+        None => {
+            failure.next(format!("it has:\n{}", names.into_iter().take(20).collect::<Vec<_>>().join("\n")))
+        }
+    }
+}
+
+fn unknown_field(resource: &Resource, path: &str) -> Failure {
+    let mut known =
+        resource.attributes.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default();
+    // Deepest part that exists: name what is there.
+    if let Ok(field) = FieldPath::parse(path) {
+        for n in (1..=field.0.len()).rev() {
+            if let Some((Value::Object(map), _)) =
+                walk(&resource.attributes, &FieldPath(field.0[..n].to_vec()))
+            {
+                known = map.keys().cloned().collect::<Vec<_>>();
+                break;
+            }
+        }
+    }
+    Failure::usage(format!("{} has no field `{path}`", resource.id))
+        .next(format!("there is: {}", known.join(", ")))
+}
+
+/// Follows a path; returns the value and the path as the evaluator writes it (list items by number).
+fn walk<'v>(root: &'v Value, path: &FieldPath) -> Option<(&'v Value, String)> {
+    let (mut at, mut text) = (root, String::new());
+    for (n, segment) in path.0.iter().enumerate() {
+        let parent = at;
+        at = FieldPath(path.0[n..=n].to_vec()).get(parent)?;
+        match segment {
+            Segment::Key(key) => {
+                text.push_str(if text.is_empty() { "" } else { "." });
+                text.push_str(key);
+            }
+            _ => {
+                let index = parent.as_array()?.iter().position(|item| std::ptr::eq(item, at))?;
+                text.push_str(&format!("[{index}]"));
+            }
+        }
+    }
+    Some((at, text))
+}
+
+fn short(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.chars().count() > 100 { text.chars().take(100).collect::<String>() + "..." } else { text }
+}
