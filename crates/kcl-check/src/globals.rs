@@ -139,8 +139,15 @@ impl Checker<'_> {
         for stmt in body {
             match tree.stmt(*stmt) {
                 Stmt::Assign { targets, ty, .. } => {
-                    for target in targets {
+                    for (i, target) in targets.iter().enumerate() {
                         self.scan_immutable(target);
+                        let earlier = targets[..i].iter().find(|t| t.name.name == target.name.name);
+                        if let Some(earlier) = earlier
+                            && !is_private(&target.name.name)
+                            && !self.rescanning
+                        {
+                            self.immutable(&target.name, earlier.name.span);
+                        }
                     }
                     let ty = ty.map(|t| self.resolve_type(t));
                     for target in targets {

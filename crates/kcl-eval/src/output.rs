@@ -51,6 +51,10 @@ impl Machine<'_> {
     /// Applies `-S`: one path gives that value, several give a list of them.
     pub(crate) fn selected_value(&mut self, value: Value) -> Eval<Value> {
         let selectors = &self.options.selectors;
+        // Paths apply to configs; whatever else was planned is the output as it is.
+        if !value.is_config() && !value.is_undefined() {
+            return Ok(value);
+        }
         let mut chosen = Vec::with_capacity(selectors.len());
         for selector in selectors {
             match select_path(&value, selector, &self.options.output) {
@@ -82,11 +86,13 @@ fn select_path(value: &Value, path: &str, options: &OutputOptions) -> Option<Val
             Value::List(list) => list.items.get(part.parse::<usize>().ok()?)?.clone(),
             _ => return None,
         };
-        if !is_emitted(&at, options) {
-            return None;
-        }
     }
-    Some(at)
+    // Selected, nothing is null and a function is 0.
+    Some(match at {
+        Value::Undefined => Value::None,
+        Value::Func(_) => Value::Int(0),
+        at => at,
+    })
 }
 
 /// Returns the documents of a value: a list of configs is a stream, an empty list is nothing.

@@ -1,8 +1,8 @@
 //! Changes from the command line (`-O path=value`), made to the tree of the main package before checking.
 //!
-//! In: specs as written. Out: the changed tree, or what is wrong with a spec. Only the first declaration of a variable
-//! is changed, and only through literal configs; a path that does not exist is appended to the variable's config, a
-//! variable that does not exist becomes a statement of the last file.
+//! In: specs as written. Out: the changed tree, or what is wrong with a spec. Every file is changed by itself, as in the
+//! reference: the first declaration of the variable in it, and only through literal configs; a path that does not exist is
+//! appended to the variable's config, a variable that does not exist becomes a statement of the file.
 
 // A wrong spec ends the run: nobody waits for these errors to be small.
 #![allow(clippy::result_large_err)]
@@ -33,13 +33,18 @@ struct Spec<'a> {
 pub fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
     for text in specs {
         let spec = parse_spec(text)?;
-        apply(tree, &spec, text)?;
+        if tree.files.is_empty() {
+            tree.files.push(FileTree::default());
+        }
+        for file in 0..tree.files.len() {
+            apply(tree, file, &spec, text)?;
+        }
     }
     Ok(())
 }
 
 fn wrong(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::SYNTAX, "override-spec", Place::None, message)
+    Diagnostic::error(Code::EVALUATION, "override-spec", Place::None, message)
 }
 
 fn wrong_format(text: &str) -> Diagnostic {
@@ -114,9 +119,9 @@ fn segments(path: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
     if parts.is_empty() { Err(wrong_format(text)) } else { Ok(parts) }
 }
 
-fn apply(tree: &mut Tree, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
+fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
     let Some((name, rest)) = spec.path.split_first() else { return Err(wrong_format(text)) };
-    let found = first_declaration(tree, name);
+    let found = first_declaration(tree, file, name);
     let Action::Set(op) = spec.action else {
         if let Some((stmt, value)) = found {
             match rest {
@@ -137,7 +142,8 @@ fn apply(tree: &mut Tree, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic>
         (None, _) => false,
     };
     if !done {
-        append_statement(tree, name, rest, op, value, place);
+        let statement = new_statement(tree, name, rest, op, value, place);
+        tree.files[file].body.push(statement);
     }
     Ok(())
 }
@@ -161,9 +167,9 @@ fn parse_value(tree: &mut Tree, text: &str, place: Span) -> Option<ExprId> {
     Some(id)
 }
 
-/// The first top-level statement that gives a name its value.
-fn first_declaration(tree: &Tree, name: &str) -> Option<(StmtId, ExprId)> {
-    tree.files.iter().flat_map(|f| &f.body).find_map(|&id| match tree.stmt(id) {
+/// The first top-level statement of a file that gives a name its value.
+fn first_declaration(tree: &Tree, file: usize, name: &str) -> Option<(StmtId, ExprId)> {
+    tree.files[file].body.iter().find_map(|&id| match tree.stmt(id) {
         Stmt::Assign { targets, value, .. } => {
             let mine = targets.iter().any(|t| t.name.name == name && t.path.is_empty());
             mine.then_some((id, *value))
@@ -234,8 +240,7 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
     if op == EntryOp::Union
         && let (Some(into), Some(from)) = (config_of(tree, old), config_of(tree, value))
     {
-        let Expr::Config(more) = tree.expr(from).clone() else { return false };
-        push_entries(tree, into, more.into_vec());
+        merge_config(tree, into, from);
         return true;
     }
     let schema = matches!(tree.expr(value), Expr::Schema(_));
@@ -287,9 +292,7 @@ fn key_is(entry: &Entry, name: &str) -> bool {
 /// Sets an entry below a variable; false if the variable has no literal config.
 fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
     let Some(config) = config_of(tree, root) else { return false };
-    let merged = op == EntryOp::Union && config_of(tree, value).is_some();
-    let replaced = op != EntryOp::Insert && !merged && replace(tree, config, path, value);
-    if !replaced {
+    if !change(tree, config, path, op, value) {
         let (first, rest) = path.split_first().expect("a path below a variable has a part");
         let span = tree.expr_span(value);
         let entry = nested(tree, first, rest, op, value, span);
@@ -298,8 +301,22 @@ fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value:
     true
 }
 
-/// Replaces every literal entry at a path; false if there is none. Depth is bounded by the path.
-fn replace(tree: &mut Tree, config: ExprId, path: &[String], value: ExprId) -> bool {
+/// Merges a literal config into another: what is there already is changed by the operator of the new entry.
+fn merge_config(tree: &mut Tree, into: ExprId, from: ExprId) {
+    for entry in entries(tree, from).to_vec() {
+        let key = match &entry.key {
+            Key::Name(key) | Key::Str(key) => Some([key.to_string()]),
+            _ => None,
+        };
+        let changed = key.is_some_and(|path| change(tree, into, &path, entry.op, entry.value));
+        if !changed {
+            push_entries(tree, into, vec![entry]);
+        }
+    }
+}
+
+/// Changes every literal entry at a path, keeping its operator; false if there is none. Depth is bounded by the path.
+fn change(tree: &mut Tree, config: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let mut done = false;
     for i in 0..entries(tree, config).len() {
@@ -307,14 +324,23 @@ fn replace(tree: &mut Tree, config: ExprId, path: &[String], value: ExprId) -> b
         if !key_is(entry, first) {
             continue;
         }
-        if rest.is_empty() {
-            if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
-                entries[i].value = value;
-                entries[i].op = EntryOp::Override;
+        let old = entry.value;
+        if !rest.is_empty() {
+            if let Some(inner) = config_of(tree, old) {
+                done |= change(tree, inner, rest, op, value);
             }
+        } else if op == EntryOp::Insert {
+            done |= extend_list(tree, old, value);
+        } else if op == EntryOp::Union
+            && let Some(from) = config_of(tree, value)
+        {
+            if let Some(into) = config_of(tree, old) {
+                merge_config(tree, into, from);
+                done = true;
+            }
+        } else if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
+            entries[i].value = value;
             done = true;
-        } else if let Some(inner) = config_of(tree, entry.value) {
-            done |= replace(tree, inner, rest, value);
         }
     }
     done
@@ -347,7 +373,14 @@ fn nested(tree: &mut Tree, first: &str, rest: &[String], op: EntryOp, value: Exp
     Entry { key: Key::Str(Str::from(first)), key_span: span, op, value }
 }
 
-fn append_statement(tree: &mut Tree, name: &str, rest: &[String], op: EntryOp, value: ExprId, span: Span) {
+fn new_statement(
+    tree: &mut Tree,
+    name: &str,
+    rest: &[String],
+    op: EntryOp,
+    value: ExprId,
+    span: Span,
+) -> StmtId {
     let value = match rest.split_first() {
         None => value,
         Some((first, rest)) => {
@@ -362,11 +395,5 @@ fn append_statement(tree: &mut Tree, name: &str, rest: &[String], op: EntryOp, v
     } else {
         Stmt::Assign { targets: Box::new([target]), ty: None, value }
     };
-    let stmt = tree.add_stmt(kind, span);
-    if tree.files.is_empty() {
-        tree.files.push(FileTree::default());
-    }
-    if let Some(file) = tree.files.last_mut() {
-        file.body.push(stmt);
-    }
+    tree.add_stmt(kind, span)
 }

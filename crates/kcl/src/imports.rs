@@ -54,6 +54,10 @@ pub(crate) fn resolve(
     }
     let dotted =
         dotted_path(root, importer, import).ok_or_else(|| Lost::AboveRoot { raw: import.raw_path() })?;
+    // A relative path that ends in the root means a system module, too.
+    if import.dots > 0 && kcl_std::is_system_module(&dotted) {
+        return Ok(Found::System(dotted));
+    }
     let inside = root.join(dotted.replace('.', "/"));
     let internal = package_at(files, &inside);
     let external = if import.dots == 0 { external(request, files, &names) } else { None };

@@ -213,6 +213,6 @@ mod tests {
         files.add("/m/vendor/c_1.0/kcl.mod", "");
         let found = dependencies(&Request::default(), &files, Path::new("/m")).unwrap();
         let paths: Vec<String> = found.iter().map(|(n, p)| format!("{n}={}", p.display())).collect();
-        assert_eq!(paths, ["a=/a", "c=/m/vendor/c_1.0", "b=/b", "m=/m"]);
+        assert_eq!(paths, ["a=/a", "c=/m/vendor/c_1.0", "m=/m", "b=/b"]);
     }
 }

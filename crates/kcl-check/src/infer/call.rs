@@ -185,11 +185,16 @@ impl Checker<'_> {
                 }
                 instance
             }
-            Ty::Schema(_, true) | Ty::Dict(_) if schema.args.is_empty() && schema.kwargs.is_empty() => {
+            // Arguments of a dict that is modified are not even looked at.
+            Ty::Dict(_) => {
                 self.braces(ty, schema.config);
                 ty
             }
-            Ty::Schema(_, true) | Ty::Dict(_) => {
+            Ty::Schema(_, true) if schema.args.is_empty() && schema.kwargs.is_empty() => {
+                self.braces(ty, schema.config);
+                ty
+            }
+            Ty::Schema(_, true) => {
                 let message = "Arguments cannot be used in the schema modification expression";
                 self.error(Code::COMPILE, "modification-arguments", at, message);
                 TyId::ANY

@@ -30,7 +30,7 @@ pub(crate) fn text<'a>(args: Args<'a>, at: usize, name: &str) -> &'a str {
 /// Returns an integer parameter; None counts as not given.
 pub(crate) fn int(args: Args<'_>, at: usize, name: &str) -> Result<Option<i64>, Error> {
     match args.get(at, name) {
-        None | Some(Value::None | Value::Undefined) => Ok(None),
+        None => Ok(None),
         Some(Value::Int(i)) => Ok(Some(*i)),
         Some(_) => Err("invalid int value".into()),
     }

@@ -110,9 +110,9 @@ fn entries_without_simple_key_are_one_group() {
 fn overrides_replace_merge_extend_and_delete() {
     assert_eq!(overridden("a = 1\n", &["a=2"]), ["a = 2"]);
     assert_eq!(overridden("a = {b = 1, c: {d = 1}}\n", &["a.c.d=2"]), ["a = {b = 1, c: {d = 2}}"]);
-    assert_eq!(overridden("a = {b: {c: 1}}\n", &["a.b:{d=1}"]), ["a = {b: {c: 1}, b: {d = 1}}"]);
-    assert_eq!(overridden("a = {b: 1}\n", &["a.b:2"]), ["a = {b = 2}"]);
-    assert_eq!(overridden("a = {b: [1]}\n", &["a.b+=[2]"]), ["a = {b: [1], b += [2]}"]);
+    assert_eq!(overridden("a = {b: {c: 1}}\n", &["a.b:{d=1}"]), ["a = {b: {c: 1, d = 1}}"]);
+    assert_eq!(overridden("a = {b: 1}\n", &["a.b:2"]), ["a = {b: 2}"]);
+    assert_eq!(overridden("a = {b: [1]}\n", &["a.b+=[2]"]), ["a = {b: [1, 2]}"]);
     assert_eq!(overridden("a = [1]\n", &["a+=[2]"]), ["a = [1, 2]"]);
     assert_eq!(overridden("a = {b.c = 1, d = 2}\n", &["a.b.c-"]), ["a = {b: {}, d = 2}"]);
     assert_eq!(overridden("a = 1\nb = 2\n", &["a-"]), ["b = 2"]);
