@@ -24,6 +24,7 @@ pub mod change;
 pub mod controllers;
 mod definitions;
 mod drive;
+pub mod faults;
 pub mod kubelet;
 pub mod pace;
 pub mod quota;
@@ -40,6 +41,7 @@ pub mod write;
 
 pub use api::{Access, Answer, Polled, Request, Response, StreamId, User};
 pub use change::{Change, Note, Outcome};
+pub use faults::Faults;
 pub use kubelet::LogLine;
 pub use pace::Pace;
 pub use registry::{Registry, Served};

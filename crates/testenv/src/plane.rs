@@ -120,6 +120,11 @@ impl ControlPlane {
         http::Client::new(&self.proxy)
     }
 
+    /// `host:port` of the plane's plain-text proxy, which asks as administrator.
+    pub fn proxy(&self) -> &str {
+        &self.proxy
+    }
+
     /// The real `kubectl` of the pinned version.
     pub fn kubectl_path(&self) -> PathBuf {
         self.bin.join("kubectl")

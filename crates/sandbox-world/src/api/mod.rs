@@ -27,10 +27,12 @@ mod watch;
 
 use kube_meaning::status::Refusal;
 
+use crate::faults::{self, Action, Faults};
 use crate::world::World;
 pub use access::{Access, User};
 use query::Query;
 use route::Route;
+use watch::StreamFault;
 
 /// A request as it came, path and query still encoded, headers with lower-case names.
 #[derive(Clone, Debug, Default)]
@@ -94,6 +96,7 @@ pub(crate) struct ApiState {
     pub(crate) access: Access,
     pub(crate) streams: watch::Streams,
     pub(crate) documents: discovery::Documents,
+    pub(crate) faults: Faults,
 }
 
 /// The server's limit for a request body.
@@ -104,7 +107,7 @@ impl World {
     pub fn handle(&mut self, request: &Request<'_>) -> Answer {
         self.api.requests += 1;
         let number = self.api.requests;
-        let mut answer = self.answer(request).unwrap_or_else(Answer::from);
+        let mut answer = self.answer_or_fault(request);
         match &mut answer {
             Answer::Whole(response) => {
                 if response.body.len() > 1 && wants_pretty(request) {
@@ -114,6 +117,48 @@ impl World {
             }
             Answer::Stream { headers, .. } => common_headers(headers, request, number),
             Answer::Broken => {}
+        }
+        answer
+    }
+
+    /// What goes wrong from now on.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.api.faults = faults;
+    }
+
+    pub fn faults(&self) -> &Faults {
+        &self.api.faults
+    }
+
+    fn answer_or_fault(&mut self, request: &Request<'_>) -> Answer {
+        let fault = self.api.faults.strike(request);
+        if fault == Some(Action::Restart) {
+            self.api.streams.break_all();
+            self.api.documents = discovery::Documents::default();
+        }
+        if let Some(answer) = fault.and_then(faults::refused) {
+            return answer;
+        }
+        let mut answer = self.answer(request).unwrap_or_else(Answer::from);
+        match (fault, &mut answer) {
+            (
+                Some(Action::Delay { millis }),
+                Answer::Whole(Response { headers, .. }) | Answer::Stream { headers, .. },
+            ) => {
+                headers.push(("x-sandbox-delay-ms", millis.to_string()));
+            }
+            (Some(Action::Lost), Answer::Stream { id, .. }) => {
+                self.close(*id);
+                return Answer::Broken;
+            }
+            (Some(Action::Lost), _) => return Answer::Broken,
+            (Some(Action::WatchDrop { after }), Answer::Stream { id, .. }) => {
+                self.api.streams.set_fault(*id, StreamFault::Break { after });
+            }
+            (Some(Action::WatchStale { after }), Answer::Stream { id, .. }) => {
+                self.api.streams.set_fault(*id, StreamFault::Expire { after });
+            }
+            _ => {}
         }
         answer
     }
@@ -129,6 +174,26 @@ impl World {
             Route::Resource(path) => self.resource(request, &query, &path, &user),
             other => self.outside(request, &query, &other, &user),
         }
+    }
+}
+
+/// The verb of a request, as far as its form tells.
+pub(crate) fn verb_of(request: &Request<'_>) -> &'static str {
+    let named = match route::route(request.path) {
+        Route::Resource(path) => path.name.is_some(),
+        _ => true,
+    };
+    let watches = || Query::parse(request.query).flag("watch").ok().flatten() == Some(true);
+    match (request.method, named) {
+        ("GET" | "HEAD", true) => "get",
+        ("GET" | "HEAD", false) if watches() => "watch",
+        ("GET" | "HEAD", false) => "list",
+        ("POST", _) => "create",
+        ("PUT", _) => "update",
+        ("PATCH", _) if body::content_type(request) == "application/apply-patch+yaml" => "apply",
+        ("PATCH", _) => "patch",
+        ("DELETE", false) => "deletecollection",
+        _ => "delete",
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) struct Stream {
     /// A table has named its columns.
     started: bool,
     /// Set by a fault: how it goes on from the next poll.
-    pub(crate) fault: Option<StreamFault>,
-    pub(crate) said: u64,
+    fault: Option<StreamFault>,
+    said: u64,
 }
 
 /// What a fault does to a stream.
@@ -165,8 +165,11 @@ impl World {
 }
 
 impl Streams {
-    pub(crate) fn get_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
-        self.open.get_mut(&id.0)
+    /// Lets something happen to a stream.
+    pub(crate) fn set_fault(&mut self, id: StreamId, fault: StreamFault) {
+        if let Some(stream) = self.open.get_mut(&id.0) {
+            stream.fault = Some(fault);
+        }
     }
 
     /// Breaks all streams off, as a restart does.
