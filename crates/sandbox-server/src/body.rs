@@ -15,7 +15,7 @@ use std::io::Write;
 use crate::host::Host;
 
 /// What goes out.
-pub(crate) type OutBody = UnsyncBoxBody<Bytes, std::io::Error>;
+pub type OutBody = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// The server's own limit for a request body.
 pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -26,7 +26,7 @@ const GZIP_FROM: usize = 128 * 1024;
 /// A connection that breaks off without an answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was dropped by a fault of the sandbox")]
-pub(crate) struct Dropped;
+pub struct Dropped;
 
 /// Carries one request to the world. `user` is whom the rim knows the caller to be.
 pub(crate) async fn carry<B>(host: &Host, request: Request<B>) -> Result<Response<OutBody>, Dropped>

@@ -13,13 +13,21 @@ use crate::host::Host;
 
 /// A client whose server is this host.
 pub fn in_process_client(host: &Host, token: &str, namespace: &str) -> kube::Client {
-    kube::Client::new(InProcess { host: host.clone(), token: token.to_owned() }, namespace)
+    kube::Client::new(InProcess::new(host, token), namespace)
 }
 
+/// The service below such a client, for tests that put something between.
 #[derive(Clone)]
-struct InProcess {
+pub struct InProcess {
     host: Host,
     token: String,
+}
+
+impl InProcess {
+    /// Requests carry this token.
+    pub fn new(host: &Host, token: &str) -> InProcess {
+        InProcess { host: host.clone(), token: token.to_owned() }
+    }
 }
 
 impl Service<Request<Body>> for InProcess {

@@ -3,10 +3,11 @@
 //! Holding the lock is short (microseconds for a read, a write, one turn of the controllers), so an async caller may take it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sandbox_world::{Answer, Polled, Request, StreamId, World};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::keep::Keeper;
 
@@ -30,7 +31,7 @@ struct Inner {
 struct State {
     world: World,
     keeper: Option<Keeper>,
-    /// The wall clock's time at which `world.now()` was right.
+    /// The time at which `world.now()` was right. Tokio's clock: a test that pauses it makes hours pass in no time.
     at: Instant,
 }
 

@@ -18,7 +18,8 @@ pub mod keep;
 pub mod sandbox;
 pub mod serve;
 
-pub use client::in_process_client;
+pub use body::{Dropped, OutBody};
+pub use client::{InProcess, in_process_client};
 pub use host::Host;
 pub use identity::Identity;
 pub use sandbox::{Sandbox, SandboxError, Setup};

@@ -1,0 +1,6 @@
+//! The engine on the sandbox's world, in process and in virtual time: the real Kubernetes runtime, real requests, no sockets.
+#![allow(clippy::unwrap_used)]
+
+mod kill;
+mod lab;
+mod rollout;
