@@ -126,6 +126,11 @@ fn workload(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid(labels_field, template.unwrap_or(&Value::Null), text));
     }
     pod(&spec["template"]["spec"], "spec.template.spec", causes);
+    // The volumes of a StatefulSet's claims are there when its pods are.
+    let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let claims: Vec<String> =
+        claims.map(|claim| format!("Not found: {}", claim["metadata"]["name"])).collect();
+    causes.retain(|cause| cause.reason != "FieldValueNotFound" || !claims.contains(&cause.message));
     let policy = &spec["template"]["spec"]["restartPolicy"];
     if policy.as_str().is_some_and(|p| p != "Always") {
         causes.push(Cause::not_supported("spec.template.spec.restartPolicy", policy, &["Always"]));

@@ -10,13 +10,24 @@ use crate::kubelet;
 use crate::store::{Event, ObjectKey, ResourceKey};
 use crate::view::View;
 
+mod autoscaler;
+mod budget;
+mod claim;
+mod cron;
+mod cronjob;
+mod daemonset;
 mod deployment;
 mod endpoints;
+mod expiry;
+mod garbage;
 pub(crate) mod hash;
+mod job;
 mod namespace;
 pub(crate) mod pods;
 pub(crate) mod read;
 mod replicaset;
+mod revisions;
+mod statefulset;
 
 /// One object that a controller is asked to look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +82,18 @@ pub static CONTROLLERS: &[Controller] = &[
         refused: replicaset::refused,
         ..row("replicaset", replicaset::wakes, replicaset::reconcile)
     },
+    Controller {
+        refused: statefulset::refused,
+        ..row("statefulset", statefulset::wakes, statefulset::reconcile)
+    },
+    Controller { refused: daemonset::refused, ..row("daemonset", daemonset::wakes, daemonset::reconcile) },
+    Controller { refused: job::refused, ..row("job", job::wakes, job::reconcile) },
+    Controller { idle: true, ..row("cronjob", cronjob::wakes, cronjob::reconcile) },
+    row("claim", claim::wakes, claim::reconcile),
+    row("budget", budget::wakes, budget::reconcile),
+    row("autoscaler", autoscaler::wakes, autoscaler::reconcile),
+    row("garbage", garbage::wakes, garbage::reconcile),
+    Controller { idle: true, ..row("expiry", expiry::wakes, expiry::reconcile) },
     row("endpoints", endpoints::wakes, endpoints::reconcile),
     Controller {
         manager: "kube-scheduler",

@@ -436,7 +436,13 @@ impl<'w> Turn<'w> {
             return false;
         }
         for at in 0..self.run.containers.len() {
-            let (exit, reason) = if self.script(at).deaf { (137, "Error") } else { (0, "Completed") };
+            // A service ends well when it is told to; what was to end by itself has not.
+            let unfinished = text(self.pod, "/spec/restartPolicy") != "Always";
+            let (exit, reason) = match self.script(at).deaf {
+                true => (137, "Error"),
+                false if unfinished => (143, "Error"),
+                false => (0, "Completed"),
+            };
             self.end(at, exit, reason, "");
         }
         self.run.stopped = true;

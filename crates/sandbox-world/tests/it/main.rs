@@ -1,4 +1,6 @@
 //! The simulated controllers and kubelet, driven by the virtual clock.
 
+mod failures;
 mod rig;
 mod rollout;
+mod workloads;
