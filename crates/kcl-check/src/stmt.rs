@@ -215,7 +215,14 @@ impl Checker<'_> {
     fn variable_type(&mut self, name: &Ident, annotation: Option<TyId>) -> Option<TyId> {
         match self.assignment_scope() {
             None => {
-                let global = self.globals.get(&name.name)?;
+                let global = self.globals.get_mut(&name.name)?;
+                // An annotation that names a variable means something only now that the variable has a type.
+                if matches!(global.kind, GlobalKind::Var { annotated: true, .. })
+                    && global.ty == TyId::ANY
+                    && let Some(ty) = annotation
+                {
+                    global.ty = ty;
+                }
                 let (ty, decided) = match &global.kind {
                     GlobalKind::Var { .. } => (global.ty, global.ty != TyId::ANY),
                     GlobalKind::Module => (global.ty, true),
@@ -297,10 +304,11 @@ impl Checker<'_> {
         let name = &target.name;
         // Quirk: a global that stands further up is meant even in a body that has the name itself.
         let known = self.globals.get(&name.name);
+        let is_module = known.is_some_and(|g| matches!(g.kind, GlobalKind::Module));
         let is_var = known.is_some_and(|g| matches!(g.kind, GlobalKind::Var { .. }));
-        let above = is_var && known.is_some_and(|g| g.decl.start < name.span.start);
+        let above = !is_module && known.is_some_and(|g| g.decl.start < name.span.start);
         // A variable that is only declared further down is not meant.
-        let global = self.assignment_scope().is_none() && known.is_some() && !is_var;
+        let global = self.assignment_scope().is_none() && known.is_some() && !is_var && !is_module;
         if !is_private(&name.name) && (above || global) {
             let decl = self.globals.get(&name.name).map(|g| g.decl);
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);
@@ -312,14 +320,16 @@ impl Checker<'_> {
             self.report(diag.note(mutable_note(&name.name)));
             return TyId::ANY;
         }
-        let Some(_) = self.lookup(&name.name) else {
+        let Some(found) = self.lookup(&name.name) else {
             let message = format!("name '{}' is not defined{}", name.name, self.name_hint(&name.name));
             self.error(Code::COMPILE, "unknown-name", name.span, message);
             self.expr(value);
             return TyId::ANY;
         };
         let declared = self.target_type(target, None);
-        let left = declared.unwrap_or(TyId::ANY);
+        // A module or a built-in function is judged like a value.
+        let foreign = is_module || !is_var && self.assignment_scope().is_none();
+        let left = if foreign { found } else { declared.unwrap_or(TyId::ANY) };
         let right = self.expr(value);
         let got = ops::binary(self, op, left, right, name.span, Some(value));
         if let Some(declared) = declared {

@@ -405,20 +405,21 @@ impl Machine<'_> {
     /// Runs `@deprecated`; `@info` and anything else does nothing.
     fn decorator(&mut self, decorator: ExprId, name: &str, position: Position) -> Eval<()> {
         let tree = self.tree(self.pkg);
-        let (func, args, kwargs) = match tree.expr(decorator) {
+        let (func, kwargs) = match tree.expr(decorator) {
             Expr::Call(call) => {
-                let (args, kwargs) = self.arguments(&call.args, &call.kwargs)?;
-                (tree.expr(call.func), args, kwargs)
+                let (_, kwargs) = self.arguments(&call.args, &call.kwargs)?;
+                (tree.expr(call.func), kwargs)
             }
-            other => (other, Vec::new(), Vec::new()),
+            other => (other, Vec::new()),
         };
         if !matches!(func, Expr::Name(parts) if parts.len() == 1 && parts[0].name == "deprecated") {
             return Ok(());
         }
-        let args = kcl_std::Args { positional: &args, keyword: &kwargs };
-        let text = |i, name| args.get(i, name).and_then(Value::as_str).unwrap_or_default();
-        let (version, reason) = (text(0, "version"), text(1, "reason"));
-        if !args.get(2, "strict").is_none_or(Value::truthy) {
+        // Only keywords count; the reference does not look at the others.
+        let args = kcl_std::Args { positional: &[], keyword: &kwargs };
+        let text = |name| args.keyword(name).and_then(Value::as_str).unwrap_or_default();
+        let (version, reason) = (text("version"), text("reason"));
+        if !args.keyword("strict").is_none_or(Value::truthy) {
             return Ok(());
         }
         let mut message = format!("{name} was deprecated ");

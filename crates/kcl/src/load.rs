@@ -67,7 +67,45 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
     let Loader { sources, packages, keys, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
     let main = PkgId(packages.len() as u32 - 1);
-    Loaded { program: Program { sources, packages, main }, diagnostics: syntax, root, edition, keys }
+    let program = Program { sources, packages, main };
+    if syntax.len() > 1 {
+        in_reading_order(&program, &mut syntax);
+    }
+    Loaded { program, diagnostics: syntax, root, edition, keys }
+}
+
+/// Sorts what was found while loading as the reference reads files: one main file after the other, each followed by
+/// everything it imports, level by level; of a file first its syntax, then its imports. Cycles and clashes are found at the end.
+fn in_reading_order(program: &Program, diagnostics: &mut [Diagnostic]) {
+    let mut order: Vec<FileId> = Vec::new();
+    let mut seen: Vec<bool> = vec![false; program.packages.len()];
+    let main = program.main_package();
+    for file in 0..main.files.len() {
+        let mut queue: Vec<(PkgId, usize)> = vec![(program.main, file)];
+        let mut next = 0;
+        while next < queue.len() {
+            let (id, file) = queue[next];
+            next += 1;
+            let package = program.package(id);
+            order.extend(package.files.get(file));
+            let Some(tree) = package.tree.files.get(file) else { continue };
+            for link in package.imports.iter().filter(|link| tree.body.contains(&link.stmt)) {
+                if let ImportTarget::Package(target) = link.target
+                    && !std::mem::replace(&mut seen[target.0 as usize], true)
+                {
+                    queue.extend((0..program.package(target).files.len()).map(|file| (target, file)));
+                }
+            }
+        }
+    }
+    diagnostics.sort_by_key(|diagnostic| {
+        let file = match diagnostic.place() {
+            Place::Span(file, _) | Place::Line(file, _) => order.iter().position(|f| *f == file),
+            Place::None => None,
+        };
+        let late = matches!(diagnostic.id, "import-cycle" | "duplicate-import-name");
+        (late, file, diagnostic.code.code == Code::MODULE.code)
+    });
 }
 
 type FromManifest = (Option<kcl_check::Edition>, Vec<(String, PathBuf)>);

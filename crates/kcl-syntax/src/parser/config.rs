@@ -3,7 +3,7 @@
 use base_diag::Span;
 
 use super::Parser;
-use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key, UnaryOp};
+use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key};
 use crate::sink::{NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -142,8 +142,8 @@ impl<S: Sink> Parser<'_, S> {
             _ => None,
         };
         match self.tree.expr(id) {
-            Expr::Unary(UnaryOp::Minus, inner) => plain(*inner).map(i64::wrapping_neg),
-            Expr::Unary(UnaryOp::Plus, inner) => plain(*inner),
+            // Quirk: every unary operator is taken for a minus.
+            Expr::Unary(_, inner) => plain(*inner).map(i64::wrapping_neg),
             _ => plain(id),
         }
     }

@@ -60,8 +60,8 @@ impl<S: Sink> Parser<'_, S> {
 
     fn is_decorator(&self, id: ExprId) -> bool {
         match self.tree.expr(id) {
-            Expr::Name(_) => true,
-            Expr::Call(call) => matches!(self.tree.expr(call.func), Expr::Name(_)),
+            // What is called need not be a name here: the checker says so.
+            Expr::Name(_) | Expr::Call(_) => true,
             _ => false,
         }
     }
@@ -241,7 +241,7 @@ impl<S: Sink> Parser<'_, S> {
         }
         match self.peek(ahead) {
             T::Question if ahead > 1 => false,
-            T::Question => !matches!(self.peek(ahead + 1), T::Dot | T::LBracket),
+            T::Question => true,
             T::Colon if operand_word => false,
             T::Colon => self.at(T::Str) || !self.at_schema_expr(ahead + 1),
             _ => false,
