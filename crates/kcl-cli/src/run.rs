@@ -174,7 +174,9 @@ impl Job {
         if self.request.one_shot {
             std::mem::forget(session);
         }
-        print!("{}", outcome.log);
+        if !outcome.log.is_empty() {
+            print!("{}", outcome.log);
+        }
         if !outcome.is_ok() {
             return self.fail(&outcome);
         }

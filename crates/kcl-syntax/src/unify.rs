@@ -5,7 +5,7 @@
 //! names it starts anew. Entries are grouped by key at the first occurrence, `=` discards the earlier ones of its
 //! group, and the same is done inside nested literal configs.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{Entry, EntryOp, Expr, ExprId, Key, Stmt, StmtId, Str, Tree};
 
@@ -20,7 +20,7 @@ struct Declaration {
 /// overrides and before checking.
 pub fn merge_unifications(tree: &mut Tree) {
     let mut order: Vec<Str> = Vec::new();
-    let mut found: HashMap<Str, Vec<Declaration>> = HashMap::new();
+    let mut found: FxHashMap<Str, Vec<Declaration>> = FxHashMap::default();
     for file in &tree.files {
         for &stmt in &file.body {
             let Some((name, value, assign)) = declaration(tree, stmt) else { continue };
@@ -37,7 +37,7 @@ pub fn merge_unifications(tree: &mut Tree) {
             list.push(Declaration { stmt, value });
         }
     }
-    let mut removed = HashSet::new();
+    let mut removed = FxHashSet::default();
     for name in order {
         if let Some(list) = found.get(&name)
             && let [others @ .., last] = list.as_slice()
@@ -46,6 +46,9 @@ pub fn merge_unifications(tree: &mut Tree) {
             merge(tree, list, last);
             removed.extend(others.iter().map(|d| d.stmt));
         }
+    }
+    if removed.is_empty() {
+        return;
     }
     for file in &mut tree.files {
         file.body.retain(|stmt| !removed.contains(stmt));
@@ -85,7 +88,7 @@ fn merge(tree: &mut Tree, list: &[Declaration], last: &Declaration) {
 /// Groups entries by key; everything without a simple key is one group.
 fn group(tree: &mut Tree, entries: Vec<Entry>) -> Vec<Entry> {
     let mut groups: Vec<Vec<Entry>> = Vec::new();
-    let mut index: HashMap<Option<Str>, usize> = HashMap::new();
+    let mut index: FxHashMap<Option<Str>, usize> = FxHashMap::default();
     for entry in entries {
         group_value(tree, entry.value);
         let name = match &entry.key {

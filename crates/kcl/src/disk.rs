@@ -48,20 +48,21 @@ pub struct DiskWorld {
 impl DiskWorld {
     /// Makes a world whose files are those below a folder.
     pub fn new(work_dir: &Path) -> Self {
-        let root = std::fs::canonicalize(work_dir).unwrap_or_else(|_| work_dir.to_path_buf());
-        DiskWorld { roots: vec![root], allow_all_files: false }
+        DiskWorld { roots: vec![work_dir.to_path_buf()], allow_all_files: false }
     }
 
     /// Adds a folder.
     pub fn allow(&mut self, root: &Path) {
-        self.roots.push(std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf()));
+        self.roots.push(root.to_path_buf());
     }
 
     // Links are followed before the test, so that a link inside a root cannot lead out of it.
     fn permit(&self, path: &Path) -> Result<PathBuf, String> {
+        let follow = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+        let roots: Vec<PathBuf> = self.roots.iter().map(follow).collect();
         let absolute = match path.is_absolute() {
             true => normalise(path),
-            false => normalise(&self.roots.first().cloned().unwrap_or_default().join(path)),
+            false => normalise(&roots.first().cloned().unwrap_or_default().join(path)),
         };
         let mut real = absolute.clone();
         let mut rest = Vec::new();
@@ -74,7 +75,7 @@ impl DiskWorld {
                 _ => break absolute.clone(),
             }
         };
-        if self.allow_all_files || self.roots.iter().any(|root| resolved.starts_with(root)) {
+        if self.allow_all_files || roots.iter().any(|root| resolved.starts_with(root)) {
             return Ok(absolute);
         }
         Err(format!(
