@@ -8,7 +8,7 @@ use kube_meaning::write::Verb;
 use serde_json::{Value, json};
 
 use crate::change::{Change, Note};
-use crate::controllers::read::{condition, is_deleting, set_condition, text};
+use crate::controllers::read::{condition, set_condition, text};
 use crate::registry::Served;
 use crate::store::{ObjectKey, ResourceKey, meta_text};
 use crate::world::World;
@@ -61,7 +61,6 @@ impl World {
             Change::Create { object, note } => {
                 let served = self.registry.of_object(object).ok_or_else(|| unknown(object))?;
                 let namespace = meta_text(object, "namespace").to_owned();
-                self.refuse_in_terminating(object, &namespace)?;
                 let made = self.write_as(manager, served, (&namespace, ""), "", Verb::Create(object))?;
                 if let Some(note) = note {
                     let message = format!("{}{}", note.message, meta_text(&made, "name"));
@@ -95,20 +94,6 @@ impl World {
             Change::Remember { key, run } => self.runtime.remember(key, run.as_deref()),
         }
         Ok(())
-    }
-
-    /// Nothing is made in a namespace that is going.
-    fn refuse_in_terminating(&self, object: &Value, namespace: &str) -> Result<(), Refusal> {
-        let key = ObjectKey::new("", namespace);
-        let found = self.store.get(&ResourceKey::new("", "namespaces"), &key);
-        if !found.is_some_and(|found| is_deleting(&found.value)) {
-            return Ok(());
-        }
-        let message = format!(
-            "{} is forbidden: unable to create new content in namespace {namespace} because it is being terminated",
-            text(object, "/kind")
-        );
-        Err(Refusal::new(403, "Forbidden", message))
     }
 
     fn write_as(

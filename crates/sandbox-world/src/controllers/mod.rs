@@ -10,6 +10,7 @@ use crate::kubelet;
 use crate::store::{Event, ObjectKey, ResourceKey};
 use crate::view::View;
 
+mod adopt;
 mod autoscaler;
 mod budget;
 mod claim;
@@ -24,6 +25,7 @@ pub(crate) mod hash;
 mod job;
 mod namespace;
 pub(crate) mod pods;
+mod quota;
 pub(crate) mod read;
 mod replicaset;
 mod revisions;
@@ -92,6 +94,7 @@ pub static CONTROLLERS: &[Controller] = &[
     row("claim", claim::wakes, claim::reconcile),
     row("budget", budget::wakes, budget::reconcile),
     row("autoscaler", autoscaler::wakes, autoscaler::reconcile),
+    row("quota", quota::wakes, quota::reconcile),
     row("garbage", garbage::wakes, garbage::reconcile),
     Controller { idle: true, ..row("expiry", expiry::wakes, expiry::reconcile) },
     row("endpoints", endpoints::wakes, endpoints::reconcile),

@@ -4,6 +4,7 @@ use kube_meaning::status::Refusal;
 use serde_json::{Value, json};
 
 use super::Item;
+use super::adopt::{adopt, adopters};
 use super::pods::{by_usefulness, from_template};
 use super::read::*;
 use crate::change::{Change, Outcome};
@@ -14,7 +15,7 @@ const COMPONENT: &str = "replicaset-controller";
 /// Pods made in one look.
 const BURST: usize = 500;
 
-pub(crate) fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
+pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     if is_of(event, "apps", "replicasets") {
         return vec![Item::of(event)];
     }
@@ -22,7 +23,9 @@ pub(crate) fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
         return Vec::new();
     }
     let owners = controllers_of(event, "ReplicaSet");
-    owners.iter().map(|key| Item::new("apps", "replicasets", &key.namespace, &key.name)).collect()
+    let mut found = adopters(event, view, "apps", "replicasets");
+    found.extend(owners.iter().map(|key| Item::new("apps", "replicasets", &key.namespace, &key.name)));
+    found
 }
 
 pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
@@ -30,6 +33,10 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     let Some(set) = view.get("apps", "replicasets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
+    outcome.changes = adopt(view, set, "", "pods");
+    if !outcome.changes.is_empty() {
+        return outcome;
+    }
     let pods = pods_of(view, set);
     let active: Vec<&Value> = pods.iter().copied().filter(|pod| is_active(pod)).collect();
     if !is_deleting(set) {
@@ -127,6 +134,10 @@ pub(crate) fn refused(view: View<'_>, item: &Item, change: &Change, refusal: &Re
     let mut outcome = Outcome::default();
     let set = view.get("apps", "replicasets", &item.key.namespace, &item.key.name);
     let (Some(set), Change::Create { .. }) = (set, change) else { return outcome };
+    // In a namespace that is going nothing is wrong with the set.
+    if refusal.causes.iter().any(|cause| cause.reason == "NamespaceTerminating") {
+        return outcome;
+    }
     let message = format!("Error creating: {}", refusal.message);
     outcome.changes.push(Change::Note(warning(set, COMPONENT, "FailedCreate", message)));
     let pods = pods_of(view, set);

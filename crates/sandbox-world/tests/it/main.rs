@@ -1,5 +1,6 @@
 //! The simulated controllers and kubelet, driven by the virtual clock.
 
+mod ends;
 mod failures;
 mod rig;
 mod rollout;

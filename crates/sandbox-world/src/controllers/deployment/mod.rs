@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::Item;
+use super::adopt;
 use super::read::*;
 use crate::change::{Change, Outcome};
 use crate::store::{Event, EventKind};
@@ -28,7 +29,9 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
         return vec![Item::of(event)];
     }
     if is_of(event, "apps", "replicasets") {
-        return controllers_of(event, "Deployment").into_iter().map(item).collect();
+        let mut found = adopt::adopters(event, view, "apps", "deployments");
+        found.extend(controllers_of(event, "Deployment").into_iter().map(item));
+        return found;
     }
     // Recreate waits for the last old pod.
     if is_of(event, "", "pods") && event.kind == EventKind::Deleted {
@@ -105,8 +108,12 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     let Some(deployment) = view.get("apps", "deployments", &item.key.namespace, &item.key.name) else {
         return Outcome::default();
     };
+    let taken = adopt::adopt(view, deployment, "apps", "replicasets");
+    let mut outcome = Outcome { changes: taken, again_at: None };
+    if !outcome.changes.is_empty() {
+        return outcome;
+    }
     let rollout = Rollout::of(view, deployment);
-    let mut outcome = Outcome::default();
     if is_deleting(deployment) {
         status::plain(&rollout, &mut outcome);
     } else if let Some(change) = status::pause(&rollout) {

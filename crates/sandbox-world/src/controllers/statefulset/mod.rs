@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Item;
+use super::adopt::adopt;
 use super::read::*;
 use super::revisions;
 use crate::change::{Change, Outcome};
@@ -80,6 +81,11 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
         return outcome;
     };
     if is_deleting(set) {
+        return outcome;
+    }
+    outcome.changes = adopt(view, set, "", "pods");
+    outcome.changes.extend(adopt(view, set, "apps", "controllerrevisions"));
+    if !outcome.changes.is_empty() {
         return outcome;
     }
     let known = revisions::of(view, set);
