@@ -328,7 +328,7 @@ impl Checker<'_> {
         };
         let declared = self.target_type(target, None);
         // A module or a built-in function is judged like a value.
-        let foreign = is_module || !is_var && self.assignment_scope().is_none();
+        let foreign = target.path.is_empty() && (is_module || !is_var && self.assignment_scope().is_none());
         let left = if foreign { found } else { declared.unwrap_or(TyId::ANY) };
         let right = self.expr(value);
         let got = ops::binary(self, op, left, right, name.span, Some(value));

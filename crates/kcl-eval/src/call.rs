@@ -106,17 +106,16 @@ impl Machine<'_> {
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
     ) -> Eval<()> {
-        let given = |name: &Str, i: usize| i < args.len() || kwargs.iter().any(|(k, _)| k == name);
-        for (i, param) in params.iter().enumerate() {
-            let name = &param.name.name;
+        // Defaults are computed whether or not there is an argument: they can fail, and they move the current line.
+        for param in params {
             let value = match param.default {
-                Some(default) if !given(name, i) => {
+                Some(default) => {
                     let value = self.expr(default)?;
                     self.pack_param(param, value)?
                 }
-                _ => Value::None,
+                None => Value::None,
             };
-            self.bind_local(name, value);
+            self.bind_local(&param.name.name, value);
         }
         for (param, value) in params.iter().zip(args.iter()) {
             let value = self.pack_param(param, value.clone())?;

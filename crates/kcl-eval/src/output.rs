@@ -40,7 +40,8 @@ impl Machine<'_> {
         for (name, slot) in record.shape.names.iter().zip(slots.iter()) {
             let hidden = name.starts_with('_') && !options.show_hidden;
             any |= !hidden;
-            if !hidden && is_emitted(&slot.value, options) {
+            // A function is not written, but it is in the way of a value of that name.
+            if !hidden && (is_emitted(&slot.value, options) || matches!(slot.value, Value::Func(_))) {
                 let entry = Entry { origin: slot.origin, ..Entry::new(slot.value.clone(), Op::Union) };
                 dict.push_new(name.clone(), entry);
             }

@@ -132,10 +132,6 @@ impl Machine<'_> {
 
     fn first_entry(&mut self, entry: Entry) -> Eval<Entry> {
         match (entry.op, entry.index) {
-            (Op::Insert, NO_INDEX) => {
-                self.insertable(&entry.value)?;
-                Ok(entry)
-            }
             (_, NO_INDEX) => Ok(entry),
             (Op::Insert, 0) => {
                 self.insertable(&entry.value)?;

@@ -195,6 +195,7 @@ impl Checker<'_> {
                 ty
             }
             Ty::Schema(_, true) => {
+                self.braces(ty, schema.config);
                 let message = "Arguments cannot be used in the schema modification expression";
                 self.error(Code::COMPILE, "modification-arguments", at, message);
                 TyId::ANY

@@ -111,6 +111,12 @@ impl Checker<'_> {
                     return;
                 }
                 self.check_insert(entry, got);
+                if matches!(entry.key, Key::Indexed(..)) {
+                    // One item says nothing about the name and the key, only that there are lists of such items.
+                    parts.keys.push(self.types.str_lit(name));
+                    parts.vals.push(self.types.list(got));
+                    return;
+                }
                 self.declare_key(name, got);
                 parts.keys.push(self.types.str_lit(name));
                 parts.vals.push(got);

@@ -5,7 +5,8 @@ use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Type, TypeId};
 
 use super::ops;
 use crate::checker::Checker;
-use crate::globals::GlobalKind;
+use crate::globals::{Global, GlobalKind};
+use crate::scope::{ScopeKind, Var};
 use crate::signatures::Table;
 use crate::suggest;
 use crate::ty::{FuncTy, ModuleKind, ModuleTy, ParamTy, SchemaId, Ty, TyId};
@@ -104,7 +105,36 @@ impl Checker<'_> {
             self.error(Code::COMPILE, "optional-module-member", Span::new(end, end), message);
         }
         let at = if optional { name.span } else { self.run_start(value, name.span) };
-        self.member(ty, &name.name, at)
+        let member = self.member(ty, &name.name, at);
+        if matches!(self.types.kind(ty), Ty::Str | Ty::StrLit(_)) && member != TyId::ANY {
+            self.leak_method(name, member);
+        }
+        member
+    }
+
+    /// Quirk: a method of a string that is no name (`"a".upper()`) becomes a name of the innermost scope, with its type.
+    fn leak_method(&mut self, name: &Ident, ty: TyId) {
+        if let Some(scope) = self.scopes.last() {
+            let own = match scope.kind {
+                ScopeKind::Schema(id) => {
+                    self.schema_info(id).assigned.contains(&name.name)
+                        || self.schema_attr(id, &name.name).is_some()
+                }
+                _ => false,
+            };
+            if let Some(scope) = self.scopes.last_mut().filter(|_| !own) {
+                scope.vars.insert(name.name.clone(), Var { ty, annotated: false });
+            }
+            return;
+        }
+        match self.globals.get_mut(&name.name) {
+            Some(global) if matches!(global.kind, GlobalKind::Var { .. }) => global.ty = ty,
+            Some(_) => {}
+            None => {
+                let kind = GlobalKind::Var { annotated: false, lambda: None };
+                self.globals.insert(name.name.clone(), Global { kind, ty, decl: name.span });
+            }
+        }
     }
 
     /// `.a.b.c` after an expression is one step for the reference: mistakes point at its first name.
@@ -132,7 +162,9 @@ impl Checker<'_> {
                 None => dict.val,
             },
             Ty::Schema(id, true) => self.instance_member(id, ty, name, at),
-            Ty::Schema(_, false) if name == "instances" => self.instances_method(),
+            Ty::Schema(id, false) if name == "instances" && self.schema_attr(id, name).is_none() => {
+                self.instances_method()
+            }
             Ty::Schema(id, false) => match self.schema_attr(id, name) {
                 Some(attr) => attr.ty,
                 None => {

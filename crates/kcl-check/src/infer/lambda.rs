@@ -35,10 +35,17 @@ impl Checker<'_> {
     fn lambda_body(&mut self, lambda: &Lambda, declared: Option<(TyId, Span)>) -> TyId {
         let tree = self.tree;
         let Some((last, first)) = lambda.body.split_last() else { return TyId::ANY };
+        let yields = matches!(
+            tree.stmt(*last),
+            Stmt::Expr(_) | Stmt::Assign { .. } | Stmt::AugAssign { .. } | Stmt::Assert { .. }
+        );
+        if !yields {
+            let message = "The last statement of the lambda body must be a expression e.g., x, 1, etc.";
+            self.error(Code::COMPILE, "lambda-last-statement", tree.stmt_span(*last), message);
+        }
         for stmt in first {
             self.stmt(*stmt);
         }
-        let span = tree.stmt_span(*last);
         match (tree.stmt(*last), declared) {
             (Stmt::Expr(expr), Some((ty, at))) => {
                 let span = tree.expr_span(*expr);
@@ -61,8 +68,6 @@ impl Checker<'_> {
             (Stmt::Assert { .. }, _) => self.stmt(*last),
             _ => {
                 self.stmt(*last);
-                let message = "The last statement of the lambda body must be a expression e.g., x, 1, etc.";
-                self.error(Code::COMPILE, "lambda-last-statement", span, message);
                 TyId::ANY
             }
         }
