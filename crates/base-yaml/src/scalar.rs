@@ -30,7 +30,10 @@ fn is_ambiguous(text: &str) -> bool {
         ["y", "yes", "n", "no", "on", "off", "true", "false", "null", "nil", "nan", "~"];
     match text.as_bytes().first() {
         None | Some(b'0'..=b'9' | b'+' | b'-' | b'.') => true,
-        Some(_) => text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)),
+        Some(b'y' | b'Y' | b'n' | b'N' | b'o' | b'O' | b't' | b'T' | b'f' | b'F' | b'~') => {
+            text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+        }
+        Some(_) => false,
     }
 }
 
@@ -53,7 +56,8 @@ fn is_harmless(b: u8) -> bool {
 /// Returns true for the usual text: harmless bytes, and blanks and colons with a harmless byte after them.
 fn is_simple(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.iter().enumerate().all(|(i, b)| {
+    let Some(start) = bytes.iter().position(|b| !is_harmless(*b)) else { return true };
+    bytes.iter().enumerate().skip(start).all(|(i, b)| {
         is_harmless(*b)
             || (*b == b':' || *b == b' ' && i > 0) && bytes.get(i + 1).is_some_and(|next| is_harmless(*next))
     })
@@ -148,10 +152,17 @@ fn push_spaces(out: &mut String, n: usize) {
 
 /// Starts a new line with `indent` spaces.
 pub(crate) fn push_line(out: &mut String, indent: usize) {
-    if !out.ends_with('\n') {
-        out.push('\n');
+    const LINE: &str = "\n                                ";
+    if out.as_bytes().last() == Some(&b'\n') {
+        return push_spaces(out, indent);
     }
-    push_spaces(out, indent);
+    match LINE.get(..=indent) {
+        Some(line) => out.push_str(line),
+        None => {
+            out.push('\n');
+            push_spaces(out, indent);
+        }
+    }
 }
 
 /// Appends a string; `indent` is the column of continuation lines.

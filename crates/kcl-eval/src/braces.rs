@@ -52,10 +52,7 @@ impl Machine<'_> {
                 let key = self.entry_key(key)?;
                 self.origin = origin;
                 if written {
-                    if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
-                        frame.set_together(&key);
-                    }
-                    return self.with_braces(|machine, dict| machine.add_entry(dict, key, entry, value));
+                    return self.written_entry(key, entry, value);
                 }
                 let name = self.name_before(&key);
                 let in_place = entry.op != EntryOp::Override;
@@ -64,6 +61,20 @@ impl Machine<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn written_entry(&mut self, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
+        let tracked = self.origins.is_some();
+        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+            frame.set_together(&key);
+            // The usual entry is the first of its key and meets nothing.
+            let plain = entry.op != EntryOp::Insert && !matches!(entry.key, Key::Indexed(..));
+            if plain && !tracked && !frame.vars.contains(&key) {
+                frame.vars.push_new(key, Entry::new(value, op_of(entry)));
+                return Ok(());
+            }
+        }
+        self.with_braces(|machine, dict| machine.add_entry(dict, key, entry, value))
     }
 
     /// Merges a dict as if unpacked. Its keys are no names, except those that the block of an `if` wrote.
@@ -136,11 +147,7 @@ impl Machine<'_> {
         entry: &AstEntry,
         value: Value,
     ) -> Eval<()> {
-        let op = match entry.op {
-            EntryOp::Union => Op::Union,
-            EntryOp::Override => Op::Override,
-            EntryOp::Insert => Op::Insert,
-        };
+        let op = op_of(entry);
         let index = match &entry.key {
             Key::Indexed(_, i) => i32::try_from(*i).unwrap_or(NO_INDEX),
             _ => NO_INDEX,
@@ -195,5 +202,13 @@ impl Machine<'_> {
             Value::Str(text) => Ok(text.clone()),
             _ => Ok(Str::new()),
         }
+    }
+}
+
+fn op_of(entry: &AstEntry) -> Op {
+    match entry.op {
+        EntryOp::Union => Op::Union,
+        EntryOp::Override => Op::Override,
+        EntryOp::Insert => Op::Insert,
     }
 }

@@ -21,7 +21,8 @@ impl Machine<'_> {
             }
         }
         let package = &self.packages[self.pkg];
-        if package.framed.contains(name)
+        // What is marked is bound in some frame.
+        if (marked || package.framed.contains(name))
             && let Some(entry) = package.frames.lookup(name)
         {
             self.origin = entry.origin;

@@ -59,7 +59,9 @@ impl Frame {
 
     /// Makes a key mean the value in the dict.
     pub(crate) fn set_together(&mut self, name: &str) {
-        self.apart.retain(|(key, _)| key != name);
+        if !self.apart.is_empty() {
+            self.apart.retain(|(key, _)| key != name);
+        }
     }
 
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {

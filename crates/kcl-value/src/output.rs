@@ -27,7 +27,7 @@ pub fn is_emitted(value: &Value, options: &OutputOptions) -> bool {
 }
 
 /// Drives an emitter over a value.
-pub fn write_value(sink: &mut dyn Sink, value: &Value, options: &OutputOptions) {
+pub fn write_value<S: Sink + ?Sized>(sink: &mut S, value: &Value, options: &OutputOptions) {
     match value {
         Value::Undefined | Value::None | Value::Func(_) => sink.null(),
         Value::Bool(b) => sink.bool(*b),
@@ -50,7 +50,7 @@ pub fn write_value(sink: &mut dyn Sink, value: &Value, options: &OutputOptions) 
     }
 }
 
-fn write_dict(sink: &mut dyn Sink, dict: &Dict, type_path: Option<&str>, options: &OutputOptions) {
+fn write_dict<S: Sink + ?Sized>(sink: &mut S, dict: &Dict, type_path: Option<&str>, options: &OutputOptions) {
     sink.begin_map();
     let mut write_entry = |key: &str, value: &Value| {
         if is_emitted(value, options) && (options.show_hidden || !key.starts_with('_')) {
