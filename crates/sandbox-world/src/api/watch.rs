@@ -38,6 +38,8 @@ pub(crate) struct Stream {
     end_mark: Option<u64>,
     bookmarks: bool,
     next_bookmark: Time,
+    /// The one before the end was sent.
+    last_bookmark: bool,
     deadline: Time,
     /// A table has named its columns.
     started: bool,
@@ -79,6 +81,7 @@ impl World {
             end_mark: None,
             bookmarks,
             next_bookmark: self.now + BOOKMARK_EVERY,
+            last_bookmark: false,
             // Between half an hour and an hour, different for each.
             deadline: self.now + Duration::from_secs(timeout.unwrap_or(1800 + self.api.requests * 7 % 1800)),
             started: false,
@@ -156,6 +159,11 @@ impl World {
     /// The client is gone.
     pub fn close(&mut self, stream: StreamId) {
         self.api.streams.open.remove(&stream.0);
+    }
+
+    /// Forgets all events so far, as a compaction does: watches and pages from before are told that they are too old.
+    pub fn forget_history(&mut self) {
+        self.store.compact(self.store.revision());
     }
 
     /// How many streams are open.

@@ -478,7 +478,7 @@ fn other(kind: &str, view: &View<'_>) -> Vec<Value> {
     let count = |pointer: &str| view.at(pointer).as_object().map_or(0, serde_json::Map::len);
     let items = |pointer: &str| json!(view.list(pointer).len());
     match kind {
-        "ConfigMap" => out.extend([json!((count("/data") + count("/binaryData")).to_string()), view.age()]),
+        "ConfigMap" => out.extend([json!(count("/data") + count("/binaryData")), view.age()]),
         "Secret" => out.extend([view.or("/type", "Opaque"), json!(count("/data")), view.age()]),
         "Namespace" => out.extend([view.or("/status/phase", ""), view.age()]),
         "HorizontalPodAutoscaler" => out.extend(autoscaler(view)),
