@@ -227,10 +227,11 @@ impl Stream {
         }
         let ended = now >= self.deadline;
         let near_end = now + BOOKMARK_BEFORE_END >= self.deadline;
-        if self.bookmarks && (now >= self.next_bookmark || near_end) && self.next_bookmark <= self.deadline {
-            self.bookmark(self.cursor.max(cursor), false, &mut out);
-            // After the last one before the end there is none.
-            self.next_bookmark = if near_end { self.deadline + BOOKMARK_EVERY } else { now + BOOKMARK_EVERY };
+        // After the one before the end there is none.
+        if self.bookmarks && (now >= self.next_bookmark || (near_end && !self.last_bookmark)) {
+            self.bookmark(self.cursor.max(store.revision()), false, &mut out);
+            self.next_bookmark = now + BOOKMARK_EVERY;
+            self.last_bookmark = near_end;
         }
         Polled { bytes: out, ended, broken: false }
     }

@@ -220,16 +220,19 @@ fn h071(ask: &Ask<'_>) -> Check {
 }
 
 fn h072(ask: &Ask<'_>) -> Check {
-    make(ask, "a", json!({}))?;
-    let start = now(ask)?;
+    let start = version(&make(ask, "a", json!({}))?);
     let target =
         format!("{}?watch=1&resourceVersion={start}&allowWatchBookmarks=true&timeoutSeconds=9", secrets(ask));
     let mut watch = ask.watch(&target);
+    // The real server tells of progress only when it has seen some.
+    make(ask, "b", json!({}))?;
+    ensure!(watch.next(SOON).is_some_and(|event| event["type"] == "ADDED"), "no event");
     let event = watch.next(Duration::from_secs(11)).ok_or("no bookmark before the end")?;
     ensure!(event["type"] == "BOOKMARK" && event["object"]["kind"] == "Secret", "{event}");
     ensure!(version(&event["object"]) >= start, "{event}");
     ensure!(event["object"]["metadata"].get("name").is_none(), "{event}");
     if !ask.wire.is_real() {
+        let start = now(ask)?;
         let target = format!(
             "{}?watch=1&resourceVersion={start}&allowWatchBookmarks=true&timeoutSeconds=300",
             secrets(ask)

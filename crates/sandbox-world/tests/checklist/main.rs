@@ -68,7 +68,10 @@ fn every_statement_is_there_once() {
 fn the_sandbox_holds_every_statement_but_those_that_are_listed() {
     let text = include_str!("../../../../docs/sandbox.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| h"));
-    let listed: BTreeSet<u16> = rows.filter_map(|row| row.split(' ').next()?.parse().ok()).collect();
+    let mut listed: BTreeSet<u16> = rows.filter_map(|row| row.split(' ').next()?.parse().ok()).collect();
+    if cfg!(feature = "cel") {
+        listed.remove(&115);
+    }
     let failed = failures(&sandbox::Sandbox::new(), &[]);
     let numbers: BTreeSet<u16> = failed.iter().map(|(number, _)| *number).collect();
     if std::env::var_os("CHECKLIST").is_none() {
