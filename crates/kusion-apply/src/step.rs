@@ -58,12 +58,14 @@ async fn write(
     attributes: &Value,
     secrets: &SecretBag,
 ) -> Result<Done, RuntimeError> {
+    let record = input.prior.get(&step.key);
     let ask = ApplyAsk {
         key: &step.key,
         action: step.action,
+        imported: step.action == Action::Import || record.is_some_and(|record| record.imported),
         attributes,
         secrets,
-        prior: input.prior.get(&step.key).map(|record| &record.attributes),
+        prior: record.map(|record| &record.attributes),
         rules: &input.plan.rules,
         extensions: &step.extensions,
     };

@@ -123,7 +123,8 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         show(&ready, &world.context, format, detail)?;
     }
     refuse_conflicts(&ready)?;
-    let stale = plan.steps.iter().any(|step| step.rerecord.is_some());
+    // A record that is behind, or a release that was interrupted, is worth a release of its own.
+    let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
     if plan.is_empty() && !stale {
         return finish_empty(format, task.verb, &ready.state);
     }
@@ -269,5 +270,7 @@ fn options(given: &Given) -> Result<Options, Failure> {
             return Err(failure.next("stop, continue or rollback"));
         }
     };
-    Ok(Options { wait: !given.has("no-wait"), on_failure, ..Options::default() })
+    let default = Options::default();
+    let gone_limit = seconds(given, "timeout")?.unwrap_or(default.gone_limit);
+    Ok(Options { wait: !given.has("no-wait"), on_failure, gone_limit, ..default })
 }

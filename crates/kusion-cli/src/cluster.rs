@@ -122,6 +122,9 @@ pub(crate) fn remote(error: &RuntimeError, server: &str) -> Failure {
         }
         ErrorKind::UnknownKind => failure("the cluster does not know this kind")
             .next("install its CustomResourceDefinition, or apply it in the same stack"),
+        ErrorKind::UnknownSecret => Failure::usage("a secret of that release is not known any more")
+            .cause(error.message.clone())
+            .next("check out the sources of that release and apply them"),
         ErrorKind::Owned => {
             Failure::new(exit::CONFLICT, "another manager owns a field").cause(error.message.clone())
         }

@@ -1,7 +1,7 @@
 //! The end of an apply: what failed with cause, where and next; the release in one line; the exit code.
 
 use kusion::{Ready, Report, StepEnd};
-use kusion_model::{FieldPath, Scope};
+use kusion_model::{Action, FieldPath, Scope};
 use serde_json::json;
 
 use crate::failure::{Failure, exit};
@@ -20,6 +20,10 @@ pub(crate) fn tell(report: &Report, ready: &Ready, scope: &Scope, format: Format
     let mut out = String::from("\n");
     for (key, end) in &report.steps {
         let (what, cause, next) = match end {
+            StepEnd::Failed { message } if is_delete(ready, key) => {
+                let next = "find out who should let it go, then run the same command again";
+                ("is still there", Some(message.clone()), Some(next.to_owned()))
+            }
             StepEnd::Failed { message } => ("was refused", Some(message.clone()), None),
             StepEnd::Unhealthy { message, cause, next, timed_out } => {
                 let what = if *timed_out { "is not healthy in time" } else { "failed" };
@@ -41,7 +45,7 @@ pub(crate) fn tell(report: &Report, ready: &Ready, scope: &Scope, format: Format
     let refused = count(|end| matches!(end, StepEnd::Failed { .. }));
     let waiting = count(|end| matches!(end, StepEnd::Skipped { .. } | StepEnd::NotStarted));
     let mut rest = String::new();
-    for (count, word) in [(unhealthy, "unhealthy"), (refused, "refused"), (waiting, "not started")] {
+    for (count, word) in [(unhealthy, "unhealthy"), (refused, "failed"), (waiting, "not started")] {
         if count > 0 {
             rest.push_str(&format!(", {count} {word}"));
         }
@@ -50,6 +54,11 @@ pub(crate) fn tell(report: &Report, ready: &Ready, scope: &Scope, format: Format
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
     out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
     print(&out)
+}
+
+fn is_delete(ready: &Ready, key: &str) -> bool {
+    let step = ready.planned.plan.steps.iter().find(|step| step.key.to_string() == key);
+    step.is_some_and(|step| step.action == Action::Delete)
 }
 
 fn next_step(ready: &Ready, scope: &Scope) -> String {

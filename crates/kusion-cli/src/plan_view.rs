@@ -208,15 +208,15 @@ fn shown(value: &Value, detail: Detail) -> String {
 
 /// `1 create, 2 update (1 drift), 3 unchanged`.
 pub(crate) fn tally(tally: &Tally) -> String {
-    counted(tally, ["create", "update", "replace", "delete", "import", "unchanged"])
+    counted(tally, ["create", "update", "replace", "delete", "import", "unchanged"], "nothing to do")
 }
 
 /// `1 created, 2 updated, 3 unchanged`.
 pub(crate) fn done(tally: &Tally) -> String {
-    counted(tally, ["created", "updated", "replaced", "deleted", "imported", "unchanged"])
+    counted(tally, ["created", "updated", "replaced", "deleted", "imported", "unchanged"], "nothing done")
 }
 
-fn counted(tally: &Tally, words: [&str; 6]) -> String {
+fn counted(tally: &Tally, words: [&str; 6], nothing: &str) -> String {
     let counts = [tally.create, tally.update, tally.replace, tally.delete, tally.import, tally.unchanged];
     let mut parts = Vec::new();
     for (count, word) in counts.into_iter().zip(words) {
@@ -226,7 +226,7 @@ fn counted(tally: &Tally, words: [&str; 6]) -> String {
             parts.push(format!("{count} {word}{more}"));
         }
     }
-    if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { nothing.to_owned() } else { parts.join(", ") }
 }
 
 /// A key padded for a column.

@@ -3,13 +3,42 @@
 use std::collections::BTreeSet;
 
 use kusion::{DryRun, PlanFailure, Ready};
-use kusion_model::Spec;
+use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
 use kusion_plan::{Problem, conflicts};
 
 use crate::cluster::{World, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::place::Place;
+
+pub(crate) const CONFLICT: &[Flag] = &[flag(
+    "conflict",
+    None,
+    "RULE",
+    "KIND:FIELD=refuse, take-over or leave, for fields that others own; before those of stack.yaml",
+)];
+
+/// The conflict rules of the command line: `Deployment:spec.replicas=leave`.
+fn rules(given: &Given) -> Result<Vec<ConflictRule>, Failure> {
+    let read = |text: &str| {
+        let (place, policy) = text.rsplit_once('=')?;
+        let (kind, path) = place.split_once(':')?;
+        let policy = match policy {
+            "refuse" => ConflictPolicy::Refuse,
+            "take-over" => ConflictPolicy::TakeOver,
+            "leave" => ConflictPolicy::Leave,
+            _ => return None,
+        };
+        Some(ConflictRule { kind: kind.to_owned(), path: FieldPath::parse(path).ok()?, policy })
+    };
+    let rule = |text: &str| {
+        read(text).ok_or_else(|| {
+            Failure::usage(format!("--conflict {text} is no rule"))
+                .next("--conflict Deployment:spec.replicas=leave (or refuse, take-over)")
+        })
+    };
+    given.all("conflict").into_iter().map(rule).collect()
+}
 
 pub(crate) const SPEC: &[Flag] = &[flag(
     "spec-file",
@@ -40,7 +69,9 @@ pub(crate) async fn ready(
     let state = place.target.store.read()?;
     names.extend(state.prior().keys().into_iter().map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
-    let planned = world.engine.plan(&place.target, spec, dry_run).await;
+    let mut target = place.target.clone();
+    target.rules.splice(0..0, rules(given)?);
+    let planned = world.engine.plan(&target, spec, dry_run).await;
     Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
 }
 
@@ -58,7 +89,8 @@ pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
     }
 }
 
-fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
+/// Why there is no plan, in the words of a user.
+pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
     match failure {
         PlanFailure::Spec(problems) => spec_problems(&problems, place),
         PlanFailure::Store(error) => Failure::from(error),
@@ -90,5 +122,8 @@ pub(crate) fn refuse_conflicts(ready: &Ready) -> Result<(), Failure> {
     let rule = format!("- {{kind: {kind}, path: {}, policy: take-over}}", change.path);
     Err(Failure::new(exit::CONFLICT, "other managers own fields of this plan")
         .cause(texts.join("\n"))
-        .next(format!("take them over, or leave them, by a rule in stack.yaml:\nconflicts:\n{rule}")))
+        .next(format!(
+            "take them over: --conflict {kind}:{}=take-over (or leave), or for good in stack.yaml:\nconflicts:\n{rule}",
+            change.path
+        )))
 }

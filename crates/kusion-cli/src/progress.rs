@@ -125,7 +125,7 @@ impl Progress {
                 }
             }
             EventKind::StepFailed { key, message, .. } => {
-                self.line(key, &style.red(style.glyph("✘", "x")), &style.red("refused"), message);
+                self.line(key, &style.red(style.glyph("✘", "x")), &style.red("failed"), message);
             }
             EventKind::StepSkipped { key, because } => {
                 self.line(key, &style.dim(style.glyph("·", ".")), "not started", &format!("needs {because}"));
@@ -137,9 +137,9 @@ impl Progress {
                 );
                 self.line(key, &style.yellow(style.glyph("◐", "~")), "retrying", &text);
             }
-            EventKind::HealthKnown { key, verdict, message, .. } => {
+            EventKind::HealthKnown { key, verdict, message, cause, .. } => {
                 let (glyph, word) = health_word(*verdict, style);
-                self.line(key, &glyph, &word, message);
+                self.line(key, &glyph, &word, cause.as_ref().unwrap_or(message));
             }
             EventKind::Draining { in_flight } => {
                 let _ = print(&format!("stopping: nothing new starts, {in_flight} in flight\n"));

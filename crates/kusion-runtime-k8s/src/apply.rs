@@ -1,7 +1,7 @@
 //! Writing one object: server-side apply, conflicts by rule.
 
 use http::Method;
-use kusion_model::{Action, ConflictPolicy, FieldPath};
+use kusion_model::{ConflictPolicy, FieldPath};
 use kusion_runtime::{Applied, ApplyAsk, ErrorKind, RuntimeError};
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ impl KubeRuntime {
             }
             let Some(clashes) = from_causes(&object, &answer.body) else { return Ok(answer) };
             for clash in &clashes {
-                match policy(clash, &kind.kind, ask.rules, ask.action == Action::Import) {
+                match policy(clash, &kind.kind, ask.rules, ask.imported) {
                     ConflictPolicy::Refuse => return Ok(answer),
                     ConflictPolicy::TakeOver => force = true,
                     ConflictPolicy::Leave => {
@@ -88,5 +88,5 @@ pub(crate) fn missing_secret(path: &FieldPath) -> RuntimeError {
     let text = format!(
         "the value of secret field `{path}` is not known: a release records digests only; apply the sources of that release"
     );
-    RuntimeError::new(ErrorKind::Invalid, text)
+    RuntimeError::new(ErrorKind::UnknownSecret, text)
 }

@@ -1,7 +1,7 @@
 //! What to do about a field that another manager owns.
 //!
-//! The stack's rules come first. Without one: replicas that an autoscaler moves are left alone; on import, fields of the
-//! tools that wrote the object before us are taken over; everything else is refused.
+//! The stack's rules come first. Without one: replicas that an autoscaler moves are left alone; on import and ever after, fields
+//! of the tools that wrote the object before us are taken over; everything else is refused.
 
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath};
 use serde_json::Value;

@@ -175,7 +175,9 @@ impl KubeRuntime {
                     }
                 }
                 let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
-                Ok((Proposal { what, changes, warnings: Vec::new() }, None))
+                let check =
+                    ask.desired.unknown.is_empty().then(|| self.replacement(id, kind, object)).flatten();
+                Ok((Proposal { what, changes, warnings: Vec::new() }, check))
             }
             Decision::Change(Change { fields, conflicts })
                 if fields.is_empty() && conflicts.is_empty() && !owns_anew(target, current, &object) =>
@@ -186,7 +188,7 @@ impl KubeRuntime {
             Decision::Change(Change { fields, conflicts }) => {
                 let clashes: Vec<Clash> =
                     conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
-                let rule = |clash: &Clash| policy(clash, &kind.kind, ask.rules, ask.prior.is_none());
+                let rule = |clash: &Clash| policy(clash, &kind.kind, ask.rules, was_foreign(ask));
                 let mut changes: Vec<FieldChange> = fields
                     .into_iter()
                     .map(|field| self.change(field, current, ask.prior.is_none(), redactor))
@@ -200,6 +202,18 @@ impl KubeRuntime {
                 Ok((proposal, if refused || open { None } else { question(object, force) }))
             }
         }
+    }
+
+    /// A replacement deletes first: the server must have accepted the new object before, under a name that is free.
+    fn replacement(&self, id: &KubeId, kind: &Kind, mut object: Value) -> Option<DryRunOf> {
+        let name = format!("{}{CHECK_SUFFIX}", id.name);
+        let bound =
+            matches!(id.kind.as_str(), "CustomResourceDefinition" | "APIService" | "Namespace" | "Node");
+        if bound || name.len() > 63 {
+            return None;
+        }
+        *object.pointer_mut("/metadata/name")? = Value::String(name.clone());
+        Some(DryRunOf { path: kind.object(self.namespace_of(id), &name), object, force: false })
     }
 
     /// For aggregated APIs: compare as the values stand, and let the server say what really changes.
@@ -222,7 +236,7 @@ impl KubeRuntime {
 
     fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {
         let clashes = change.conflicts.iter().filter_map(|conflict| clash_of(object, conflict));
-        clashes.filter(|c| policy(c, kind, ask.rules, ask.prior.is_none()) == ConflictPolicy::Leave).collect()
+        clashes.filter(|c| policy(c, kind, ask.rules, was_foreign(ask)) == ConflictPolicy::Leave).collect()
     }
 
     fn change(
@@ -256,6 +270,20 @@ impl KubeRuntime {
     ) -> Result<Proposal, RuntimeError> {
         let answer = self.patch(&question.path, &question.object, question.force, true).await?;
         proposal.warnings.extend(answer.warnings.iter().map(|text| redactor.clean(text)));
+        if matches!(proposal.what, Proposed::Replace { .. }) {
+            return match answer.ok() {
+                Err(error)
+                    if error.kind == ErrorKind::Invalid && !error.message.contains("already allocated") =>
+                {
+                    let message = error.message.replace(CHECK_SUFFIX, "");
+                    Err(RuntimeError::new(
+                        ErrorKind::Invalid,
+                        format!("the replacement is refused: {message}"),
+                    ))
+                }
+                _ => Ok(proposal),
+            };
+        }
         let result = match answer.ok() {
             Ok(result) => result,
             Err(error) if error.kind == ErrorKind::Immutable && live.is_some() => {
@@ -274,6 +302,14 @@ impl KubeRuntime {
         }
         Ok(proposal)
     }
+}
+
+/// Names of objects that are only asked about.
+const CHECK_SUFFIX: &str = "-kusion-check";
+
+/// Whether another tool made the object: it still owns fields that were equal when we imported it.
+fn was_foreign(ask: &ProposeAsk<'_>) -> bool {
+    ask.prior.is_none_or(|record| record.imported)
 }
 
 fn clear(attributes: &Value, secrets: &kusion_model::SecretBag) -> Result<Value, RuntimeError> {

@@ -34,6 +34,8 @@ pub struct ApplyAsk<'a> {
     pub secrets: &'a SecretBag,
     /// The attributes as recorded by the last release.
     pub prior: Option<&'a Value>,
+    /// Another tool made the object, and it is or was imported: what that tool owns is ours by consent.
+    pub imported: bool,
     pub rules: &'a [ConflictRule],
     pub extensions: &'a Map<String, Value>,
 }

@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Invalid,
     /// A field that cannot change.
     Immutable,
+    /// A release records digests only; the value is not here.
+    UnknownSecret,
     /// The namespace or another parent is missing or going away.
     ParentMissing,
     /// A bug on our side or an answer nobody understands.
@@ -54,12 +56,12 @@ impl RuntimeError {
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{
             Broken, Conflict, Forbidden, Immutable, Invalid, NotFound, Owned, ParentMissing, Server, Timeout,
-            TooManyRequests, Unauthorized, Unexpected, UnknownKind, Unreachable,
+            TooManyRequests, Unauthorized, Unexpected, UnknownKind, UnknownSecret, Unreachable,
         };
         match self.kind {
             Unreachable | Timeout | Broken | TooManyRequests | Server | Conflict => true,
             Owned | NotFound | UnknownKind | Unauthorized | Forbidden | Invalid | Immutable
-            | ParentMissing | Unexpected => self.retry_after.is_some(),
+            | UnknownSecret | ParentMissing | Unexpected => self.retry_after.is_some(),
         }
     }
 
