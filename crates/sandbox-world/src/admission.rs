@@ -6,11 +6,13 @@
 
 use kube_meaning::service::{Pool, allocate};
 use kube_meaning::status::{Cause, Refusal};
+use kube_meaning::write::Verb;
 use serde_json::{Value, json};
 
 use crate::quota;
 use crate::seed::Seed;
-use crate::store::{ObjectKey, ResourceKey, Store};
+use crate::store::{ObjectKey, ResourceKey, Store, meta_text};
+use crate::time::Time;
 use crate::write::{Write, forbidden};
 
 /// What admission sees.
@@ -19,6 +21,7 @@ pub(crate) struct Admission<'w, 'a> {
     pub(crate) seed: &'w mut Seed,
     pub(crate) ask: &'w Write<'a>,
     pub(crate) name: &'w str,
+    pub(crate) now: Time,
 }
 
 impl Admission<'_, '_> {
@@ -65,6 +68,7 @@ impl Admission<'_, '_> {
                 self.service_account(object)?;
                 tolerations(object);
                 self.priority(object)?;
+                object["status"] = crate::qos::first_status(object, self.now);
             }
             ("", "PersistentVolumeClaim") if live.is_none() => {
                 self.storage_class(object);
@@ -89,6 +93,14 @@ impl Admission<'_, '_> {
         allocate(object, live, &mut pool)
     }
 
+    /// The name as far as it is known before one is drawn: what refusals of that early hour show.
+    fn asked_name(&self) -> &str {
+        match self.ask.verb {
+            Verb::Create(body) if meta_text(body, "name").is_empty() => meta_text(body, "generateName"),
+            _ => self.name,
+        }
+    }
+
     /// A pod runs as a service account of its namespace and gets that one's token as a volume.
     fn service_account(&mut self, pod: &mut Value) -> Result<(), Refusal> {
         let spec = &mut pod["spec"];
@@ -107,7 +119,7 @@ impl Admission<'_, '_> {
             let text = format!(
                 "error looking up service account {namespace}/{account}: serviceaccount \"{account}\" not found"
             );
-            return Err(forbidden(&self.ask.served, self.name, &text));
+            return Err(forbidden(&self.ask.served, self.asked_name(), &text));
         };
         let wants = |value: &Value| value.get("automountServiceAccountToken").and_then(Value::as_bool);
         if wants(spec).or_else(|| wants(&found.value)) == Some(false) {

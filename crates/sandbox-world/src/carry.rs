@@ -41,6 +41,17 @@ impl Told {
     }
 }
 
+impl Told {
+    /// What is similar but for its message.
+    pub(crate) fn of_any_message(&self) -> Told {
+        Told { message: EcoString::new(), ..self.clone() }
+    }
+}
+
+/// Messages of one kind that are told one by one, and for how long they are counted together.
+const SIMILAR: u32 = 9;
+const SIMILAR_FOR: std::time::Duration = std::time::Duration::from_secs(600);
+
 impl World {
     /// Carries out wishes in order. The first that is refused ends it and is given back.
     pub(crate) fn carry_all(
@@ -170,19 +181,24 @@ impl World {
     /// Records an Event. Refusals (a namespace that is going) are nobody's trouble, as on a real cluster.
     fn note(&mut self, manager: &'static str, note: &Note) {
         let now = self.now;
-        let told = Told {
+        let mut note = note.clone();
+        let mut told = Told {
             uid: text(&note.about, "/uid").into(),
             path: text(&note.about, "/fieldPath").into(),
             reason: note.reason.into(),
             message: note.message.as_str().into(),
             component: note.component.into(),
         };
+        if !self.drive.told.contains_key(&told) && self.is_one_of_many(&told) {
+            note.message = format!("(combined from similar events): {}", note.message);
+            told.message = "(combined from similar events)".into();
+        }
         let events = ResourceKey::new("", "events");
         if let Some(key) = self.drive.told.get(&told).cloned()
             && let Some(known) = self.store.get(&events, &key)
         {
             let count = known.value["count"].as_i64().unwrap_or(1) + 1;
-            let patch = json!({"count": count, "lastTimestamp": now.text()});
+            let patch = json!({"count": count, "lastTimestamp": now.text(), "message": note.message});
             let _ = self.carry(manager, &Change::Patch { resource: events, key, subresource: "", patch });
             return;
         }
@@ -193,10 +209,21 @@ impl World {
         let stamp = now.millis().unsigned_abs() * 1_000_000 + self.drive.count() % 1_000_000;
         let name = format!("{}.{stamp:016x}", text(&note.about, "/name"));
         let key = ObjectKey::new(namespace, &name);
-        let event = event_of(note, &key, now);
+        let event = event_of(&note, &key, now);
         if self.carry(manager, &Change::Create { object: event, note: None }).is_ok() {
             self.drive.told.insert(told, key);
         }
+    }
+
+    /// Counts a new message; whether there were so many of its kind that they are told as one.
+    fn is_one_of_many(&mut self, told: &Told) -> bool {
+        let now = self.now;
+        let (count, first) = self.drive.similar.entry(told.of_any_message()).or_insert((0, now));
+        if now.since(*first) > SIMILAR_FOR {
+            (*count, *first) = (0, now);
+        }
+        *count = count.saturating_add(1);
+        *count > SIMILAR
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Drive {
     asked: BTreeMap<Work, u32>,
     /// The Events that a repetition is counted in.
     pub(crate) told: BTreeMap<Told, ObjectKey>,
+    /// How many different messages of one kind there were, and when the first was: too many become one.
+    pub(crate) similar: BTreeMap<Told, (u32, Time)>,
 }
 
 /// Reconciles of one object at one moment before it must wait.
@@ -222,7 +224,9 @@ impl World {
                 }
             }
             if event.kind == EventKind::Deleted && event.resource.plural == "events" {
-                self.drive.told.remove(&Told::of(&event.object.value));
+                let told = Told::of(&event.object.value);
+                self.drive.similar.remove(&told.of_any_message());
+                self.drive.told.remove(&told);
             }
         }
     }

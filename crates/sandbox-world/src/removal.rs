@@ -90,6 +90,9 @@ impl World {
             return Ok(Removed { object, gone: true });
         }
         if kind == "Namespace" && terminating {
+            if let Some(meta) = next["metadata"].as_object_mut() {
+                meta.shift_remove("deletionGracePeriodSeconds");
+            }
             next["status"]["phase"] = json!("Terminating");
         }
         if removal.dry_run || next == *live.value {

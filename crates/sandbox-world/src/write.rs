@@ -83,7 +83,7 @@ impl World {
         live: Option<&Value>,
     ) -> Result<Written, Refusal> {
         let (uid, now) = (self.seed.uid(), self.now.text());
-        let mut admission = Admission { store: &self.store, seed: &mut self.seed, ask, name };
+        let mut admission = Admission { store: &self.store, seed: &mut self.seed, ask, name, now: self.now };
         if live.is_none() {
             admission.namespace()?;
         }

@@ -2,6 +2,7 @@
 
 mod ends;
 mod failures;
+mod real;
 mod rig;
 mod rollout;
 mod workloads;

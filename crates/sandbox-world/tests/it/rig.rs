@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube_meaning::write::Verb;
 use kusion_health::{Profile, Snapshot, Verdict, WaitOutcome, Waiter, judge};
+use sandbox_world::write::Propagation;
 use sandbox_world::{ObjectKey, Removal, ResourceKey, Time, World, Write};
 use serde_json::{Value, json};
 
@@ -56,6 +57,42 @@ impl Rig {
         let live = self.world.view().store.get(&ResourceKey::new(group, plural), &key).unwrap().value.clone();
         let served = self.world.view().registry.of_object(&live).unwrap();
         self.world.remove(&served, &key, &removal).unwrap();
+    }
+
+    /// DELETE in another namespace, with a propagation policy by name.
+    pub(crate) fn delete_in(&mut self, namespace: &str, group: &str, plural: &str, name: &str, policy: &str) {
+        let key = ObjectKey::new(namespace, name);
+        let live = self.world.view().store.get(&ResourceKey::new(group, plural), &key).unwrap().value.clone();
+        let served = self.world.view().registry.of_object(&live).unwrap();
+        let propagation = Some(match policy {
+            "Foreground" => Propagation::Foreground,
+            "Orphan" => Propagation::Orphan,
+            _ => Propagation::Background,
+        });
+        self.world.remove(&served, &key, &Removal { propagation, ..Removal::default() }).unwrap();
+    }
+
+    /// Every state that any object had.
+    pub(crate) fn journal(&self) -> Vec<Value> {
+        let store = &self.world.view().store;
+        store
+            .events_after(store.forgotten())
+            .unwrap()
+            .map(|event| Value::clone(&event.object.value))
+            .collect()
+    }
+
+    /// The objects of some resources in a namespace.
+    pub(crate) fn all_in(&self, namespace: &str, resources: &[(&str, &str)]) -> Vec<Value> {
+        let view = self.world.view();
+        let mut all = Vec::new();
+        for (group, plural) in resources {
+            let resource = ResourceKey::new(group, plural);
+            all.extend(
+                view.store.list(&resource, Some(namespace)).map(|(_, object)| Value::clone(&object.value)),
+            );
+        }
+        all
     }
 
     pub(crate) fn get(&self, group: &str, plural: &str, name: &str) -> Option<Arc<Value>> {

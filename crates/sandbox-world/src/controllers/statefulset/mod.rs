@@ -187,7 +187,7 @@ fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Outcome) {
 
 fn take_down(set: &Set<'_>, pod: &Value) -> Vec<Change> {
     let message =
-        format!("delete Pod {} in StatefulSet {} successful", text(pod, "/metadata/name"), set.name());
+        format!("Delete Pod {} in StatefulSet {} successful", text(pod, "/metadata/name"), set.name());
     vec![delete("", "pods", pod), Change::Note(normal(set.set, COMPONENT, "SuccessfulDelete", message))]
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn refused(
         return outcome;
     }
     let message = format!(
-        "create Pod {name} in StatefulSet {} failed error: {}",
+        "Create Pod {name} in StatefulSet {} failed error: {}",
         text(set, "/metadata/name"),
         refusal.message
     );

@@ -38,7 +38,7 @@ pub(super) fn create(set: &Set<'_>, ordinal: i64, known: &[&Value]) -> Vec<Chang
     if !volumes.is_empty() {
         pod["spec"]["volumes"] = json!(volumes);
     }
-    let message = format!("create Pod {name} in StatefulSet {} successful", set.name());
+    let message = format!("Create Pod {name} in StatefulSet {} successful", set.name());
     changes.push(Change::Create { object: pod, note: None });
     changes.push(Change::Note(normal(set.set, COMPONENT, "SuccessfulCreate", message)));
     changes
@@ -66,7 +66,7 @@ fn create_claim(set: &Set<'_>, template: &Value, claim: &str, pod: &str) -> Vec<
         meta["ownerReferences"] = json!([reference(set.set)]);
     }
     let object = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": template["spec"]});
-    let message = format!("create Claim {claim} Pod {pod} in StatefulSet {} success", set.name());
+    let message = format!("Create Claim {claim} Pod {pod} in StatefulSet {} success", set.name());
     vec![
         Change::Create { object, note: None },
         Change::Note(normal(set.set, COMPONENT, "SuccessfulCreate", message)),
