@@ -12,7 +12,7 @@ use kcl_syntax::ast::{Attr, AttrOp, Check, Expr, ExprId, IndexSignature, SchemaE
 use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precision, Str, Value};
 
 use crate::fault::{Eval, Fault};
-use crate::machine::{Machine, StorePlace};
+use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::origin::OriginKind;
 use crate::record::{Building, Record, Slot};
 use crate::schema::{Rule, Schema};
@@ -101,10 +101,12 @@ impl Machine<'_> {
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));
         let creator = self.pkg;
         self.records.push(record.clone());
+        let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         self.nesting += 1;
         self.run_body(&record, schema, 0)?;
         self.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
+        self.own_lambda = outer;
         self.records.pop();
         self.leave();
         Ok(value)

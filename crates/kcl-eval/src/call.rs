@@ -7,7 +7,7 @@ use kcl_value::{Function, Str, Value};
 
 use crate::fault::Eval;
 use crate::host::MachineHost;
-use crate::machine::{Machine, StorePlace};
+use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::record::Record;
 use crate::scope::{Frame, FrameKind};
 
@@ -75,7 +75,10 @@ impl Machine<'_> {
         };
         let saved_pkg = std::mem::replace(&mut self.pkg, closure.package);
         let saved_marks = self.marks.clone();
+        let was_in_lambda = std::mem::replace(&mut self.in_lambda, true);
         let depth = self.packages[self.pkg].frames.len();
+        let own = if closure.record.is_some() { OwnLambda::Method(depth as u32) } else { OwnLambda::Free };
+        let outer = std::mem::replace(&mut self.own_lambda, own);
         for frame in &closure.frames {
             self.packages[self.pkg].frames.push(frame.clone());
         }
@@ -95,6 +98,8 @@ impl Machine<'_> {
         }
         self.packages[self.pkg].frames.truncate(depth);
         self.marks = saved_marks;
+        self.in_lambda = was_in_lambda;
+        self.own_lambda = outer;
         self.pkg = saved_pkg;
         Ok(result)
     }

@@ -36,6 +36,8 @@ struct Checkpoint {
     targets: usize,
     marks: Vec<Str>,
     nesting: u32,
+    in_lambda: bool,
+    own_lambda: crate::machine::OwnLambda,
     depth: u32,
     backtrack: Option<crate::machine::Backtrack>,
     frames: Vec<usize>,
@@ -49,6 +51,8 @@ impl Machine<'_> {
             targets: self.targets.len(),
             marks: self.marks.clone(),
             nesting: self.nesting,
+            in_lambda: self.in_lambda,
+            own_lambda: self.own_lambda,
             depth: self.depth,
             backtrack: self.backtrack,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
@@ -61,6 +65,8 @@ impl Machine<'_> {
         self.targets.truncate(to.targets);
         self.marks = to.marks;
         self.nesting = to.nesting;
+        self.in_lambda = to.in_lambda;
+        self.own_lambda = to.own_lambda;
         self.depth = to.depth;
         self.backtrack = to.backtrack;
         for (package, len) in self.packages.iter_mut().zip(to.frames) {

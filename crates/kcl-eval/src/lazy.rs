@@ -3,15 +3,19 @@
 //! A name that is read before its statement ran makes the statement run. With several setters the *last* one runs first;
 //! if that one reads the name again, it lands here one level deeper and runs the one before it. What was read is cached,
 //! so a foreign read sees the final value. In-order execution then runs every statement once more for its effects.
+//!
+//! Under a lambda, laziness is limited, as in the reference: a body reads globals and unset attributes as they are, a lambda
+//! that was made in a body reads all of its instance as it is, and a lazily run assignment is lost.
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{ExprId, StmtId};
+use kcl_syntax::ast::{ExprId, Stmt, StmtId};
 use kcl_value::{Op, Str, Value};
 
 use crate::fault::Eval;
-use crate::machine::{Backtrack, Machine, StorePlace};
+use crate::machine::{Backtrack, Machine, OwnLambda, StorePlace};
 use crate::record::{Record, Setter, Side, Slot, mentions};
+use crate::scope::{Frame, FrameKind};
 
 impl Machine<'_> {
     /// Reads a slot, running its setter if nobody has yet.
@@ -35,7 +39,9 @@ impl Machine<'_> {
             state.level
         };
         let setter = record.shape.setters[i][(setters - level) as usize];
+        let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         let ran = self.run_setter(record, &setter);
+        self.own_lambda = outer;
         // Also after an error, which `runtime.catch` may swallow.
         record.lazy.borrow_mut()[i].level = level - 1;
         ran?;
@@ -64,6 +70,8 @@ impl Machine<'_> {
                 self.leave();
                 return Ok(());
             }
+            // Under a lambda only attribute statements reach the instance; what others assign is lost.
+            Some(_) if self.in_lambda && !self.is_attribute(record, setter) => StorePlace::Locals,
             Some(_) => StorePlace::Instance,
         };
         let Some(building) = &record.instance else { return Ok(()) };
@@ -79,7 +87,13 @@ impl Machine<'_> {
             self.packages[part.package].frames.push(frame);
         }
         self.records.push(record.clone());
+        if place == StorePlace::Locals {
+            self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        }
         let result = self.exec_setter(place, setter);
+        if place == StorePlace::Locals {
+            self.packages[part.package].frames.pop();
+        }
         self.records.pop();
         if lent {
             self.packages[part.package].frames.pop();
@@ -88,6 +102,13 @@ impl Machine<'_> {
         self.pkg = saved_pkg;
         self.leave();
         result
+    }
+
+    fn is_attribute(&mut self, record: &Record, setter: &Setter) -> bool {
+        let Some(building) = &record.instance else { return false };
+        let Ok(links) = self.links(&building.schema) else { return false };
+        let package = links.parts[setter.part as usize].package;
+        setter.branch.is_none() && matches!(self.tree(package).stmt(setter.stmt), Stmt::Attr(_))
     }
 
     fn exec_setter(&mut self, place: StorePlace, setter: &Setter) -> Eval<()> {

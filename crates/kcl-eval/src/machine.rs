@@ -36,6 +36,10 @@ pub(crate) struct Machine<'p> {
     pub(crate) at: (u32, u32),
     /// Schema expressions and bodies we are inside of; 0 means that an instance is a top-level one.
     pub(crate) nesting: u32,
+    /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
+    pub(crate) in_lambda: bool,
+    /// The lambda that the running code stands in, if no body or statement was started since.
+    pub(crate) own_lambda: OwnLambda,
     /// The `if` that is being run lazily for one of its assignments.
     pub(crate) backtrack: Option<Backtrack>,
     pub(crate) alias_depth: u32,
@@ -68,6 +72,17 @@ pub(crate) struct Backtrack {
     pub(crate) side: Side,
 }
 
+/// The lambda that the running code stands in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OwnLambda {
+    /// None.
+    None,
+    /// One that was made outside of bodies.
+    Free,
+    /// One that was made in a body: it sees the instance, but only what that has. Its frames begin at the given one.
+    Method(u32),
+}
+
 /// Where a statement stores what it computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StorePlace {
@@ -95,6 +110,8 @@ impl<'p> Machine<'p> {
             started: (usize::MAX, StmtId(u32::MAX)),
             at: (program.main.0, 0),
             nesting: 0,
+            in_lambda: false,
+            own_lambda: OwnLambda::None,
             backtrack: None,
             alias_depth: 0,
             depth: 0,

@@ -6,7 +6,7 @@ use kcl_syntax::ast::Dotted;
 use kcl_value::{Function, Str, Value};
 
 use crate::fault::Eval;
-use crate::machine::Machine;
+use crate::machine::{Machine, OwnLambda};
 use crate::package::Symbol;
 use crate::record::Record;
 
@@ -15,9 +15,23 @@ impl Machine<'_> {
     pub(crate) fn load(&mut self, name: &Str) -> Eval<Value> {
         let marked = self.is_marked(name);
         if !marked && let Some(record) = self.record().cloned() {
-            let value = self.read_attribute(&record, name)?;
+            // In a lambda the innermost scope comes first, if it has the name; further out the instance does.
+            if self.own_lambda != OwnLambda::None
+                && let Some(entry) = self.packages[self.pkg].frames.top().and_then(|frame| frame.get(name))
+            {
+                self.origin = entry.origin;
+                return Ok(entry.value.clone());
+            }
+            let position = record.position(name);
+            let value = match position {
+                Some(i) if matches!(self.own_lambda, OwnLambda::Method(_)) => record.stored(i),
+                _ => self.read_attribute(&record, name)?,
+            };
             if !value.is_undefined() || self.is_own_target(&record, name) {
                 return Ok(value);
+            }
+            if position.is_some() {
+                return self.load_unset(name);
             }
         }
         let package = &self.packages[self.pkg];
@@ -29,6 +43,20 @@ impl Machine<'_> {
             return Ok(entry.value.clone());
         }
         self.read_global(self.pkg, name, marked)
+    }
+
+    // An attribute that is not set means the global of its name, never a key of the braces around. Under a lambda it means
+    // nothing; only a lambda that was made in a body sees what it captured.
+    fn load_unset(&mut self, name: &Str) -> Eval<Value> {
+        if !self.in_lambda {
+            return self.read_global(self.pkg, name, false);
+        }
+        if let OwnLambda::Method(base) = self.own_lambda
+            && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base as usize, name)
+        {
+            return Ok(entry.value.clone());
+        }
+        Ok(Value::Undefined)
     }
 
     // A statement that reads the attribute it sets means that attribute, set or not, and nothing further out.
@@ -59,7 +87,8 @@ impl Machine<'_> {
         let Some(i) = record.position(name) else { return Ok(self.read_symbol(package, name)) };
         if marked || !self.records.is_empty() {
             let value = record.stored(i);
-            if marked || !value.is_undefined() {
+            // Under a lambda a body sees what there is, and makes nothing run.
+            if marked || self.in_lambda || !value.is_undefined() {
                 self.origin = record.slots.borrow()[i].origin;
                 return Ok(value);
             }

@@ -95,6 +95,11 @@ impl Frames {
         self.0.clone()
     }
 
+    /// Returns the innermost frame.
+    pub(crate) fn top(&self) -> Option<&Frame> {
+        self.0.last().map(Rc::as_ref)
+    }
+
     /// Returns the innermost frame for change.
     pub(crate) fn top_mut(&mut self) -> Option<&mut Frame> {
         self.0.last_mut().map(Rc::make_mut)
@@ -103,6 +108,11 @@ impl Frames {
     /// Returns the innermost binding of a name.
     pub(crate) fn lookup(&self, name: &str) -> Option<&Entry> {
         self.0.iter().rev().find_map(|f| f.get(name))
+    }
+
+    /// Returns the innermost binding of a name among the frames from one on.
+    pub(crate) fn lookup_above(&self, base: usize, name: &str) -> Option<&Entry> {
+        self.0.iter().skip(base).rev().find_map(|f| f.get(name))
     }
 
     /// Returns the innermost loop variable of a name.

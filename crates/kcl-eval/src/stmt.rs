@@ -174,23 +174,32 @@ impl Machine<'_> {
 
     fn store_name(&mut self, place: StorePlace, name: &Str, value: Value, seq: Sequential) -> Eval<()> {
         match place {
-            StorePlace::Globals => self.store_global(name, value, seq),
+            StorePlace::Globals => {
+                // Quirk: a global that a body makes run lands in the instance, if that has an attribute of the name.
+                if !self.records.is_empty() && self.store_in_instance(name, &value)? {
+                    return Ok(());
+                }
+                self.store_global(name, value, seq);
+            }
             StorePlace::Locals => {
                 let origin = self.origin;
                 if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
                     frame.bind(name.clone(), value, origin);
                 }
-                self.mark(name);
             }
-            StorePlace::Instance => {
-                if let Some(record) = self.record().cloned()
-                    && let Some(i) = record.position(name)
-                {
-                    self.store_attribute(&record, i, value)?;
-                }
-            }
+            StorePlace::Instance => drop(self.store_in_instance(name, &value)?),
         }
         Ok(())
+    }
+
+    fn store_in_instance(&mut self, name: &str, value: &Value) -> Eval<bool> {
+        let Some(record) = self.record().cloned() else { return Ok(false) };
+        let Some(i) = record.position(name) else { return Ok(false) };
+        if record.instance.is_none() {
+            return Ok(false);
+        }
+        self.store_attribute(&record, i, value.clone())?;
+        Ok(true)
     }
 
     /// Stores a body value: packed to its declared type, with the configuration merged over it once more.
