@@ -125,7 +125,8 @@ impl Checker<'_> {
             self.error(Code::COMPILE, "protocol-name", at, "schema protocol name must end with 'Protocol'");
         }
         let only_attrs = def.body.iter().all(|s| matches!(self.tree.stmt(*s), Stmt::Attr(_)));
-        if !only_attrs || def.index_signature.is_some() {
+        let more = !def.mixins.is_empty() || !def.checks.is_empty() || !def.params.is_empty();
+        if !only_attrs || more || def.index_signature.is_some() {
             let message = "a protocol is only allowed to define attributes in it";
             self.error(Code::COMPILE, "protocol-body", name.span, message);
         }

@@ -52,6 +52,12 @@ impl Machine<'_> {
                 let key = self.entry_key(key)?;
                 self.origin = origin;
                 if written {
+                    if let Key::Name(name) = &entry.key
+                        && self.packages[self.pkg].has_aliases
+                        && *name != key
+                    {
+                        return self.alias_entry(name, key, entry, value);
+                    }
                     return self.written_entry(key, entry, value);
                 }
                 let name = self.name_before(&key);
@@ -61,6 +67,16 @@ impl Machine<'_> {
                 Ok(())
             }
         }
+    }
+
+    // The key is the text of the type, the name stays the alias.
+    fn alias_entry(&mut self, name: &Str, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
+        self.written_entry(key.clone(), entry, value)?;
+        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+            let stored = frame.vars.entry(&key).cloned();
+            frame.set_apart(name, stored);
+        }
+        Ok(())
     }
 
     fn written_entry(&mut self, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
@@ -168,6 +184,7 @@ impl Machine<'_> {
                     let value = value.clone();
                     self.key_text(&value)
                 }
+                None if self.packages[self.pkg].has_aliases => Ok(self.alias_key(name)),
                 None => Ok(name.clone()),
             },
             Key::Str(name) | Key::Indexed(name, _) => Ok(name.clone()),
@@ -176,6 +193,48 @@ impl Machine<'_> {
                 self.key_text(&value)
             }
             Key::Unpack | Key::If { .. } => Ok(Str::new()),
+        }
+    }
+
+    /// Quirk: a key that is the name of a type alias is the text of that type, up to a dot.
+    fn alias_key(&self, name: &Str) -> Str {
+        let Some(crate::package::Symbol::Alias(package, ty)) = self.packages[self.pkg].symbols.get(name)
+        else {
+            return name.clone();
+        };
+        let text = self.alias_text(*package, *ty, 0);
+        text.split('.').next().unwrap_or_default().into()
+    }
+
+    fn alias_text(&self, package: usize, ty: kcl_syntax::ast::TypeId, depth: u32) -> String {
+        use kcl_syntax::ast::Type;
+        const MAX_ALIASES: u32 = 64;
+        let tree = self.tree(package);
+        let text = |ty: &Option<kcl_syntax::ast::TypeId>| match ty {
+            Some(ty) => self.alias_text(package, *ty, depth + 1),
+            None => "any".into(),
+        };
+        match tree.ty(ty) {
+            Type::Named(parts) if depth < MAX_ALIASES => match (self.find_symbol(package, parts), &parts[..])
+            {
+                (Some(crate::package::Symbol::Alias(package, ty)), _) => {
+                    self.alias_text(package, ty, depth + 1)
+                }
+                (_, [one]) => one.name.to_string(),
+                (_, [pkg, ..]) => format!("@{}.", pkg.name),
+                _ => String::new(),
+            },
+            Type::List(item) => format!("[{}]", text(item)),
+            Type::Dict(key, value) => format!("{{{}:{}}}", text(key), text(value)),
+            Type::Union(members) => {
+                let members: Vec<String> = members.iter().map(|m| text(&Some(*m))).collect();
+                members.join(" | ")
+            }
+            Type::Function(params, ret) => {
+                let params: Vec<String> = params.iter().map(|p| text(&Some(*p))).collect();
+                format!("({}) -> {}", params.join(", "), text(ret))
+            }
+            _ => crate::host::type_text(tree, ty).to_string(),
         }
     }
 

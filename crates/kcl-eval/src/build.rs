@@ -37,7 +37,11 @@ impl Machine<'_> {
     pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
         self.nesting += 1;
         let config = self.expr(expr.config)?;
-        let callee = self.expr(expr.name)?;
+        // The name of the schema does not move the current line.
+        let callee = match self.tree(self.pkg).expr(expr.name) {
+            Expr::Name(parts) => self.load_dotted(parts)?,
+            _ => self.expr(expr.name)?,
+        };
         let (args, kwargs) = self.arguments(&expr.args, &expr.kwargs)?;
         self.nesting -= 1;
         let Value::Func(func) = &callee else {

@@ -176,7 +176,7 @@ impl Host for MachineHost<'_, '_> {
 }
 
 /// Returns a written type as text, for `reduce`'s message.
-fn type_text(tree: &Tree, ty: TypeId) -> Str {
+pub(crate) fn type_text(tree: &Tree, ty: TypeId) -> Str {
     let optional = |ty: Option<TypeId>| ty.map_or_else(|| "any".into(), |ty| type_text(tree, ty));
     match tree.ty(ty) {
         Type::Any | Type::Missing | Type::NotAType(_) => "any".into(),

@@ -33,6 +33,8 @@ pub(crate) struct PackageState {
     pub(crate) frames: Frames,
     /// Names that some frame of this package may bind. All others are looked up in the globals at once.
     pub(crate) framed: FxHashSet<Str>,
+    /// Whether the package has type aliases.
+    pub(crate) has_aliases: bool,
     /// Converted types by [`TypeId`].
     pub(crate) rtypes: Vec<Option<Rc<RType>>>,
     /// Values of top-level expressions.
@@ -64,6 +66,7 @@ impl Machine<'_> {
                 shape.collect(&package.tree, &file.body, 0);
             }
             self.packages.push(PackageState {
+                has_aliases: symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
                 symbols,
                 globals: Rc::new(Record::new(Rc::new(shape), idx, None)),
                 frames: Frames::default(),

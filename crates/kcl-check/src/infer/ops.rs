@@ -11,11 +11,13 @@ impl Checker<'_> {
         let left = self.expr(first);
         let at = self.tree.expr_span(first);
         for (i, (op, right)) in links.iter().enumerate() {
+            // As in the reference, every operand of a chain is judged against the first one, and the last not looked at.
+            if i > 0 && i + 1 == links.len() {
+                break;
+            }
             let place = if i == 0 { at } else { self.tree.expr_span(*right) };
             let right = self.expr(*right);
-            // As in the reference, every operand of a chain is judged against the first one, and the last not at all.
-            let judge = i == 0 || i + 1 < links.len();
-            if judge && !comparable(&mut self.types, *op, left, right) {
+            if !comparable(&mut self.types, *op, left, right) {
                 let (l, r) = (judged(&mut self.types, left), judged(&mut self.types, right));
                 self.unsupported(compare_text(*op), l, r, place);
             }
