@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::carry::Told;
+use crate::controllers::read::text;
 use crate::controllers::{CONTROLLERS, Item};
-use crate::store::{Event, EventKind, ObjectKey};
+use crate::store::{Event, EventKind, ObjectKey, ResourceKey};
 use crate::time::Time;
 use crate::world::World;
 
@@ -161,6 +162,12 @@ impl World {
     /// Makes every controller look at every object again: after a restart, queues and timers are found anew.
     pub fn wake_all(&mut self) {
         self.drive.seen = 0;
+        for (key, event) in self.store.list(&ResourceKey::new("", "events"), None) {
+            self.drive.told.insert(Told::of(&event.value), key.clone());
+        }
+        for (_, pod) in self.store.list(&ResourceKey::new("", "pods"), None) {
+            self.runtime.reserve(text(&pod.value, "/status/podIP"));
+        }
     }
 
     fn work_once(&mut self) -> bool {

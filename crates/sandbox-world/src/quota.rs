@@ -45,7 +45,7 @@ pub(crate) fn check(store: &Store, served: &Served, name: &str, object: &Value) 
 }
 
 /// How much of something the objects of a resource in a namespace use together.
-pub fn used(store: &Store, resource: &ResourceKey, namespace: &str, what: &str) -> Quantity {
+pub(crate) fn used(store: &Store, resource: &ResourceKey, namespace: &str, what: &str) -> Quantity {
     let objects = store.list(resource, Some(namespace));
     let amounts = objects.filter_map(|(_, object)| amount(resource, &object.value, what));
     amounts.fold(Quantity::from_nanos(0), |sum, more| sum.plus(&more))

@@ -201,8 +201,8 @@ fn bind(claim: &Value, volume: &Value, outcome: &mut Outcome) {
 }
 
 fn provision(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
-    let tell = |warn: bool, component: &'static str, reason: &'static str, message: String| {
-        let note = normal(claim, component, reason, message);
+    let tell = |warn: bool, reason: &'static str, message: String| {
+        let note = normal(claim, COMPONENT, reason, message);
         Change::Note(crate::change::Note { warning: warn, ..note })
     };
     if text(claim, "/status/phase") != "Pending" {
@@ -221,46 +221,46 @@ fn provision(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
             return;
         }
         let message = "no persistent volumes available for this claim and no storage class is set".to_owned();
-        outcome.changes.push(tell(false, COMPONENT, "FailedBinding", message));
+        outcome.changes.push(tell(false, "FailedBinding", message));
         outcome.again(view.now + view.pace.bind_retry);
         return;
     }
     let Some(found) = view.get("storage.k8s.io", "storageclasses", "", class) else {
         let message = format!("storageclass.storage.k8s.io \"{class}\" not found");
-        outcome.changes.push(tell(true, COMPONENT, "ProvisioningFailed", message));
+        outcome.changes.push(tell(true, "ProvisioningFailed", message));
         outcome.again(view.now + view.pace.bind_retry);
         return;
     };
     if text(found, "/volumeBindingMode") == "WaitForFirstConsumer" && !has_consumer(view, claim) {
         let message = "waiting for first consumer to be created before binding".to_owned();
-        outcome.changes.push(tell(false, COMPONENT, "WaitForFirstConsumer", message));
+        outcome.changes.push(tell(false, "WaitForFirstConsumer", message));
         return;
     }
-    let provisioner = text(found, "/provisioner");
-    if provisioner != SIMULATED {
-        if annotation(claim, "volume.kubernetes.io/storage-provisioner") != provisioner {
-            let annotations = json!({"volume.beta.kubernetes.io/storage-provisioner": provisioner, "volume.kubernetes.io/storage-provisioner": provisioner});
-            outcome.changes.push(patch(
-                "",
-                "persistentvolumeclaims",
-                claim,
-                "",
-                json!({"metadata": {"annotations": annotations}}),
-            ));
+    make(view, claim, found, outcome);
+}
+
+/// A volume of a class: made here, or left to the class's own provisioner.
+fn make(view: View<'_>, claim: &Value, class: &Value, outcome: &mut Outcome) {
+    let provisioner = text(class, "/provisioner");
+    if provisioner == SIMULATED {
+        let name = format!("pvc-{}", text(claim, "/metadata/uid"));
+        if view.get("", "persistentvolumes", "", &name).is_none() {
+            outcome.changes.push(Change::Create { object: simulated(claim, class, &name), note: None });
+            let message = format!("Successfully provisioned volume {name}");
+            outcome.changes.push(Change::Note(normal(claim, SIMULATED, "ProvisioningSucceeded", message)));
         }
-        let message = format!(
-            "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
-        );
-        outcome.changes.push(tell(false, COMPONENT, "ExternalProvisioning", message));
-        outcome.again(view.now + view.pace.bind_retry);
         return;
     }
-    let name = format!("pvc-{}", text(claim, "/metadata/uid"));
-    if view.get("", "persistentvolumes", "", &name).is_none() {
-        outcome.changes.push(Change::Create { object: simulated(claim, found, &name), note: None });
-        let message = format!("Successfully provisioned volume {name}");
-        outcome.changes.push(tell(false, SIMULATED, "ProvisioningSucceeded", message));
+    if annotation(claim, "volume.kubernetes.io/storage-provisioner") != provisioner {
+        let annotations = json!({"volume.beta.kubernetes.io/storage-provisioner": provisioner, "volume.kubernetes.io/storage-provisioner": provisioner});
+        let change = json!({"metadata": {"annotations": annotations}});
+        outcome.changes.push(patch("", "persistentvolumeclaims", claim, "", change));
     }
+    let message = format!(
+        "Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
+    );
+    outcome.changes.push(Change::Note(normal(claim, COMPONENT, "ExternalProvisioning", message)));
+    outcome.again(view.now + view.pace.bind_retry);
 }
 
 fn has_consumer(view: View<'_>, claim: &Value) -> bool {

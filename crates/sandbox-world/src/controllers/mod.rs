@@ -79,11 +79,12 @@ fn ignore(_: View<'_>, _: &Item, _: &Change, _: &Refusal) -> Outcome {
 /// All controllers, in the order they are asked about an event.
 pub static CONTROLLERS: &[Controller] = &[
     row("namespace", namespace::wakes, namespace::reconcile),
-    row("deployment", deployment::wakes, deployment::reconcile),
+    // Pods are made before the Deployment counts them.
     Controller {
         refused: replicaset::refused,
         ..row("replicaset", replicaset::wakes, replicaset::reconcile)
     },
+    row("deployment", deployment::wakes, deployment::reconcile),
     Controller {
         refused: statefulset::refused,
         ..row("statefulset", statefulset::wakes, statefulset::reconcile)

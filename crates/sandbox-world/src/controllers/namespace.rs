@@ -151,6 +151,12 @@ fn conditions(view: View<'_>, namespace: &Value, left: &Contents<'_>, pods: usiz
             "All content successfully deleted, may be waiting on finalization",
         );
     }
+    remaining(left, &mut put);
+    status
+}
+
+/// What is left, and who holds it.
+fn remaining(left: &Contents<'_>, put: &mut dyn FnMut(&str, bool, &str, &str)) {
     let mut kinds: Vec<String> = Vec::new();
     let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
     for (resource, objects) in left {
@@ -187,5 +193,4 @@ fn conditions(view: View<'_>, namespace: &Value, left: &Contents<'_>, pods: usiz
             put("NamespaceFinalizersRemaining", true, "SomeFinalizersRemain", &message);
         }
     }
-    status
 }

@@ -53,7 +53,7 @@ pub fn reconcile(view: View<'_>, item: &Item) -> Outcome {
         return outcome;
     }
     let run = known.filter(|known| known.uid == text(pod, "/metadata/uid")).cloned();
-    let run = run.unwrap_or_else(|| PodRun::of(pod, view.now, view.pace.sandbox));
+    let run = run.unwrap_or_else(|| PodRun::of(pod, view.now, view.pace));
     let turn = turn::turn(view, pod, run);
     let status = status::status(view, pod, &turn.run);
     let stopped = turn.run.stopped;

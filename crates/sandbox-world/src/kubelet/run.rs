@@ -9,7 +9,9 @@ use std::time::Duration;
 use ecow::EcoString;
 use serde_json::Value;
 
+use super::script;
 use crate::controllers::read::{int, is, items, text, time};
+use crate::pace::Pace;
 use crate::store::ObjectKey;
 use crate::time::Time;
 
@@ -46,6 +48,14 @@ impl Runtime {
     pub fn next_address(&self) -> String {
         let at = self.addresses + 1;
         format!("10.244.{}.{}", at / 250 % 250, 1 + at % 250)
+    }
+
+    /// After a restart: no address that a pod has is given away again.
+    pub(crate) fn reserve(&mut self, address: &str) {
+        let mut parts = address.strip_prefix("10.244.").unwrap_or_default().split('.').map(str::parse::<u64>);
+        if let (Some(Ok(high)), Some(Ok(low))) = (parts.next(), parts.next()) {
+            self.addresses = self.addresses.max(high * 250 + low);
+        }
     }
 
     pub(crate) fn remember(&mut self, key: &ObjectKey, run: Option<&PodRun>) {
@@ -172,7 +182,7 @@ impl ContainerRun {
 
 impl PodRun {
     /// A pod that the kubelet sees for the first time; what its status already says is believed.
-    pub fn of(pod: &Value, now: Time, sandbox: Duration) -> PodRun {
+    pub fn of(pod: &Value, now: Time, pace: &Pace) -> PodRun {
         let mut containers = Vec::new();
         for (specs, statuses, init) in [
             ("/spec/initContainers", "/status/initContainerStatuses", true),
@@ -183,7 +193,7 @@ impl PodRun {
                 let mut run = ContainerRun::new(name, init);
                 let known = items(pod, statuses).iter().find(|status| text(status, "/name") == name);
                 if let Some(status) = known {
-                    recall(&mut run, status, now);
+                    recall(&mut run, status, now, pace.crash_backoff);
                 }
                 containers.push(run);
             }
@@ -193,7 +203,7 @@ impl PodRun {
             uid: text(pod, "/metadata/uid").into(),
             node: text(pod, "/spec/nodeName").into(),
             accepted: time(pod, "/status/startTime").unwrap_or(now),
-            sandbox_at: now + sandbox,
+            sandbox_at: now + pace.sandbox,
             address: address.into(),
             containers,
             stop_at: None,
@@ -214,7 +224,7 @@ fn ended(status: &Value, now: Time) -> Ended {
     }
 }
 
-fn recall(run: &mut ContainerRun, status: &Value, now: Time) {
+fn recall(run: &mut ContainerRun, status: &Value, now: Time, backoff: Duration) {
     run.restarts = int(status, "/restartCount");
     run.ready = is(status, "/ready");
     run.started = is(status, "/started");
@@ -223,5 +233,13 @@ fn recall(run: &mut ContainerRun, status: &Value, now: Time) {
         run.state = State::Running { since: time(status, "/state/running/startedAt").unwrap_or(now) };
     } else if let Some(last) = status.pointer("/state/terminated") {
         run.state = State::Ended(ended(last, now));
+    } else if text(status, "/state/waiting/reason") == "CrashLoopBackOff" {
+        // The message says how long it was: `back-off 4s restarting …`.
+        let told = text(status, "/state/waiting/message").split(' ').nth(1).and_then(script::span);
+        let backoff = told.unwrap_or(backoff);
+        run.crash_wait = backoff * 2;
+        run.state = State::Backoff { until: now + backoff, wait: backoff };
+    } else if text(status, "/state/waiting/reason") == "ImagePullBackOff" {
+        run.shown = Some(("ImagePullBackOff", text(status, "/state/waiting/message").to_owned()));
     }
 }

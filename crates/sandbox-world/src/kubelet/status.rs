@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::image;
 use super::run::{ContainerRun, Ended, PodRun, State};
 use super::script::is_sidecar;
-use crate::controllers::read::{condition, find_condition, items, set_condition, text};
+use crate::controllers::read::{condition, find_condition, is_true, items, set_condition, text};
 use crate::time::Time;
 use crate::view::View;
 
@@ -205,36 +205,32 @@ fn conditions(now: Time, pod: &Value, run: &PodRun, specs: &[&Value], phase: &st
         }
     }
     let unready = named(&|container, spec| (!container.init || is_sidecar(spec)) && !container.ready);
-    let message = format!("containers with unready status: [{}]", unready.join(" "));
-    let gates = items(pod, "/spec/readinessGates").iter().map(|gate| text(gate, "/conditionType"));
-    let closed: Vec<&str> =
-        gates.filter(|gate| !crate::controllers::read::is_true(&pod["status"], gate)).collect();
-    match phase {
-        "Succeeded" | "Failed" => {
-            let reason = if phase == "Succeeded" { "PodCompleted" } else { "PodFailed" };
-            put("Ready", false, reason, "");
-            put("ContainersReady", false, reason, "");
-        }
-        _ if !unready.is_empty() => {
-            put("Ready", false, "ContainersNotReady", &message);
-            put("ContainersReady", false, "ContainersNotReady", &message);
-        }
-        _ => {
-            match closed.first() {
-                None => put("Ready", true, "", ""),
-                Some(gate) => {
-                    let message =
-                        format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.");
-                    put("Ready", false, "ReadinessGatesNotReady", &message);
-                }
-            }
-            put("ContainersReady", true, "", "");
-        }
-    }
+    readiness(pod, phase, &unready, &mut put);
     for known in items(&pod["status"], "/conditions") {
         if !OWN.contains(&text(known, "/type")) {
             set_condition(&mut list, known.clone());
         }
     }
     list["conditions"].take()
+}
+
+/// Ready and ContainersReady, and what of a pod that has ended.
+fn readiness(pod: &Value, phase: &str, unready: &[&str], put: &mut dyn FnMut(&str, bool, &str, &str)) {
+    let message = format!("containers with unready status: [{}]", unready.join(" "));
+    let mut gates = items(pod, "/spec/readinessGates").iter().map(|gate| text(gate, "/conditionType"));
+    let closed = gates.find(|gate| !is_true(&pod["status"], gate));
+    let (reason, message) = match phase {
+        "Succeeded" => ("PodCompleted", ""),
+        "Failed" => ("PodFailed", ""),
+        _ if !unready.is_empty() => ("ContainersNotReady", message.as_str()),
+        _ => ("", ""),
+    };
+    match closed.filter(|_| reason.is_empty()) {
+        Some(gate) => {
+            let message = format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.");
+            put("Ready", false, "ReadinessGatesNotReady", &message);
+        }
+        None => put("Ready", reason.is_empty(), reason, message),
+    }
+    put("ContainersReady", reason.is_empty(), reason, message);
 }

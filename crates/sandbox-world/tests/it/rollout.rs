@@ -135,3 +135,76 @@ fn the_same_seed_and_calls_give_the_same_world() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn a_world_goes_on_after_a_restart() {
+    let mut rig = Rig::new();
+    rig.apply(web(2, "gocity:v1", json!({})));
+    rig.apply(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "bad"}, "spec": {"selector": {"matchLabels": {"app": "bad"}},
+        "template": {"metadata": {"labels": {"app": "bad"}}, "spec": {"containers": [{"name": "main", "image": "gocity:crashloop"}]}}}}));
+    rig.world.advance(secs(10));
+    let before: Vec<Value> = rig.pods().iter().map(|pod| pod["status"].clone()).collect();
+    rig.world = sandbox_world::World::restore(&rig.world.snapshot()).unwrap();
+    rig.world.wake_all();
+    rig.world.advance(std::time::Duration::ZERO);
+    let after: Vec<Value> = rig.pods().iter().map(|pod| pod["status"].clone()).collect();
+    assert_eq!(before, after);
+    rig.apply(web(3, "gocity:v1", json!({})));
+    rig.world.advance(secs(10));
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, State::Healthy);
+    let addresses: std::collections::BTreeSet<String> =
+        rig.pods().iter().map(|pod| pod["status"]["podIP"].to_string()).collect();
+    assert_eq!(addresses.len(), 4);
+    let restarts =
+        |rig: &Rig| rig.pods()[0]["status"]["containerStatuses"][0]["restartCount"].as_i64().unwrap();
+    assert!(restarts(&rig) > before[0]["containerStatuses"][0]["restartCount"].as_i64().unwrap());
+}
+
+/// What the status of the Deployment said, change by change.
+#[test]
+fn a_rollout_is_told_in_the_order_of_a_real_cluster() {
+    let mut rig = Rig::new();
+    rig.apply(web(2, "gocity:v1", json!({})));
+    rig.world.settle(secs(30));
+    let mut told: Vec<String> = Vec::new();
+    for object in rig.journal() {
+        let line = match object["kind"].as_str().unwrap_or_default() {
+            "Deployment" => {
+                let status = &object["status"];
+                let progress = conditions(&object).into_iter().find(|line| line.starts_with("Progressing"));
+                format!(
+                    "deployment {} observed {} {}",
+                    status["replicas"],
+                    status["observedGeneration"],
+                    progress.unwrap_or_default()
+                )
+            }
+            "ReplicaSet" => format!("set {}", object["status"]["replicas"]),
+            "Pod" if object["spec"]["nodeName"].is_null() => "pod".to_owned(),
+            "Event" => format!("event {}", object["reason"].as_str().unwrap_or_default()),
+            _ => continue,
+        };
+        if told.last() != Some(&line) {
+            told.push(line);
+        }
+    }
+    let wanted = [
+        "deployment null observed null ",
+        "set 0",
+        "event ScalingReplicaSet",
+        "deployment null observed null Progressing=True NewReplicaSetCreated",
+        "pod",
+        "event SuccessfulCreate",
+        "deployment null observed 1 Progressing=True NewReplicaSetCreated",
+        "deployment 2 observed 1 Progressing=True ReplicaSetUpdated",
+        "event Pulling",
+        "event Pulled",
+        "event Created",
+        "event Started",
+        "deployment 2 observed 1 Progressing=True NewReplicaSetAvailable",
+    ];
+    let mut rest = told.iter();
+    for line in wanted {
+        assert!(rest.any(|other| other == line), "`{line}` is not in its place in {told:#?}");
+    }
+}

@@ -121,16 +121,20 @@ fn pods_of<'w>(view: View<'w>, set: &Value) -> Vec<(i64, &'w Value)> {
 
 /// One step in order, or all at once when the set is parallel.
 fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Outcome) {
-    let (first, last) = (set.start(), set.start() + set.wanted());
-    for ordinal in first..last {
-        match set.pod(ordinal) {
+    let wanted = set.start()..set.start() + set.wanted();
+    if grow(set, known, wanted.clone(), outcome) && shrink(set, &wanted, outcome) {
+        update(set, wanted, outcome);
+    }
+}
+
+/// Makes what is missing, lowest first. False when the rest has to wait.
+fn grow(set: &Set<'_>, known: &[&Value], wanted: std::ops::Range<i64>, outcome: &mut Outcome) -> bool {
+    for ordinal in wanted {
+        let good = match set.pod(ordinal) {
             Some(pod) if is_finished(pod) && !is_deleting(pod) => {
-                let message = format!(
-                    "StatefulSet {}/{} is recreating failed Pod {}",
-                    text(set.set, "/metadata/namespace"),
-                    set.name(),
-                    text(pod, "/metadata/name")
-                );
+                let (namespace, name) = (text(set.set, "/metadata/namespace"), text(pod, "/metadata/name"));
+                let message =
+                    format!("StatefulSet {namespace}/{} is recreating failed Pod {name}", set.name());
                 outcome.changes.push(Change::Note(warning(
                     set.set,
                     COMPONENT,
@@ -138,42 +142,40 @@ fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Outcome) {
                     message,
                 )));
                 outcome.changes.push(delete("", "pods", pod));
-                if set.is_ordered() {
-                    return;
-                }
+                false
             }
-            Some(pod) => {
-                if set.is_ordered() && !set.is_healthy(pod, outcome) {
-                    return;
-                }
-            }
+            Some(pod) => set.is_healthy(pod, outcome),
             None => {
                 outcome.changes.extend(pod::create(set, ordinal, known));
-                if set.is_ordered() {
-                    return;
-                }
+                false
             }
+        };
+        if set.is_ordered() && !good {
+            return false;
         }
     }
-    let mut extra: Vec<&Value> =
-        set.pods.iter().filter(|(at, _)| *at < first || *at >= last).map(|(_, pod)| *pod).collect();
-    extra.reverse();
-    for pod in &extra {
-        if is_deleting(pod) {
-            if set.is_ordered() {
-                return;
-            }
-            continue;
+    true
+}
+
+/// Takes down what is too much, highest first. False when the rest has to wait.
+fn shrink(set: &Set<'_>, wanted: &std::ops::Range<i64>, outcome: &mut Outcome) -> bool {
+    for (_, pod) in set.pods.iter().rev().filter(|(at, _)| !wanted.contains(at)) {
+        if !is_deleting(pod) {
+            outcome.changes.extend(take_down(set, pod));
         }
-        outcome.changes.extend(take_down(set, pod));
         if set.is_ordered() {
-            return;
+            return false;
         }
     }
+    true
+}
+
+/// Replaces pods of the old revision, highest first, each when the one before it is well.
+fn update(set: &Set<'_>, wanted: std::ops::Range<i64>, outcome: &mut Outcome) {
     if text(set.set, "/spec/updateStrategy/type") == "OnDelete" {
         return;
     }
-    for ordinal in (first.max(set.partition())..last).rev() {
+    for ordinal in (wanted.start.max(set.partition())..wanted.end).rev() {
         let Some(pod) = set.pod(ordinal) else { return };
         if label(pod, REVISION) != set.update && !is_deleting(pod) {
             outcome.changes.extend(take_down(set, pod));
