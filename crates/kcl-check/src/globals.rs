@@ -5,6 +5,7 @@
 //! annotations.
 
 use base_diag::{Code, Span};
+use indexmap::map::Entry;
 use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target};
 use kcl_syntax::program::ImportTarget;
 use rustc_hash::FxHashSet;
@@ -52,6 +53,7 @@ impl Checker<'_> {
     pub(crate) fn scan_globals(&mut self) -> Vec<Declared> {
         let tree = self.tree;
         let all: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+        self.globals.reserve(all.len());
         let declared = self.scan_schemas(&all);
         self.scan_imports(&all);
         self.scan_aliases(&all);
@@ -167,8 +169,10 @@ impl Checker<'_> {
     /// A public name is assigned once.
     fn scan_immutable(&mut self, target: &Target) {
         let name = &target.name;
-        let Some(old) = self.globals.get(&name.name) else { return };
-        if !is_private(&name.name) && !self.rescanning {
+        if is_private(&name.name) || self.rescanning {
+            return;
+        }
+        if let Some(old) = self.globals.get(&name.name) {
             let decl = old.decl;
             self.assigned_first.entry(name.name.clone()).or_insert(name.span);
             self.immutable(name, decl);
@@ -179,17 +183,18 @@ impl Checker<'_> {
         let plain = target.path.is_empty();
         let kind = GlobalKind::Var { annotated: ty.is_some(), lambda: None };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
-        if !self.globals.contains_key(&target.name.name) {
-            self.globals.insert(target.name.name.clone(), new);
-            return;
-        }
+        let at = match self.globals.entry(target.name.name.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(new);
+                return;
+            }
+            Entry::Occupied(known) => known.index(),
+        };
         if let Some(ty) = ty.filter(|_| plain) {
-            self.annotate_again(&target.name, ty);
+            self.annotate_again(at, &target.name, ty);
         }
-        if is_private(&target.name.name)
-            && let Some(global) = self.globals.get_mut(&target.name.name)
-        {
-            global.decl = target.name.span;
+        if is_private(&target.name.name) {
+            self.globals[at].decl = target.name.span;
         }
     }
 
@@ -245,8 +250,8 @@ impl Checker<'_> {
         self.named_type(&parts, span)
     }
 
-    fn annotate_again(&mut self, name: &Ident, ty: TyId) {
-        let Some(global) = self.globals.get_mut(&name.name) else { return };
+    fn annotate_again(&mut self, at: usize, name: &Ident, ty: TyId) {
+        let global = &mut self.globals[at];
         let GlobalKind::Var { annotated, .. } = &mut global.kind else { return };
         let (was, old, decl) = (*annotated, global.ty, global.decl);
         *annotated = true;

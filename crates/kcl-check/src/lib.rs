@@ -125,6 +125,7 @@ pub fn check_package(
         }
     }
     let mut checker = Checker::new(package, visible, import_paths, *options);
+    checker.types.reserve(package.tree.exprs.len());
     let declared = checker.scan_globals();
     checker.remember_lambdas();
     checker.construct_schemas(&declared);

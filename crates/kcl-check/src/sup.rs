@@ -84,8 +84,13 @@ impl Types {
         if all(|ty| matches!(ty, Ty::StrLit(_))) || all(|ty| matches!(ty, Ty::IntLit(_))) {
             return;
         }
+        let accepted =
+            |ty: TyId, members: &[TyId]| members.iter().any(|other| *other != ty && self.sub(ty, *other));
+        if !members.iter().any(|ty| accepted(*ty, members)) {
+            return;
+        }
         for ty in members.clone() {
-            let accepted = members.iter().any(|other| *other != ty && self.sub(ty, *other));
+            let accepted = accepted(ty, members);
             if let (true, Some(at)) = (accepted, members.iter().position(|m| *m == ty)) {
                 members.swap_remove(at);
             }

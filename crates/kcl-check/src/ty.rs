@@ -122,8 +122,10 @@ pub(crate) struct Types {
     kinds: Vec<Ty>,
     shapes: Vec<TyId>,
     depths: Vec<u16>,
+    users: Vec<User>,
     /// Rows of `kinds` by hash; without the dict types that know keys, because no two literals have the same.
-    ids: HashTable<TyId>,
+    /// The hash stands beside the id, so that a growing table does not have to look at its types again.
+    ids: HashTable<(u32, TyId)>,
     attr_index: FxHashMap<TyId, FxHashMap<Str, u32>>,
     pub(crate) widened: FxHashMap<TyId, TyId>,
     pub(crate) heads: Vec<SchemaHead>,
@@ -155,8 +157,36 @@ const MAX_TYPE_DEPTH: u16 = 450;
 /// Dicts with more known keys than this get a hash index.
 const SCAN_LIMIT: usize = 24;
 
-fn hash_of(ty: &Ty) -> u64 {
-    FxBuildHasher.hash_one(ty)
+/// Which lists, dicts and unions have a type as their newest part.
+///
+/// The literals of data files are all different, and so is everything made of them. Only when a second type is made with the same
+/// newest part can there be an equal one, so the first stays out of the table, whose every access is a cache miss.
+#[derive(Clone, Copy, Debug)]
+enum User {
+    None,
+    /// This one, which is not in the table.
+    One(TyId),
+    /// Several, all in the table.
+    Many,
+}
+
+fn newest_part(ty: &Ty) -> Option<TyId> {
+    match ty {
+        Ty::List(item) => Some(*item),
+        Ty::Dict(dict) => Some(dict.key.max(dict.val)),
+        Ty::Union(members) => members.iter().copied().max(),
+        _ => None,
+    }
+}
+
+fn hash_of(ty: &Ty) -> u32 {
+    let hash = FxBuildHasher.hash_one(ty);
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// The table looks at the upper and the lower bits.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 impl Types {
@@ -165,6 +195,7 @@ impl Types {
             kinds: Vec::new(),
             shapes: Vec::new(),
             depths: Vec::new(),
+            users: Vec::new(),
             ids: HashTable::new(),
             attr_index: FxHashMap::default(),
             widened: FxHashMap::default(),
@@ -191,14 +222,58 @@ impl Types {
         if matches!(&ty, Ty::Dict(DictTy { attrs: Some(_), .. })) {
             return self.add(ty).unwrap_or(TyId::ANY);
         }
+        let part = newest_part(&ty);
+        match part.map(|part| self.users[part.0 as usize]) {
+            Some(User::None) => {
+                let Some(id) = self.add(ty) else { return TyId::ANY };
+                self.use_part(part, id);
+                return id;
+            }
+            Some(User::One(id)) if self.kinds[id.0 as usize] == ty => return id,
+            Some(User::One(id)) => {
+                self.enter(id);
+                if let Some(part) = part {
+                    self.users[part.0 as usize] = User::Many;
+                }
+            }
+            Some(User::Many) | None => {}
+        }
         let hash = hash_of(&ty);
-        if let Some(id) = self.ids.find(hash, |id| self.kinds[id.0 as usize] == ty) {
+        let same = |(h, id): &(u32, TyId)| *h == hash && self.kinds[id.0 as usize] == ty;
+        if let Some((_, id)) = self.ids.find(spread(hash), same) {
             return *id;
         }
         let Some(id) = self.add(ty) else { return TyId::ANY };
-        let kinds = &self.kinds;
-        self.ids.insert_unique(hash, id, |id| hash_of(&kinds[id.0 as usize]));
+        self.enter(id);
         id
+    }
+
+    /// Notes a new user of a part; adding the row (its shape) may have brought another one.
+    fn use_part(&mut self, part: Option<TyId>, id: TyId) {
+        let Some(part) = part else { return };
+        let user = &mut self.users[part.0 as usize];
+        match std::mem::replace(user, User::Many) {
+            User::None => *user = User::One(id),
+            User::One(other) => {
+                self.enter(other);
+                self.enter(id);
+            }
+            User::Many => self.enter(id),
+        }
+    }
+
+    /// Enters a row into the table.
+    fn enter(&mut self, id: TyId) {
+        let hash = hash_of(&self.kinds[id.0 as usize]);
+        self.ids.insert_unique(spread(hash), (hash, id), |(h, _)| spread(*h));
+    }
+
+    /// Makes room for the types of so many expressions.
+    pub(crate) fn reserve(&mut self, expressions: usize) {
+        self.kinds.reserve(expressions);
+        self.shapes.reserve(expressions);
+        self.depths.reserve(expressions);
+        self.users.reserve(expressions);
     }
 
     /// Adds a row; none for a type that is too deep.
@@ -212,6 +287,7 @@ impl Types {
         self.kinds.push(ty);
         self.shapes.push(shape.unwrap_or(id));
         self.depths.push(depth);
+        self.users.push(User::None);
         Some(id)
     }
 
@@ -237,6 +313,8 @@ impl Types {
         let shaped = match ty {
             Ty::List(item) => Ty::List(self.shape(*item)),
             Ty::Dict(d) => Ty::Dict(DictTy { key: self.shape(d.key), val: self.shape(d.val), attrs: None }),
+            // Members without remembered keys are their own shapes; in which order they stand makes no difference to `sup`.
+            Ty::Union(members) if members.iter().all(|m| self.shape(*m) == *m) => return None,
             Ty::Union(members) => {
                 let mut shapes: Vec<TyId> = members.iter().map(|m| self.shape(*m)).collect();
                 shapes.sort_unstable();

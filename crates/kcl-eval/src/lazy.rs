@@ -176,7 +176,15 @@ impl Machine<'_> {
         let record = self.packages[self.pkg].globals.clone();
         let Some(i) = record.position(name) else { return };
         let origin = self.origin;
+        let state_is_new = {
+            let state = &record.lazy.borrow()[i];
+            state.cache.is_none() && state.level == 0 && record.shape.setters[i].len() == 1
+        };
         self.store_slot(&record, i, Slot { value: value.clone(), op: Op::Union, origin });
+        // The only setter of a name that nobody read yet: the cache is filled, and what its value mentions changes nothing.
+        if state_is_new {
+            return;
+        }
         let sequential = match sequential {
             Sequential::Augmented => true,
             Sequential::IfMentions(rhs) => mentions(self.tree(self.pkg), rhs, name),

@@ -168,7 +168,12 @@ fn framed_names(tree: &Tree) -> FxHashSet<Str> {
             _ => {}
         }
     }
-    for node in &tree.stmts {
+    // Statements at top level set globals and bind nothing; a file of data has little else.
+    let mut bound = vec![true; tree.stmts.len()];
+    tree.files.iter().flat_map(|f| &f.body).for_each(|stmt| {
+        bound[stmt.0 as usize] = matches!(tree.stmt(*stmt), Stmt::Schema(_) | Stmt::Rule(_));
+    });
+    for (node, _) in tree.stmts.iter().zip(bound).filter(|(_, bound)| *bound) {
         match &node.kind {
             Stmt::Schema(def) => names.extend(def.params.iter().map(|p| p.name.name.clone())),
             Stmt::Rule(def) => names.extend(def.params.iter().map(|p| p.name.name.clone())),

@@ -43,13 +43,12 @@ pub(crate) enum Side {
 impl Shape {
     /// Enters a name, keeping the place of one that is there.
     pub(crate) fn enter(&mut self, name: &Str) -> usize {
-        if let Some(i) = self.index.get(name) {
-            return *i as usize;
+        let next = self.names.len();
+        let i = *self.index.entry(name.clone()).or_insert(next as u32) as usize;
+        if i == next {
+            self.names.push(name.clone());
+            self.setters.push(Vec::new());
         }
-        let i = self.names.len();
-        self.names.push(name.clone());
-        self.setters.push(Vec::new());
-        self.index.insert(name.clone(), i as u32);
         i
     }
 

@@ -91,7 +91,10 @@ impl<S: Sink> Parser<'_, S> {
     fn plain_entry(&mut self, skip: bool) -> Entry {
         let mark = self.mark();
         let first_expr = self.tree.exprs.len();
-        let key = self.expr();
+        let key = match self.bare_key() {
+            Some(name) => Ok(name),
+            None => Err(self.expr()),
+        };
         let op = match self.kind {
             T::Colon => EntryOp::Union,
             T::Assign => EntryOp::Override,
@@ -105,11 +108,24 @@ impl<S: Sink> Parser<'_, S> {
             }
         };
         self.bump();
-        // A plain name as key is not needed as an expression: keep the arena small.
-        let (key, key_span, rest) = self.key_of(key, first_expr);
+        let (key, key_span, rest) = match key {
+            Ok(name) => (Key::Name(name.name), name.span, Vec::new()),
+            Err(id) => self.key_of(id, first_expr),
+        };
         let value = self.expr();
         self.close(mark, NodeKind::Entry);
         self.nest(key, key_span, &rest, op, value)
+    }
+
+    /// Takes the usual key, a bare name before its operator; anything else is read as an expression.
+    fn bare_key(&mut self) -> Option<Ident> {
+        if self.kind != T::Ident || !matches!(self.peek(1), T::Colon | T::Assign | T::PlusEq) {
+            return None;
+        }
+        let mark = self.mark();
+        let name = self.take_name();
+        self.close(mark, NodeKind::Name);
+        Some(name)
     }
 
     /// Turns a key expression into a key; further parts of a dotted name are returned apart.
