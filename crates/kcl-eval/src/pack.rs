@@ -26,7 +26,7 @@ impl Machine<'_> {
             return Ok(value);
         }
         let value = match &value {
-            Value::List(_) | Value::Dict(_) if ty.converts() => self.convert(value, ty)?,
+            Value::List(_) | Value::Dict(_) if ty.converts() => self.convert(value, ty, true)?,
             _ => value,
         };
         if fits(&value, ty, strict) {
@@ -41,12 +41,16 @@ impl Machine<'_> {
         Err(self.fault("type-mismatch", message))
     }
 
-    fn convert(&mut self, value: Value, ty: &RType) -> Eval<Value> {
+    // `direct`: the type itself, not an item or member of it.
+    fn convert(&mut self, value: Value, ty: &RType, direct: bool) -> Eval<Value> {
         match (&value, ty) {
             (_, RType::Union(members)) => {
                 for member in members.iter() {
-                    let converted =
-                        if member.converts() { self.convert(value.clone(), member)? } else { value.clone() };
+                    let converted = if member.converts() {
+                        self.convert(value.clone(), member, false)?
+                    } else {
+                        value.clone()
+                    };
                     if fits(&converted, member, false) {
                         return Ok(converted);
                     }
@@ -57,14 +61,14 @@ impl Machine<'_> {
                 let mut out =
                     List { items: Vec::with_capacity(list.items.len()), origins: list.origins.clone() };
                 for v in &list.items {
-                    out.items.push(self.convert(v.clone(), item)?);
+                    out.items.push(self.convert(v.clone(), item, false)?);
                 }
                 Ok(out.into())
             }
             (Value::Dict(dict), RType::Dict(_, item)) if item.converts() => {
                 let mut out = Dict::clone(dict);
                 for (_, entry) in out.iter_mut() {
-                    entry.value = self.convert(std::mem::take(&mut entry.value), item)?;
+                    entry.value = self.convert(std::mem::take(&mut entry.value), item, false)?;
                 }
                 Ok(out.into())
             }
@@ -77,7 +81,7 @@ impl Machine<'_> {
                     again: false,
                 };
                 // An empty dict that leaves required attributes open is tried, but stays a dict inside other instances.
-                let hopeless = dict.is_empty() && self.nesting > 0 && self.needs_values(schema)?;
+                let hopeless = direct && dict.is_empty() && self.nesting > 0 && self.needs_values(schema)?;
                 let instance = self.run_schema(schema, run)?;
                 Ok(if hopeless { value } else { instance })
             }
@@ -91,10 +95,13 @@ impl Machine<'_> {
         Ok(links.open || dict.keys().all(|k| k.starts_with('_') || links.declared.contains(k)))
     }
 
-    // True if some required attribute has no default anywhere in the chain.
+    // True if some required attribute that the chain declares has no default; what bodies assign does not count.
     fn needs_values(&mut self, schema: &Rc<Schema>) -> Eval<bool> {
         let links = self.links(schema)?;
-        Ok(links.required.iter().any(|name| !links.parts.iter().any(|part| has_default(part, name))))
+        let open = |name: &&Str| {
+            links.declared.contains(*name) && !links.parts.iter().any(|part| has_default(part, name))
+        };
+        Ok(links.required.iter().any(|name| open(&name)))
     }
 
     fn mismatch_details(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<String> {
@@ -115,14 +122,10 @@ impl Machine<'_> {
 
 fn has_default(schema: &Schema, name: &str) -> bool {
     use kcl_syntax::ast::Stmt;
-    let mut found = false;
-    for stmt in &schema.def().body {
-        match schema.tree.stmt(*stmt) {
-            Stmt::Attr(attr) => found |= attr.default.is_some() && attr.name.name == name,
-            other => crate::record::for_each_target(other, |target: &Str| found |= target == name),
-        }
-    }
-    found
+    let body = &schema.def().body;
+    body.iter().any(|stmt| {
+        matches!(schema.tree.stmt(*stmt), Stmt::Attr(attr) if attr.default.is_some() && attr.name.name == name)
+    })
 }
 
 /// Tests a value against a type; None and Undefined fit everything.

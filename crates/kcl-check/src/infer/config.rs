@@ -113,7 +113,7 @@ impl Checker<'_> {
                 self.check_insert(entry, got);
                 if matches!(entry.key, Key::Indexed(..)) {
                     // One item says nothing about the name and the key, only that there are lists of such items.
-                    parts.keys.push(self.types.str_lit(name));
+                    parts.keys.push(TyId::STR);
                     parts.vals.push(self.types.list(got));
                     return;
                 }

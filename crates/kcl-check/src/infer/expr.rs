@@ -167,6 +167,7 @@ impl Checker<'_> {
             }
             Ty::Schema(id, false) => match self.schema_attr(id, name) {
                 Some(attr) => attr.ty,
+                None if self.schema_index(id).is_some() => TyId::ANY,
                 None => {
                     let hint = suggest::hint(name, std::iter::once(&"instances".into()));
                     self.no_member(ty, name, at, hint)
