@@ -368,13 +368,20 @@ impl<'w, 'i> Walk<'w, 'i> {
             }
             steps.insert(step.key.to_string(), end);
         }
-        let success = steps.values().all(StepEnd::is_success);
+        // Interrupted while it waited: nobody knows whether it is healthy, so it is no release to go back to.
+        let cancelled = self.input.cancel.is_cancelled();
+        let unproven = |(step, end): (&&Step, &Option<StepEnd>)| {
+            *end == Some(StepEnd::Applied) && step.action != Action::Delete
+        };
+        let cut_short =
+            cancelled && self.input.options.wait && self.steps.iter().zip(&self.ends).any(unproven);
+        let success = steps.values().all(StepEnd::is_success) && !cut_short;
         Report {
             release: self.release,
             phase: if success { Phase::Succeeded } else { Phase::Failed },
             tally,
             steps,
-            cancelled: self.input.cancel.is_cancelled(),
+            cancelled,
             rollback_wanted: self.failed && self.input.options.on_failure == FailurePolicy::Rollback,
             outputs: self.outputs(),
         }

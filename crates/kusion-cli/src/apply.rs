@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
 use kusion_apply::{ApplyError, FailurePolicy, Options};
-use kusion_model::{Plan, ReleaseNo, Spec};
+use kusion_model::{Phase, Plan, ReleaseNo, Spec};
 use kusion_plan::moved_since;
 use kusion_store::{ReleaseDraft, State};
 use serde_json::json;
@@ -125,8 +125,16 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     refuse_conflicts(&ready)?;
     // A record that is behind, or a release that was interrupted, is worth a release of its own.
     let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
-    if plan.is_empty() && !stale {
+    // Nothing to change, but the last release failed: is it well by now?
+    let doubtful = plan.is_empty()
+        && options.wait
+        && task.verb != "destroy"
+        && ready.state.latest().is_some_and(|release| release.phase == Phase::Failed);
+    if plan.is_empty() && !stale && !doubtful {
         return finish_empty(format, task.verb, &ready.state);
+    }
+    if doubtful {
+        tokio.block_on(verify(given, &ready, &world, format))?;
     }
     if !plan.is_empty() && asks {
         consent(task.verb, plan)?;
@@ -171,6 +179,31 @@ fn same_plan(saved: &Plan, plan: &Plan) -> Result<(), Failure> {
     Err(Failure::new(exit::CONFLICT, "the world has moved since the plan was made")
         .cause(texts.join("\n"))
         .next("look again and save a new plan: kusion preview --plan FILE"))
+}
+
+/// Waits for the health of everything; what is not well is told like a failed apply.
+async fn verify(given: &Given, ready: &Ready, world: &World, format: Format) -> Result<(), Failure> {
+    if format == Format::Text {
+        print("Nothing to change, but the last release failed: waiting for health.\n")?;
+    }
+    let look = Look { format, tree: false, wait: true };
+    let progress = Arc::new(Progress::new(look, &ready.planned.plan, String::new()));
+    let mut ask = ApplyAsk::new(ReleaseDraft::default());
+    ask.timeout = seconds(given, "timeout")?;
+    ask.observer = Arc::new(move |happening| progress.happened(&happening));
+    let outcomes = tokio::select! {
+        outcomes = world.engine.verify(ready, &ask) => outcomes,
+        () = signalled() => return Err(Failure::told(exit::INTERRUPTED)),
+    };
+    let bad: Vec<_> = outcomes.iter().filter(|(_, outcome)| !outcome.verdict.is_ready()).collect();
+    let Some((_, first)) = bad.first() else { return Ok(()) };
+    let causes: Vec<String> = bad
+        .iter()
+        .map(|(key, outcome)| format!("{key}: {}", outcome.cause.as_ref().unwrap_or(&outcome.message)))
+        .collect();
+    Err(Failure::new(exit::UNHEALTHY, "nothing is to be changed, and it is still not healthy")
+        .cause(causes.join("\n"))
+        .next(first.next.clone().unwrap_or_else(|| "fix the configuration and apply again".to_owned())))
 }
 
 fn finish_empty(format: Format, verb: &str, state: &State) -> Result<(), Failure> {

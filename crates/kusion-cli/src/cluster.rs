@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kusion::{Cluster, Connected, Engine, Profile, connect};
+use kusion_health::Rules;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use kusion_runtime_k8s::ConnectError;
 
@@ -23,6 +24,7 @@ pub(crate) const CLUSTER: &[Flag] = &[
     flag("kubeconfig", None, "FILE", "the kubeconfig (default: stack.yaml's, then $KUBECONFIG)"),
     flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
     flag("profile", None, "NAME", "graces of health: default or sandbox"),
+    flag("rules", None, "FILE", "health rules for custom kinds, beside health.rules of project and stack"),
 ];
 
 /// The world of a command.
@@ -60,12 +62,29 @@ pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>
     let default = open(file.as_ref(), context.as_deref()).await?;
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
-    let mut engine = Engine::new(default.client, &context, profile.clone()).with_request_limit(limit);
+    let engine = Engine::new(default.client, &context, profile.clone()).with_request_limit(limit);
+    let mut engine = engine.with_rules(rules(given, place)?);
     for name in names.iter().filter(|name| !name.is_empty()) {
         let Connected { client, context, .. } = open(file.as_ref(), Some(name)).await?;
         engine = engine.with_cluster(name, Cluster { client, context, profile: profile.clone() });
     }
     Ok(World { engine, context, server })
+}
+
+/// The health rules of the project, the stack and the command line.
+fn rules(given: &Given, place: &Place) -> Result<Option<Rules>, Failure> {
+    let own = [&place.folder.project_dir, &place.folder.stack_dir].map(|folder| folder.join("health.rules"));
+    let mut files: Vec<String> =
+        own.iter().filter(|path| path.is_file()).map(|path| path.display().to_string()).collect();
+    files.extend(given.all("rules").into_iter().map(str::to_owned));
+    let mut all: Option<Rules> = None;
+    for file in files {
+        let read = Rules::parse(&crate::health::read_text(&file)?).map_err(|problem| {
+            Failure::usage("the health rules cannot be used").cause(problem).place(file.clone())
+        })?;
+        all.get_or_insert_with(Rules::default).extend(read);
+    }
+    Ok(all)
 }
 
 fn profile(given: &Given, context: &str) -> Result<Profile, Failure> {

@@ -144,7 +144,16 @@ impl From<StoreError> for Failure {
             StoreError::Fenced { .. } | StoreError::Stale { .. } => {
                 Failure::new(exit::CONFLICT, text).next("look at the plan again: `kusion preview`")
             }
-            StoreError::Io { path, .. } => Failure::usage(text).place(path.display().to_string()),
+            StoreError::Io { path, source, .. } => {
+                let next = match source.kind() {
+                    std::io::ErrorKind::StorageFull => "make room, then run the same command again",
+                    _ => "let the folder be writable, or choose another: --home DIR or KUSION_HOME",
+                };
+                Failure::usage("the state cannot be kept")
+                    .cause(text)
+                    .place(path.display().to_string())
+                    .next(next)
+            }
             StoreError::Damaged { path, .. } => Failure::usage(text)
                 .place(path.display().to_string())
                 .next("restore the file from a copy, or cut it before that line and apply again"),

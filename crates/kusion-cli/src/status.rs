@@ -65,7 +65,7 @@ async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, Str
     let mut rows = Vec::new();
     for (key, record) in &state.records {
         let Some((snapshot, profile)) = looks.get(&*key.cluster) else { continue };
-        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, at);
+        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, clusters.rules(), at);
         let below = below(key, snapshot, profile, at);
         let json = verdict.to_json(&key.to_string());
         let message = verdict.message.clone();

@@ -59,6 +59,7 @@ pub fn generate(
             name_sources(resource, path, why, stack);
         }
     }
+    crate::crds::append(files, stack, key, &mut spec)?;
     Ok(Generated { spec, why: outcome.why, paths, log: outcome.log })
 }
 
@@ -135,18 +136,36 @@ fn collect(document: Value, path: String, depth: u8, items: &mut Vec<(Value, Str
                 items.push((Value::Object(map), attributes));
                 return Ok(());
             }
-            let empty = map.is_empty();
             match map.get_mut("resources") {
-                Some(Value::Array(values)) => list(std::mem::take(values), under("resources"), items),
-                Some(Value::Null) => Ok(()),
-                _ if empty => Ok(()),
-                _ => {
-                    let keys: Vec<&str> = map.keys().take(6).map(String::as_str).collect();
-                    Err(format!("a mapping with the keys {}", keys.join(", ")))
-                }
+                Some(Value::Array(values)) => return list(std::mem::take(values), under("resources"), items),
+                Some(Value::Null) => return Ok(()),
+                _ => {}
             }
+            // Variables that are manifests, or lists of them, count; helpers beside them do not.
+            if map.is_empty() || map.values().any(is_manifests) {
+                let manifests = map.into_iter().filter(|(_, value)| is_manifests(value));
+                return manifests
+                    .map(|(key, value)| (under(&key), value))
+                    .try_for_each(|(path, value)| collect(value, path, depth + 1, items));
+            }
+            let keys: Vec<&str> = map.keys().take(6).map(String::as_str).collect();
+            Err(format!("a mapping with the keys {}", keys.join(", ")))
         }
         other => Err(format!("a {}", if other.is_string() { "text" } else { "scalar" })),
+    }
+}
+
+/// Whether a value is a manifest, a resource, or a list of them.
+fn is_manifests(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => {
+            (map.contains_key("apiVersion") && map.contains_key("kind"))
+                || (map.contains_key("id") && map.contains_key("attributes"))
+        }
+        Value::Array(items) => {
+            !items.is_empty() && items.iter().all(|item| item.is_object() && is_manifests(item))
+        }
+        _ => false,
     }
 }
 

@@ -9,12 +9,15 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod crds;
 mod documents;
 mod embedded;
 mod error;
 mod generate;
 mod locate;
 mod program;
+#[cfg(test)]
+mod tests;
 mod world;
 
 pub use documents::{DocumentError, read_documents};

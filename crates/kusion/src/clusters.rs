@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kusion_apply::{Clock, Health, HealthOutcome, HealthTarget, HealthVerdict};
-use kusion_health::{Profile, Snapshot};
+use kusion_health::{Profile, Rules, Snapshot};
 use kusion_model::{DigestKey, ResourceKey, ResourceType, Timestamp};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{Client, DryRun, KubeHealth, KubeRuntime, OnVerdict};
@@ -25,6 +25,7 @@ pub struct Cluster {
 pub struct Clusters {
     pub runtimes: Runtimes,
     kubes: BTreeMap<String, (Arc<KubeRuntime>, Profile)>,
+    rules: Option<Rules>,
 }
 
 impl Clusters {
@@ -44,7 +45,20 @@ impl Clusters {
             runtimes.insert(ResourceType::kubernetes(), name, Arc::clone(&runtime) as Arc<dyn Runtime>);
             kubes.insert(name.clone(), (runtime, cluster.profile.clone()));
         }
-        Clusters { runtimes, kubes }
+        Clusters { runtimes, kubes, rules: None }
+    }
+
+    /// Judges custom kinds by the user's rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Option<Rules>) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The user's rules for custom kinds.
+    #[must_use]
+    pub fn rules(&self) -> Option<&Rules> {
+        self.rules.as_ref()
     }
 
     /// Health of all clusters, each on its own watches.
@@ -53,6 +67,10 @@ impl Clusters {
         let one = |(runtime, profile): &(Arc<KubeRuntime>, Profile)| {
             let health =
                 KubeHealth::new(Arc::clone(runtime), profile.clone()).with_listener(Arc::clone(listener));
+            let health = match &self.rules {
+                Some(rules) => health.with_rules(rules.clone()),
+                None => health,
+            };
             match timeout {
                 Some(timeout) => health.with_timeout(timeout),
                 None => health,

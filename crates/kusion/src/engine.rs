@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
+use kusion_apply::{
+    ApplyError, CancelToken, Clock, Event, Health as _, HealthOutcome, HealthTarget, Options, Report,
+};
 use kusion_generate::StackFolder;
-use kusion_health::{Profile, Verdict};
+use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef};
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
 use kusion_store::{Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError};
@@ -122,6 +124,7 @@ pub struct Engine {
     clusters: BTreeMap<String, Cluster>,
     clock: Arc<dyn Clock>,
     request_limit: Duration,
+    rules: Option<Rules>,
 }
 
 impl Engine {
@@ -133,7 +136,15 @@ impl Engine {
             clusters: BTreeMap::from([(String::new(), cluster)]),
             clock: Arc::new(WallClock),
             request_limit: REQUEST_LIMIT,
+            rules: None,
         }
+    }
+
+    /// Judges the health of custom kinds by rules of the user.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Option<Rules>) -> Self {
+        self.rules = rules;
+        self
     }
 
     /// Adds a cluster that resources name by the extension `cluster`.
@@ -164,7 +175,7 @@ impl Engine {
     /// The runtimes for a stack, for questions beside a plan.
     #[must_use]
     pub fn clusters(&self, key: &DigestKey, dry_run: DryRun) -> Clusters {
-        Clusters::new(&self.clusters, key, self.request_limit, dry_run)
+        Clusters::new(&self.clusters, key, self.request_limit, dry_run).with_rules(self.rules.clone())
     }
 
     /// Plans a Spec against a stack's state and the clusters. An empty Spec plans to destroy.
@@ -218,6 +229,24 @@ impl Engine {
         let report = result?;
         closed.map_err(failed)?;
         Ok(report)
+    }
+
+    /// Waits for the health of everything that a plan leaves as it is. For a stack whose last release failed: that nothing is to
+    /// be changed does not mean that all is well.
+    pub async fn verify(&self, ready: &Ready, ask: &ApplyAsk) -> BTreeMap<ResourceKey, HealthOutcome> {
+        let observer = Arc::clone(&ask.observer);
+        let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
+        let health = Arc::new(ready.clusters.health(&listener, ask.timeout));
+        (ask.observer)(Happening::Began(Arc::clone(&health)));
+        let steps = ready.planned.plan.steps.iter();
+        let waits = steps.filter_map(|step| {
+            let observed = ready.planned.live.get(&step.key)?.clone();
+            let (key, kind) = (step.key.clone(), step.kind.clone());
+            let target = HealthTarget { key: key.clone(), kind, action: step.action, observed };
+            let health = Arc::clone(&health);
+            Some(async move { (key, health.wait(target).await) })
+        });
+        futures::future::join_all(waits).await.into_iter().collect()
     }
 
     async fn lock(&self, target: &Target, ask: &ApplyAsk) -> Result<Session, StoreError> {

@@ -1,6 +1,6 @@
 //! A resource and everything below it, judged: what `status` and the live tree show.
 
-use kusion_health::{Profile, Snapshot, State, Verdict, dependents, judge, judge_absent};
+use kusion_health::{Profile, Rules, Snapshot, State, Verdict, dependents, judge, judge_absent, judge_with};
 use kusion_model::ResourceKey;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,10 +35,11 @@ pub fn judge_key(
     applied: Option<&Value>,
     snapshot: &Snapshot,
     profile: &Profile,
+    rules: Option<&Rules>,
     now: i64,
 ) -> Verdict {
     match find(key, snapshot) {
-        Some(object) => judge(object, snapshot, profile, Some(now)),
+        Some(object) => judge_with(object, snapshot, profile, rules, Some(now)),
         None => judge_absent(applied, snapshot, profile, Some(now)),
     }
 }

@@ -66,7 +66,7 @@ impl Backend for Sandbox {
     }
 
     fn kubectl(&self) -> Command {
-        let path = testenv::binary().map(|binary| binary.with_file_name("kubectl"));
+        let path = testenv::binary().map(|folder| folder.join("kubectl"));
         let mut command = Command::new(path.unwrap_or_else(|| PathBuf::from("kubectl")));
         command.arg("--kubeconfig").arg(self.kubeconfig());
         command

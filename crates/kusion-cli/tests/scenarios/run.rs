@@ -99,6 +99,16 @@ impl Runner<'_> {
                     Some(code) => Err(format!("it ended with {code} before it could be killed")),
                 }
             }
+            What::InterruptAfter { call, count, text } => {
+                let mut child =
+                    self.command(call)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+                let seen = read_until(&mut child, text, *count);
+                let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+                told.map_err(|e| e.to_string())?;
+                let output = child.wait_with_output().unwrap();
+                let text = format!("{seen}{}{}", lossy(&output.stdout), lossy(&output.stderr));
+                self.judge(call, output.status.code(), &text)
+            }
             other => self.file_step(other),
         }
     }

@@ -32,6 +32,12 @@ pub(crate) enum What {
         count: usize,
         text: String,
     },
+    /// Sends SIGINT once after so many lines with this text.
+    InterruptAfter {
+        call: Call,
+        count: usize,
+        text: String,
+    },
     Cd(String),
     Copy(String, String),
     Remove(String),
@@ -114,7 +120,7 @@ impl Scenario {
 impl What {
     fn call(&mut self) -> Option<&mut Call> {
         match self {
-            What::Command(call) | What::Wait(call) | What::KillAfter { call, .. } => Some(call),
+            What::Command(call) | What::Wait(call) | What::InterruptAfter { call, .. } => Some(call),
             _ => None,
         }
     }
@@ -133,11 +139,16 @@ impl What {
                 What::Background { call: call(command), until: until.to_owned() }
             }
             "wait" => What::Wait(Call::default()),
-            "kill-after" => {
-                let (condition, command) = rest.split_once(" $ ").ok_or("`kill-after N TEXT $ command`")?;
-                let (count, text) = condition.split_once(' ').ok_or("`kill-after N TEXT $ command`")?;
+            "kill-after" | "interrupt-after" => {
+                let usage = || format!("`{first} N TEXT $ command`");
+                let (condition, command) = rest.split_once(" $ ").ok_or_else(usage)?;
+                let (count, text) = condition.split_once(' ').ok_or_else(usage)?;
                 let count = count.parse().map_err(|_| "how often?")?;
-                What::KillAfter { call: call(command), count, text: text.to_owned() }
+                let (call, text) = (call(command), text.to_owned());
+                match first {
+                    "kill-after" => What::KillAfter { call, count, text },
+                    _ => What::InterruptAfter { call, count, text },
+                }
             }
             "cd" => What::Cd(rest.to_owned()),
             "copy" => two().map(|(a, b)| What::Copy(a, b))?,

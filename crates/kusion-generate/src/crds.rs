@@ -1,0 +1,40 @@
+//! Raw CustomResourceDefinitions of a project: every YAML document below `crd/` is a resource of each of its stacks.
+
+use kcl::Files;
+use kusion_model::{DigestKey, FieldPath, Resource, SourceRef, Spec};
+
+use crate::documents::read_documents;
+use crate::error::FileProblem;
+use crate::locate::StackFolder;
+
+/// Adds them behind the program's resources; one that the program gives itself is not added again.
+pub(crate) fn append(
+    files: &dyn Files,
+    stack: &StackFolder,
+    key: &DigestKey,
+    spec: &mut Spec,
+) -> Result<(), FileProblem> {
+    let folder = stack.project_dir.join("crd");
+    let mut names = files.list(&folder);
+    names.retain(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    names.sort();
+    for name in names {
+        let path = folder.join(name);
+        let shown = stack.shown(&path);
+        let text = files.read(&path).map_err(|e| FileProblem::new(e).place(shown.clone()))?;
+        let documents = read_documents(&text).map_err(|e| {
+            FileProblem::new("the file is not YAML").cause(e.message).place(format!("{shown}:{}", e.line))
+        })?;
+        for document in documents {
+            let mut resource = Resource::from_manifest(document, key)
+                .map_err(|e| FileProblem::new(e.to_string()).place(shown.clone()))?;
+            if spec.resources.iter().any(|known| known.key() == resource.key()) {
+                continue;
+            }
+            let place = SourceRef { file: shown.as_str().into(), line: 1, col: 1 };
+            resource.source.insert(FieldPath::root(), place);
+            spec.resources.push(resource);
+        }
+    }
+    Ok(())
+}
