@@ -45,7 +45,8 @@ pub fn meta_text<'v>(object: &'v Value, key: &str) -> &'v str {
     object.get("metadata").and_then(|meta| meta.get(key)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A stored object. Its value carries the same revision in `metadata.resourceVersion`.
+/// A stored object. Its value carries the same revision in `metadata.resourceVersion`; its `metadata.managedFields` is kept
+/// as the text of its JSON ([`with_entries`] reads it): as a tree it would be half of the memory of an object.
 #[derive(Clone, Debug)]
 pub struct Object {
     pub value: Arc<Value>,
@@ -105,16 +106,71 @@ impl Text {
 }
 
 fn push_member(out: &mut Vec<u8>, key: &str, value: &Value) {
-    if out.len() > 1 {
+    if out.last() != Some(&b'{') {
         out.push(b',');
     }
-    // Keys are `kind`, `metadata`, … of any client: they are escaped like every text.
-    let written = serde_json::to_writer(&mut *out, key).and_then(|()| {
-        out.push(b':');
-        serde_json::to_writer(&mut *out, value)
-    });
+    push_json(out, key);
+    out.push(b':');
+    match (key, value) {
+        ("metadata", Value::Object(meta)) => {
+            out.push(b'{');
+            for (key, value) in meta {
+                push_member(out, key, value);
+            }
+            out.push(b'}');
+        }
+        // Already JSON.
+        (ENTRIES, Value::String(text)) => out.extend_from_slice(text.as_bytes()),
+        _ => push_json(out, value),
+    }
+}
+
+fn push_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let written = serde_json::to_writer(&mut *out, value);
     // Writing to memory cannot fail, and a JSON value has only text keys.
     debug_assert!(written.is_ok());
+}
+
+const ENTRIES: &str = "managedFields";
+
+/// An object with its managedFields as a list again.
+pub fn with_entries(object: &Value) -> Value {
+    let mut out = object.clone();
+    if let Some(slot) = out.get_mut("metadata").and_then(|meta| meta.get_mut(ENTRIES))
+        && let Value::String(text) = slot
+    {
+        // It was written here, from a list.
+        *slot = serde_json::from_str(text).unwrap_or_default();
+    }
+    out
+}
+
+/// An object as it is kept: managedFields as text, no room for more in any map or list.
+fn settled(mut object: Value) -> Value {
+    if let Some(slot) = object.get_mut("metadata").and_then(|meta| meta.get_mut(ENTRIES))
+        && slot.is_array()
+    {
+        *slot = Value::from(slot.to_string());
+    }
+    exact(object)
+}
+
+fn exact(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut out = serde_json::Map::with_capacity(map.len());
+            for (key, value) in map {
+                out.insert(key, exact(value));
+            }
+            Value::Object(out)
+        }
+        Value::Array(items) => {
+            let mut out: Vec<Value> = items.into_iter().map(exact).collect();
+            out.shrink_to_fit();
+            Value::Array(out)
+        }
+        other => other,
+    }
 }
 
 /// What happened to an object.
@@ -246,7 +302,7 @@ impl Store {
         let revision = meta_text(&value, "resourceVersion").parse().ok()?;
         let key = ObjectKey::of(&value);
         self.unload(resource, &key);
-        let object = Object::new(value, revision);
+        let object = Object::new(settled(value), revision);
         self.own(resource, &key, &object);
         self.resources.entry(resource.clone()).or_default().insert(key, object);
         Some(())
@@ -288,7 +344,7 @@ impl Store {
         if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             meta.insert("resourceVersion".into(), Value::from(self.revision.to_string()));
         }
-        Object::new(value, self.revision)
+        Object::new(settled(value), self.revision)
     }
 
     fn record(&mut self, event: Event) {

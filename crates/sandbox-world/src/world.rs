@@ -29,7 +29,7 @@ pub struct World {
 }
 
 /// Events kept for watches.
-pub(crate) const WINDOW: usize = 100_000;
+pub(crate) const WINDOW: usize = 20_000;
 
 impl World {
     /// An empty world at a moment.

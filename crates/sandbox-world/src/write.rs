@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kube_meaning::status::{Cause, Refusal};
+use kube_meaning::unchanged::is_unchanged;
 use kube_meaning::write::{Verb, Writer, Written, write};
 use serde_json::{Value, json};
 
 use crate::admission::Admission;
 use crate::registry::Served;
-use crate::store::{Object, ObjectKey, meta_text};
+use crate::store::{Object, ObjectKey, meta_text, with_entries};
 use crate::world::World;
 
 pub use crate::removal::{Propagation, Removal, Removed};
@@ -62,14 +63,21 @@ impl World {
         };
         check_presence(ask, verb, &name, live.as_deref())?;
         check_version(ask, verb, live.as_deref())?;
-        let body = with_name(verb, &name);
+        let live = live.map(|live| with_entries(&live));
+        if let (Verb::Apply(body), Some(live), Some(found)) = (verb, &live, &found)
+            && is_unchanged(ask.served.target(ask.subresource), live, ask.manager, body)
+        {
+            return self.unchanged(ask, &kept, found);
+        }
+        let body = prepared(verb, &name);
         let verb = match (&body, verb) {
             (Some(body), Verb::Create(_)) => Verb::Create(body),
+            (Some(body), Verb::Update(_)) => Verb::Update(body),
             (_, verb) => verb,
         };
-        let written = self.carry_out(ask, verb, &name, live.as_deref())?;
-        self.check_rules(ask, &written, live.as_deref())?;
-        if let Some(live) = live.as_deref() {
+        let written = self.carry_out(ask, verb, &name, live.as_ref())?;
+        self.check_rules(ask, &written, live.as_ref())?;
+        if let Some(live) = &live {
             check_finalizers(&ask.served, &name, live, &written.object)?;
         }
         self.keep(ask, &kept, &key, written, found)
@@ -105,8 +113,7 @@ impl World {
         let same = kept.resource().version == ask.served.resource().version
             && kept.resource().group == ask.served.resource().group;
         if let (true, Some(found)) = (unchanged, &found) {
-            let value = if same { Arc::clone(&found.value) } else { Arc::new(object) };
-            return Ok(Stored { value, object: found.clone(), created, unchanged });
+            return self.unchanged(ask, kept, found);
         }
         let stored = match same {
             true => object,
@@ -131,6 +138,15 @@ impl World {
             false => Arc::new(kube_meaning::convert(&object.value, kept.resource(), ask.served.resource())),
         };
         Ok(Stored { value, object, created, unchanged: false })
+    }
+
+    /// Nothing is stored.
+    fn unchanged(&self, ask: &Write<'_>, kept: &Served, found: &Object) -> Result<Stored, Refusal> {
+        let value = match in_version(found, kept, &ask.served) {
+            Cow::Borrowed(_) => Arc::clone(&found.value),
+            Cow::Owned(value) => Arc::new(value),
+        };
+        Ok(Stored { value, object: found.clone(), created: false, unchanged: true })
     }
 
     fn name_of(&mut self, ask: &Write<'_>) -> Result<String, Refusal> {
@@ -182,18 +198,26 @@ impl World {
     }
 }
 
-/// A created object is decoded with its drawn name in it, because some rules use it.
-fn with_name(verb: Verb<'_>, name: &str) -> Option<Value> {
-    let Verb::Create(body) = verb else { return None };
-    if name.is_empty() || meta_text(body, "name") == name {
+/// A body that must be changed first: a created object is decoded with its drawn name in it, because some rules use it;
+/// and a controller's body, taken from the store, says nothing about managedFields.
+fn prepared(verb: Verb<'_>, name: &str) -> Option<Value> {
+    let (Verb::Create(body) | Verb::Update(body)) = verb else { return None };
+    let unnamed = matches!(verb, Verb::Create(_)) && !name.is_empty() && meta_text(body, "name") != name;
+    let kept = body.get("metadata").and_then(|meta| meta.get("managedFields")).is_some_and(Value::is_string);
+    if !unnamed && !kept {
         return None;
     }
     let mut body = body.clone();
-    match body.get_mut("metadata").and_then(Value::as_object_mut) {
-        Some(meta) => {
+    if !body.get("metadata").is_some_and(Value::is_object) {
+        body["metadata"] = json!({});
+    }
+    if let Some(meta) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        if kept {
+            meta.shift_remove("managedFields");
+        }
+        if unnamed {
             meta.insert("name".to_owned(), Value::from(name));
         }
-        None => body["metadata"] = json!({"name": name}),
     }
     Some(body)
 }

@@ -10,10 +10,17 @@ use super::respond::unsupported_type;
 
 /// A body that could be read.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct Body<'b> {
     pub(crate) value: Value,
+    /// Its text, if that is JSON.
+    text: &'b [u8],
+}
+
+impl Body<'_> {
     /// Keys that its text has twice, as complaints.
-    pub(crate) duplicates: Vec<String>,
+    pub(crate) fn duplicates(&self) -> Vec<String> {
+        std::str::from_utf8(self.text).map(duplicate_fields).unwrap_or_default()
+    }
 }
 
 const OBJECT_TYPES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -29,20 +36,20 @@ pub(crate) fn content_type<'r>(request: &Request<'r>) -> &'r str {
 }
 
 /// The object of a create or update.
-pub(crate) fn object(request: &Request<'_>) -> Result<Body, Refusal> {
+pub(crate) fn object<'r>(request: &Request<'r>) -> Result<Body<'r>, Refusal> {
     match content_type(request) {
         "" | "application/json" | "text/json" => json(request.body),
         "application/yaml" | "text/yaml" | "application/x-yaml" => yaml(request.body),
         PROTOBUF => {
             let value = super::protobuf::decode(request.body)?;
-            Ok(Body { value, duplicates: Vec::new() })
+            Ok(Body { value, text: b"" })
         }
         _ => Err(unsupported_type(OBJECT_TYPES)),
     }
 }
 
 /// The configuration of an apply: YAML, which JSON is too.
-pub(crate) fn configuration(bytes: &[u8]) -> Result<Body, Refusal> {
+pub(crate) fn configuration(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         // Nearly all clients send JSON, and that is read faster.
         Some(b'{') => json(bytes).or_else(|_| yaml(bytes)),
@@ -51,25 +58,24 @@ pub(crate) fn configuration(bytes: &[u8]) -> Result<Body, Refusal> {
 }
 
 /// JSON, at most as deep as its reader goes (128).
-pub(crate) fn json(bytes: &[u8]) -> Result<Body, Refusal> {
+pub(crate) fn json(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         Refusal::bad_request(format!(
             "couldn't get version/kind; json parse error: {}",
             shortened(&error.to_string())
         ))
     })?;
-    let duplicates = std::str::from_utf8(bytes).map(duplicate_fields).unwrap_or_default();
-    Ok(Body { value, duplicates })
+    Ok(Body { value, text: bytes })
 }
 
 /// The first document of a YAML text, as YAML 1.1 reads its words.
-pub(crate) fn yaml(bytes: &[u8]) -> Result<Body, Refusal> {
+pub(crate) fn yaml(bytes: &[u8]) -> Result<Body<'_>, Refusal> {
     let wrong =
         |text: &str| Refusal::bad_request(format!("error converting YAML to JSON: {}", shortened(text)));
     let text = std::str::from_utf8(bytes).map_err(|_| wrong("yaml: invalid UTF-8"))?;
     let documents = parse_documents(text, &LIMITS).map_err(|error| wrong(&error.message))?;
     let value = documents.first().map_or(Value::Null, |node| to_json(node, text));
-    Ok(Body { value, duplicates: Vec::new() })
+    Ok(Body { value, text: b"" })
 }
 
 fn to_json(node: &Node, text: &str) -> Value {

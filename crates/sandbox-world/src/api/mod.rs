@@ -9,6 +9,7 @@ mod access;
 mod body;
 mod delete;
 mod discovery;
+mod log;
 mod mutate;
 mod openapi;
 mod page;

@@ -108,15 +108,20 @@ impl World {
     fn patch_complaints(
         &self,
         ask: &Ask<'_>,
-        body: &Body,
+        body: &Body<'_>,
         verb: Verb<'_>,
         validation: Validation,
     ) -> Result<Vec<String>, Refusal> {
         if validation == Validation::Ignore || ask.subresource == "scale" {
             return Ok(Vec::new());
         }
-        let mut found = body.duplicates.clone();
-        if !matches!(verb, Verb::Apply(_)) {
+        // The schema of an apply is always checked; only strictness asks for more.
+        let apply = matches!(verb, Verb::Apply(_));
+        if apply && validation != Validation::Strict {
+            return Ok(Vec::new());
+        }
+        let mut found = body.duplicates();
+        if !apply {
             found.extend(self.unknown_in_patch(ask, verb));
         }
         match (validation, found.is_empty(), verb) {
@@ -196,7 +201,10 @@ fn fill_type(ask: &Ask<'_>, body: &mut Value) -> Result<(), Refusal> {
     }
     map.insert("apiVersion".to_owned(), Value::from(version.as_str()));
     map.insert("kind".to_owned(), Value::from(kind.as_str()));
-    if map.get("metadata").is_some_and(|meta| !meta.is_object() && !meta.is_null()) {
+    let entries = map.get("metadata").and_then(|meta| meta.get("managedFields"));
+    if map.get("metadata").is_some_and(|meta| !meta.is_object() && !meta.is_null())
+        || entries.is_some_and(Value::is_string)
+    {
         let message = format!(
             "{kind} in version {:?} cannot be handled as a {kind}: json: cannot unmarshal into Go struct field {kind}.metadata of type v1.ObjectMeta",
             resource.version
@@ -207,12 +215,12 @@ fn fill_type(ask: &Ask<'_>, body: &mut Value) -> Result<(), Refusal> {
 }
 
 /// Unknown and repeated fields of a body: a refusal, or warnings.
-fn complaints(ask: &Ask<'_>, body: &Body, options: &WriteOptions) -> Result<Vec<String>, Refusal> {
+fn complaints(ask: &Ask<'_>, body: &Body<'_>, options: &WriteOptions) -> Result<Vec<String>, Refusal> {
     if options.validation == Validation::Ignore || ask.subresource == "scale" {
         return Ok(Vec::new());
     }
     let (schema, resource) = (ask.served.schema(), ask.served.resource());
-    let mut found = body.duplicates.clone();
+    let mut found = body.duplicates();
     found.extend(unknown_fields(schema, resource, &body.value));
     match options.validation {
         Validation::Strict if !found.is_empty() => Err(strict_refusal(resource, &found)),

@@ -73,26 +73,26 @@ impl World {
         };
         let namespace = ask.listed_namespace();
         let after = from.as_ref().map(|from| &from.after);
-        let matching = |(key, object): (&ObjectKey, &Object)| {
-            let shown = namespace.is_none_or(|namespace| key.namespace == namespace)
-                && after.is_none_or(|after| key > after)
-                && (selector.is_empty() || selector.matches(&show.value(object)));
-            shown.then(|| (key.clone(), object.clone()))
+        let matching = |(key, object): &(&ObjectKey, &Object)| {
+            namespace.is_none_or(|namespace| key.namespace == namespace)
+                && after.is_none_or(|after| *key > after)
+                && (selector.is_empty() || selector.matches(&show.value(object)))
         };
-        let found: Vec<(ObjectKey, Object)> = match &then {
-            Some(objects) => objects.iter().filter_map(matching).collect(),
-            None => self.store.list(&resource, namespace).filter_map(matching).collect(),
+        let mut all: Box<dyn Iterator<Item = (&ObjectKey, &Object)>> = match &then {
+            Some(objects) => Box::new(objects.iter().filter(matching)),
+            None => Box::new(self.store.list(&resource, namespace).filter(matching)),
         };
-        let limit = if limit == 0 || at == At::Any { found.len() } else { limit };
+        let limit = if limit == 0 || at == At::Any { usize::MAX } else { limit };
+        let found: Vec<(&ObjectKey, &Object)> = all.by_ref().take(limit).collect();
         let mut head = ListHead { revision, ..ListHead::default() };
-        if let Some((last, _)) =
-            limit.checked_sub(1).and_then(|at| found.get(at)).filter(|_| found.len() > limit)
-        {
+        // What is left is counted only where the server tells it.
+        let left = if selector.is_empty() { all.count() } else { usize::from(all.next().is_some()) };
+        if let (Some((last, _)), 1..) = (found.last(), left) {
             let revision = i64::try_from(revision).unwrap_or(i64::MAX);
-            head.next = Some(Continue { revision, after: last.clone() }.write());
-            head.remaining = selector.is_empty().then(|| found.len() - limit);
+            head.next = Some(Continue { revision, after: ObjectKey::clone(last) }.write());
+            head.remaining = selector.is_empty().then_some(left);
         }
-        let mut body = show.list(&head, found.iter().take(limit).map(|(_, object)| object));
+        let mut body = show.list(&head, found.iter().map(|(_, object)| *object));
         body.push(b'\n');
         Ok(Response::of(200, super::respond::JSON, body).into())
     }

@@ -9,7 +9,7 @@ use super::accept::Form;
 use super::query::Query;
 use super::table::{self, Include};
 use crate::registry::Served;
-use crate::store::{Object, Text};
+use crate::store::{Object, Text, with_entries};
 use crate::time::Time;
 use crate::write::in_version;
 
@@ -138,7 +138,8 @@ pub(crate) fn include(query: &Query<'_>) -> Include {
 
 /// Type and metadata of an object.
 pub(crate) fn partial(object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"]})
+    let whole = with_entries(&json!({"metadata": object["metadata"]}));
+    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": whole["metadata"]})
 }
 
 /// `ConfigMapList`, or what a definition calls it.

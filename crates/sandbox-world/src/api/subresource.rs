@@ -14,9 +14,7 @@ use super::query::{Query, WriteOptions};
 use super::resource::Ask;
 use super::respond::{not_allowed, success};
 use super::{Answer, Response};
-use crate::kubelet::LogLine;
 use crate::store::{Object, ObjectKey, ResourceKey, meta_text};
-use crate::time::Time;
 use crate::world::World;
 use crate::write::{Write, about, not_found};
 
@@ -230,85 +228,6 @@ impl World {
         }
         body["status"] = json!({"token": token, "expirationTimestamp": until.text()});
         Ok(Response::json(201, &body).into())
-    }
-
-    fn log(&self, ask: &Ask<'_>) -> Result<Answer, Refusal> {
-        let pod = self.found(ask)?.value;
-        let container = chosen_container(ask, &pod)?;
-        let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
-        if node.is_empty() {
-            return Ok(Response { status: 204, ..Response::default() }.into());
-        }
-        if let Some(reason) = waiting(&pod, &container) {
-            let message =
-                format!("container {container:?} in pod {:?} is waiting to start: {reason}", ask.name);
-            return Err(Refusal::bad_request(message));
-        }
-        let previous = ask.query.flag("previous")?.unwrap_or(false);
-        let lines = self.logs(ask.namespace, ask.name, &container, previous).unwrap_or_default();
-        let since = match ask.query.number("sinceSeconds")? {
-            Some(seconds) => self.now - Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
-            None => ask.query.get("sinceTime").and_then(Time::parse).unwrap_or(Time::from_millis(i64::MIN)),
-        };
-        let mut lines: Vec<&LogLine> = lines.iter().filter(|line| line.at >= since).collect();
-        if let Some(tail) = ask.query.number("tailLines")?.and_then(|tail| usize::try_from(tail).ok()) {
-            lines.drain(..lines.len().saturating_sub(tail));
-        }
-        let stamped = ask.query.flag("timestamps")?.unwrap_or(false);
-        let mut text = String::new();
-        for line in lines {
-            if stamped {
-                text.push_str(&line.at.micro_text());
-                text.push(' ');
-            }
-            text.push_str(&line.text);
-            text.push('\n');
-        }
-        if let Some(limit) = ask.query.number("limitBytes")?.and_then(|limit| usize::try_from(limit).ok()) {
-            let end = (0..=limit.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            text.truncate(end);
-        }
-        Ok(Response::of(200, "text/plain", text.into_bytes()).into())
-    }
-}
-
-/// The container whose log is asked for.
-fn chosen_container(ask: &Ask<'_>, pod: &Value) -> Result<String, Refusal> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut regular = 0;
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
-        let containers = pod["spec"][list].as_array().into_iter().flatten();
-        names.extend(containers.filter_map(|container| container["name"].as_str()));
-        if list == "containers" {
-            regular = names.len();
-        }
-    }
-    match ask.query.get("container") {
-        Some(name) if names.contains(&name) => Ok(name.to_owned()),
-        Some(name) => {
-            Err(Refusal::bad_request(format!("container {name} is not valid for pod {}", ask.name)))
-        }
-        None if names.len() == 1 && regular == 1 => Ok(names[0].to_owned()),
-        None => Err(Refusal::bad_request(format!(
-            "a container name must be specified for pod {}, choose one of: [{}]",
-            ask.name,
-            names[..regular].join(" ")
-        ))),
-    }
-}
-
-/// Why a container has no log yet.
-fn waiting(pod: &Value, container: &str) -> Option<String> {
-    let lists = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"];
-    let statuses = lists.iter().flat_map(|list| pod["status"][*list].as_array().into_iter().flatten());
-    let mut own = statuses.filter(|status| status["name"] == container);
-    match own.next() {
-        None => Some("ContainerCreating".to_owned()),
-        Some(status) => {
-            let restarted = status.pointer("/lastState/terminated").is_some();
-            let reason = status.pointer("/state/waiting/reason")?.as_str()?;
-            (!restarted).then(|| reason.to_owned())
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use kube_meaning::status::{Cause, Refusal};
 use serde_json::{Value, json};
 
 use super::accept::Form;
+use super::log::Follow;
 use super::read::list_options;
 use super::resource::Ask;
 use super::respond::JSON;
@@ -20,8 +21,15 @@ use crate::world::World;
 /// Open streams by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
-    open: BTreeMap<u64, Stream>,
+    open: BTreeMap<u64, Open>,
     last: u64,
+}
+
+/// One open stream.
+#[derive(Clone, Debug)]
+pub(crate) enum Open {
+    Watch(Box<Stream>),
+    Log(Follow),
 }
 
 /// One open watch.
@@ -98,10 +106,7 @@ impl World {
                 stream.end_mark = (mark && bookmarks).then(|| self.store.revision());
             }
         }
-        let streams = &mut self.api.streams;
-        streams.last += 1;
-        let id = StreamId(streams.last);
-        streams.open.insert(id.0, stream);
+        let id = self.api.streams.open(Open::Watch(Box::new(stream)));
         Ok(Answer::Stream { id, headers: vec![("content-type", JSON.to_owned())] })
     }
 
@@ -146,12 +151,16 @@ impl World {
 
     /// The bytes that a stream has to say since the last time; ask again until there are none.
     pub fn poll(&mut self, stream: StreamId) -> Polled {
-        let Some(open) = self.api.streams.open.get_mut(&stream.0) else {
+        // Taken out while it looks at the world, and put back unless it is over.
+        let Some(mut open) = self.api.streams.open.remove(&stream.0) else {
             return Polled { ended: true, ..Polled::default() };
         };
-        let polled = open.poll(&self.store, self.now);
-        if polled.ended || polled.broken {
-            self.api.streams.open.remove(&stream.0);
+        let polled = match &mut open {
+            Open::Watch(watch) => watch.poll(&self.store, self.now),
+            Open::Log(follow) => self.poll_log(follow),
+        };
+        if !polled.ended && !polled.broken {
+            self.api.streams.open.insert(stream.0, open);
         }
         polled
     }
@@ -175,15 +184,26 @@ impl World {
 impl Streams {
     /// Lets something happen to a stream.
     pub(crate) fn set_fault(&mut self, id: StreamId, fault: StreamFault) {
-        if let Some(stream) = self.open.get_mut(&id.0) {
+        if let Some(Open::Watch(stream)) = self.open.get_mut(&id.0) {
             stream.fault = Some(fault);
         }
+    }
+
+    /// Opens one more.
+    pub(crate) fn open(&mut self, stream: Open) -> StreamId {
+        self.last += 1;
+        self.open.insert(self.last, stream);
+        StreamId(self.last)
     }
 
     /// Breaks all streams off, as a restart does.
     pub(crate) fn break_all(&mut self) {
         for stream in self.open.values_mut() {
-            stream.fault = Some(StreamFault::Break { after: 0 });
+            match stream {
+                Open::Watch(stream) => stream.fault = Some(StreamFault::Break { after: 0 }),
+                // It says nothing more and ends: its pod is nobody's.
+                Open::Log(follow) => follow.forget(),
+            }
         }
     }
 }

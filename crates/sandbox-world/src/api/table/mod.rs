@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::show::partial;
 use crate::registry::Served;
+use crate::store::with_entries;
 use crate::time::Time;
 
 /// What the rows of a table carry beside their cells.
@@ -33,7 +34,7 @@ pub(crate) fn row(served: &Served, object: &Value, include: Include, now: Time) 
     match include {
         Include::None => {}
         Include::Metadata => row["object"] = partial(object),
-        Include::Object => row["object"] = object.clone(),
+        Include::Object => row["object"] = with_entries(object),
     }
     row
 }
