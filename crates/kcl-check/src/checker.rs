@@ -41,6 +41,8 @@ pub(crate) struct Checker<'p> {
     pub(crate) types: Types,
     pub(crate) schemas: Vec<SchemaSlot>,
     pub(crate) globals: IndexMap<Str, Global, FxBuildHasher>,
+    /// The global after the one that was found last: statements stand in the order of their names.
+    pub(crate) next_global: usize,
     /// Assignments to names that are schemas or imports.
     pub(crate) assigned_first: FxHashMap<Str, Span>,
     pub(crate) scopes: Vec<Scope>,
@@ -88,6 +90,7 @@ impl<'p> Checker<'p> {
             types: Types::new(),
             schemas: Vec::new(),
             globals: IndexMap::default(),
+            next_global: 0,
             assigned_first: FxHashMap::default(),
             scopes: Vec::new(),
             expects: Vec::new(),

@@ -5,7 +5,6 @@
 //! annotations.
 
 use base_diag::{Code, Span};
-use indexmap::map::Entry;
 use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target};
 use kcl_syntax::program::ImportTarget;
 use rustc_hash::FxHashSet;
@@ -166,6 +165,16 @@ impl Checker<'_> {
         }
     }
 
+    /// Returns the place of a global that a statement sets: usually the next one, which needs no hashing.
+    pub(crate) fn global_of(&mut self, name: &str) -> Option<usize> {
+        let found = match self.globals.get_index(self.next_global) {
+            Some((expected, _)) if expected == name => self.next_global,
+            _ => self.globals.get_index_of(name)?,
+        };
+        self.next_global = found + 1;
+        Some(found)
+    }
+
     /// A public name is assigned once.
     fn scan_immutable(&mut self, target: &Target) {
         let name = &target.name;
@@ -183,12 +192,9 @@ impl Checker<'_> {
         let plain = target.path.is_empty();
         let kind = GlobalKind::Var { annotated: ty.is_some(), lambda: None };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
-        let at = match self.globals.entry(target.name.name.clone()) {
-            Entry::Vacant(place) => {
-                place.insert(new);
-                return;
-            }
-            Entry::Occupied(known) => known.index(),
+        let Some(at) = self.global_of(&target.name.name) else {
+            self.globals.insert(target.name.name.clone(), new);
+            return;
         };
         if let Some(ty) = ty.filter(|_| plain) {
             self.annotate_again(at, &target.name, ty);

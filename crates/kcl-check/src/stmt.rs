@@ -215,7 +215,8 @@ impl Checker<'_> {
     fn variable_type(&mut self, name: &Ident, annotation: Option<TyId>) -> Option<TyId> {
         match self.assignment_scope() {
             None => {
-                let global = self.globals.get_mut(&name.name)?;
+                let at = self.global_of(&name.name)?;
+                let global = &mut self.globals[at];
                 // An annotation that names a variable means something only now that the variable has a type.
                 if matches!(global.kind, GlobalKind::Var { annotated: true, .. })
                     && global.ty == TyId::ANY

@@ -174,7 +174,7 @@ impl Machine<'_> {
         self.marks.clear();
         let name = &attr.name.name;
         let Some(record) = self.record().cloned() else { return Ok(Value::Undefined) };
-        let (Some(building), Some(i)) = (&record.instance, record.position(name)) else {
+        let (Some(building), Some(i)) = (&record.instance, record.position_to_store(name)) else {
             return Ok(Value::Undefined);
         };
         self.targets.push(name.clone());

@@ -174,7 +174,7 @@ impl Machine<'_> {
     /// Stores a global.
     pub(crate) fn store_global(&mut self, name: &Str, value: Value, sequential: Sequential) {
         let record = self.packages[self.pkg].globals.clone();
-        let Some(i) = record.position(name) else { return };
+        let Some(i) = record.position_to_store(name) else { return };
         let origin = self.origin;
         let state_is_new = {
             let state = &record.lazy.borrow()[i];

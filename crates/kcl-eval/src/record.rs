@@ -139,6 +139,8 @@ pub(crate) struct Record {
     pub(crate) package: usize,
     /// Present for instances.
     pub(crate) instance: Option<Building>,
+    /// The slot after the one that was stored last: statements run in the order of their names.
+    next: Cell<usize>,
 }
 
 /// What an instance under construction needs besides its slots.
@@ -164,11 +166,22 @@ impl Record {
         let n = shape.names.len();
         let slots = RefCell::new(vec![Slot::default(); n]);
         let lazy = RefCell::new(vec![LazyState::default(); n]);
-        Record { shape, slots, lazy, package, instance }
+        Record { shape, slots, lazy, package, instance, next: Cell::new(0) }
     }
 
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.shape.index.get(name).map(|i| *i as usize)
+    }
+
+    /// As [`Record::position`], for a statement that stores: usually it is the next slot, which needs no hashing.
+    pub(crate) fn position_to_store(&self, name: &str) -> Option<usize> {
+        let next = self.next.get();
+        let found = match self.shape.names.get(next) {
+            Some(expected) if expected == name => next,
+            _ => self.position(name)?,
+        };
+        self.next.set(found + 1);
+        Some(found)
     }
 
     pub(crate) fn stored(&self, i: usize) -> Value {
