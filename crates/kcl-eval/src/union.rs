@@ -264,7 +264,9 @@ impl Machine<'_> {
         let mut list = unshare(left);
         for (i, new) in right.items.iter().enumerate() {
             match list.items.get_mut(i) {
-                Some(old) if old.is_config() && new.is_config() => {
+                // None and Undefined leave the item alone, as everywhere.
+                Some(_) if new.is_nullish() => {}
+                Some(old) if is_container(old) && is_container(new) => {
                     let old = std::mem::take(old);
                     path.push(ecow::eco_format!("list[{i}]"));
                     list.items[i] = self.merge_values(old, new.clone(), mode, path)?;
@@ -414,6 +416,10 @@ fn conflict_text(value: &Value) -> String {
         Value::Func(_) => "0".into(),
         other => kcl_std::format_json_inline(other),
     }
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Dict(_) | Value::Schema(_))
 }
 
 fn union_kind(value: &Value) -> &'static str {

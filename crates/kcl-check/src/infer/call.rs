@@ -186,9 +186,12 @@ impl Checker<'_> {
                 instance
             }
             // Arguments of a dict that is modified are not even looked at.
+            // What is known about the result is what the braces say.
             Ty::Dict(_) => {
-                self.braces(ty, schema.config);
-                ty
+                let got = self.braces(ty, schema.config);
+                let empty =
+                    matches!(self.tree.expr(schema.config), Expr::Config(entries) if entries.is_empty());
+                if empty { ty } else { got }
             }
             Ty::Schema(_, true) if schema.args.is_empty() && schema.kwargs.is_empty() => {
                 self.braces(ty, schema.config);
@@ -210,15 +213,16 @@ impl Checker<'_> {
         }
     }
 
-    fn braces(&mut self, ty: TyId, config: ExprId) {
+    fn braces(&mut self, ty: TyId, config: ExprId) -> TyId {
         if matches!(self.tree.expr(config), Expr::DictComp { .. }) {
             let message = "Invalid schema config expr, expect config entries, e.g., {k1 = v1, k2 = v2}";
             self.error(Code::COMPILE, "schema-config", self.tree.expr_span(config), message);
-            return;
+            return TyId::ANY;
         }
         self.expects.push(Expect { ty: Some(ty), loc: None });
-        self.expr(config);
+        let got = self.expr(config);
         self.expects.pop();
+        got
     }
 
     /// Edition 0.13: a required attribute that nothing can provide is found here.
