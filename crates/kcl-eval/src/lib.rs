@@ -18,7 +18,12 @@
 //!    again after every store and so has the last word; changing a finished instance runs its schema again.
 //!
 //! Who caches what: records cache what was read; schemas cache their links (bases, parts, types, shape); packages cache
-//! converted types. Nothing is global, so thousands of programs can run side by side.
+//! converted types and know which names a frame can bind at all. Nothing is global, so thousands of programs can run side by
+//! side.
+//!
+//! What keeps it fast: the usual case does no work that only the unusual one needs. A statement stores into the slot after the
+//! last one without hashing, the first entry of a key is stored without a merge, a loop holds its container instead of a copy,
+//! a dict has no index until somebody asks for a key of a large one, and origins cost one test when they are off.
 //!
 //! The line of a run-time error is the node that was *started* last (`Machine::at`), as in the reference.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -118,6 +118,20 @@ fn peak_kib() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()).and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
+/// A debug build measures nothing: builds the release binaries and hands the words over to the other xtask.
+pub(super) fn again_in_release(words: &[String]) -> Outcome {
+    let here = std::env::current_exe().map_err(|e| e.to_string())?;
+    let release =
+        here.parent().and_then(Path::parent).ok_or("xtask stands in no target folder")?.join("release");
+    run_to_end(Command::new("cargo").args(["build", "--release", "-p", "kcl-cli", "-p", "xtask"]))?;
+    run_to_end(Command::new(release.join("xtask")).arg("bench").args(words))
+}
+
+fn run_to_end(command: &mut Command) -> Outcome {
+    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
+    if status.success() { Ok(ExitCode::SUCCESS) } else { Err(format!("{command:?}: {status}")) }
+}
+
 fn kcl_binary() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let path = here.with_file_name("kcl");
