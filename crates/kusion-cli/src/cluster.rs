@@ -1,6 +1,7 @@
 //! The clusters of one command: which kubeconfig and context, and what to say when they do not answer.
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +12,9 @@ use kusion_runtime_k8s::ConnectError;
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
+use crate::output::tell;
 use crate::place::{Place, here};
+use crate::style::Style;
 
 /// Flags of every command that talks to a cluster.
 pub(crate) const CLUSTER: &[Flag] = &[
@@ -38,6 +41,19 @@ pub(crate) struct World {
 pub(crate) fn tokio() -> Result<tokio::runtime::Runtime, Failure> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|e| Failure::new(exit::BUG, "no async runtime").cause(e.to_string()))
+}
+
+/// Says what is being waited for when it takes long; nothing when it is quick, nothing where nobody looks.
+pub(crate) async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = tokio::time::sleep(Duration::from_millis(800)) => {}
+    }
+    if std::io::stderr().is_terminal() {
+        tell(&Style::stderr().dim(&format!("waiting for {what} ...\n")));
+    }
+    work.await
 }
 
 /// Which kubeconfig and context the flags and the stack name.

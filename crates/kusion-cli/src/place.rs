@@ -172,10 +172,19 @@ pub(crate) fn now() -> Timestamp {
 /// Who acts.
 pub(crate) fn subject() -> Subject {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let user = set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| "unknown".to_owned());
+    let user =
+        set("USER").or_else(|| set("LOGNAME")).or_else(account).unwrap_or_else(|| "unknown".to_owned());
     let file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let host = file.map(|name| name.trim().to_owned()).or_else(|| set("HOSTNAME"));
     Subject { user, host: host.unwrap_or_else(|| "localhost".to_owned()) }
+}
+
+/// The name of the account this runs as, where the environment does not tell.
+fn account() -> Option<String> {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let row = users.lines().find(|line| line.split(':').nth(2) == Some(uid.as_str()))?;
+    row.split(':').next().map(str::to_owned)
 }
 
 pub(crate) fn owner(command: &str) -> Owner {

@@ -66,8 +66,10 @@ pub(crate) fn plan(plan: &Plan, detail: Detail, style: &Style) -> String {
 pub(crate) fn steps(plan: &Plan, detail: Detail, style: &Style) -> String {
     let mut out = String::new();
     let shown: Vec<&Step> = plan.steps.iter().filter(|step| interesting(step, detail)).collect();
-    let width =
-        shown.iter().map(|step| step.key.to_string().chars().count()).max().unwrap_or(0).clamp(40, 76);
+    let longest = shown.iter().map(|step| step.key.to_string().chars().count()).max().unwrap_or(0);
+    // On a narrow terminal columns would only break the lines.
+    let room = if crate::screen::Screen::is_possible() { crate::screen::size().0 } else { 100 };
+    let width = longest.clamp(40, 76).min(room.saturating_sub(24));
     for step in shown {
         one(step, width, detail, style, &mut out);
     }

@@ -6,7 +6,7 @@ use kusion::{DryRun, PlanFailure, Ready};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
 use kusion_plan::{Problem, conflicts};
 
-use crate::cluster::{World, remote, world};
+use crate::cluster::{World, patiently, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::place::Place;
@@ -71,7 +71,8 @@ pub(crate) async fn ready(
     let world = world(given, place, &names).await?;
     let mut target = place.target.clone();
     target.rules.splice(0..0, rules(given)?);
-    let planned = world.engine.plan(&target, spec, dry_run).await;
+    let asked = format!("the cluster {} at {}", world.context, world.server);
+    let planned = patiently(&asked, world.engine.plan(&target, spec, dry_run)).await;
     Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
 }
 
