@@ -64,6 +64,8 @@ impl Machine<'_> {
                 let rule = self.rules[*id as usize].clone();
                 self.run_rule_at(&rule, config, args, kwargs, position)
             }
+            // A lambda is no schema, but nobody complains.
+            Function::Lambda(_) => Ok(Value::Undefined),
             _ => Err(self.fault("not-a-schema", format!("Invalid schema type '{}'", callee.type_name()))),
         }
     }

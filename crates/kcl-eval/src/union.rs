@@ -422,10 +422,10 @@ fn is_container(value: &Value) -> bool {
     matches!(value, Value::List(_) | Value::Dict(_) | Value::Schema(_))
 }
 
-fn union_kind(value: &Value) -> &'static str {
+fn union_kind(value: &Value) -> &str {
     match value {
         Value::List(_) => "list",
-        Value::Schema(_) => "schema",
+        Value::Schema(inst) => &inst.schema.name,
         _ => "dict",
     }
 }
