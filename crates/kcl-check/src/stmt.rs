@@ -301,8 +301,11 @@ impl Checker<'_> {
         matches!(self.types.kind(ty), Ty::Schema(..) | Ty::List(_) | Ty::Dict(_) | Ty::Union(_))
     }
 
-    /// Whether a global is declared by `name: S {..}`: such a one may be changed by `|=`.
-    fn is_unified(&self, name: &str) -> bool {
+    /// A global that is declared by `name: S {..}` may be changed by `|=`, and any by an operator with a schema expression.
+    fn may_unite(&self, name: &str, value: ExprId) -> bool {
+        if matches!(self.tree.expr(value), Expr::Schema(_)) {
+            return true;
+        }
         self.assignment_scope().is_none()
             && self.tree.files.iter().flat_map(|f| &f.body).any(|stmt| {
                 matches!(self.tree.stmt(*stmt), Stmt::Unification { target, .. } if target.name == name)
@@ -318,7 +321,7 @@ impl Checker<'_> {
         let above = !is_module && known.is_some_and(|g| g.decl.start < name.span.start);
         // A variable that is only declared further down is not meant.
         let global = self.assignment_scope().is_none() && known.is_some() && !is_var && !is_module;
-        if !is_private(&name.name) && (above || global) && !self.is_unified(&name.name) {
+        if !is_private(&name.name) && (above || global) && !self.may_unite(&name.name, value) {
             let decl = self.globals.get(&name.name).map(|g| g.decl);
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);
             let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message);

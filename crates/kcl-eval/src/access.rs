@@ -62,7 +62,8 @@ impl Machine<'_> {
             (Value::Dict(_) | Value::Schema(_), Value::Str(key)) => {
                 Ok(self.entry_value(value.as_dict().and_then(|d| d.entry(key))))
             }
-            (Value::Dict(_) | Value::Schema(_), Value::None | Value::Undefined) => Ok(Value::Undefined),
+            // What is no text is no key; only an instance minds.
+            (Value::Dict(_), _) | (Value::Schema(_), Value::None | Value::Undefined) => Ok(Value::Undefined),
             (Value::List(list), Value::Int(i)) => {
                 let at = self.list_position(list.items.len(), *i, "list")?;
                 self.origin = list.origin(at);

@@ -204,7 +204,12 @@ impl Checker<'_> {
                 TyId::ANY
             }
             // Nothing is known, so nothing in the braces is looked at.
-            Ty::Any => TyId::ANY,
+            Ty::Any => {
+                if matches!(self.tree.expr(schema.config), Expr::DictComp { .. }) {
+                    self.braces(ty, schema.config);
+                }
+                TyId::ANY
+            }
             _ => {
                 let message = format!("Invalid schema type '{}'", self.text(ty));
                 self.error(Code::COMPILE, "not-a-schema", at, message);

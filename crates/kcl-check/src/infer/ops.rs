@@ -16,10 +16,12 @@ impl Checker<'_> {
                 break;
             }
             let place = if i == 0 { at } else { self.tree.expr_span(*right) };
+            // ... and by the operator that follows it.
+            let op = if i == 0 { *op } else { links.get(i + 1).map_or(*op, |(next, _)| *next) };
             let right = self.expr(*right);
-            if !comparable(&mut self.types, *op, left, right) {
+            if !comparable(&mut self.types, op, left, right) {
                 let (l, r) = (judged(&mut self.types, left), judged(&mut self.types, right));
-                self.unsupported(compare_text(*op), l, r, place);
+                self.unsupported(compare_text(op), l, r, place);
             }
         }
         TyId::BOOL
