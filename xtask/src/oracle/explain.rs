@@ -30,6 +30,7 @@ pub(super) fn explain(program: &Program, ours: &Verdict, theirs: &Verdict) -> Op
         (_, Verdict::Broken(why)) => Some(if why == "hang" { "oracle-hang" } else { "oracle-crash" }),
         _ => panic_of_the_wheel(ours, theirs)
             .or_else(|| reference(program, ours, theirs))
+            .or_else(|| mended(program, ours, theirs))
             .or_else(|| ledger(program)),
     }
 }
@@ -81,6 +82,21 @@ fn called_before_definition(program: &Program) -> bool {
         let definition = text.find(&format!("{name} = lambda"));
         matches!((text.find(&call), definition), (Some(used), Some(defined)) if used < defined)
     })
+}
+
+/// Misuse that the ledger makes an error, or an error that it makes a result: recognised by the message.
+fn mended(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
+    let (our, their) = (message(ours), message(theirs));
+    if our.starts_with("bad operand type for abs()") || our.starts_with("range() ") {
+        return Some("abs-range-misuse");
+    }
+    if our.ends_with("A 64 bit integer overflow") && mentions(program, "pow(") {
+        return Some("pow-exact");
+    }
+    if matches!(ours, Verdict::Output(_)) && their.starts_with("Unknown format code") {
+        return Some("format-int-as-float");
+    }
+    None
 }
 
 /// Functions that the ledger of the library reference (§12) mends: a program that calls one is not compared.
