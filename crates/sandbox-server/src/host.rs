@@ -13,6 +13,8 @@ use crate::keep::Keeper;
 
 /// Longest sleep of the pump when the world waits for nothing.
 const IDLE: Duration = Duration::from_secs(1);
+/// Reconciles in one turn of the pump.
+const AT_ONCE: usize = 50;
 
 /// A world that runs on the wall clock. Cheap to clone; the last clone ends it.
 #[derive(Clone)]
@@ -118,11 +120,11 @@ impl State {
         }
     }
 
-    /// Lets everything that is due happen; returns how long nothing will be.
+    /// Lets what is due happen, a piece at a time so that requests get in between; returns how long nothing will be.
     fn turn(&mut self) -> (bool, Duration) {
         self.catch_up();
         let before = self.world.revision();
-        self.world.advance(Duration::ZERO);
+        self.world.work(AT_ONCE);
         let changed = self.world.revision() != before;
         if changed {
             self.keep();

@@ -29,10 +29,10 @@ impl World {
         let namespace = meta_text(object, "namespace").to_owned();
         let name = meta_text(object, "name").to_owned();
         let resource = served.key();
-        let write = |subresource, verb| Write {
+        let write = |subresource: &'static str, verb| Write {
             served: served.clone(),
             namespace: &namespace,
-            name: if subresource == "" { "" } else { &name },
+            name: if subresource.is_empty() { "" } else { &name },
             subresource,
             verb,
             manager: "kube-apiserver",
@@ -77,7 +77,8 @@ fn objects(now: Time) -> Vec<Value> {
 }
 
 fn node(name: &str, at: usize, now: Time) -> Value {
-    let capacity = json!({"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "50Gi"});
+    // Large enough that a whole stack of stacks fits; a real node takes 110 pods.
+    let capacity = json!({"cpu": "16", "memory": "64Gi", "pods": "1000", "ephemeral-storage": "500Gi"});
     let now = now.text();
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": now, "lastTransitionTime": now});
     json!({

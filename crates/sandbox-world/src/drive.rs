@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::carry::Told;
 use crate::controllers::read::text;
 use crate::controllers::{CONTROLLERS, Item};
+use crate::index::Index;
 use crate::store::{Event, EventKind, ObjectKey, ResourceKey};
 use crate::time::Time;
 use crate::world::World;
@@ -32,6 +33,7 @@ pub(crate) struct Drive {
     /// How often each was asked at the moment `moment`.
     moment: Time,
     asked: BTreeMap<Work, u32>,
+    pub(crate) index: Index,
     /// The Events that a repetition is counted in.
     pub(crate) told: BTreeMap<Told, ObjectKey>,
     /// How many different messages of one kind there were, and when the first was: too many become one.
@@ -106,6 +108,21 @@ impl World {
             }
         }
         self.now = self.now.max(end);
+    }
+
+    /// Does what is due now, as `advance(0)`, but at most so many reconciles: a rim that shares the world lets requests in
+    /// between. True when more is due.
+    pub fn work(&mut self, most: usize) -> bool {
+        for _ in 0..most {
+            if self.work_once() {
+                continue;
+            }
+            match self.drive.next_timer(true) {
+                Some(slot) if slot.0 <= self.now => self.fire(slot),
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Carries out exactly one pending reconcile, or moves the clock to the next timer and carries that out. False when
@@ -221,9 +238,15 @@ impl World {
         }
         let events: Vec<Event> = match self.store.events_after(self.drive.seen) {
             Some(events) => events.cloned().collect(),
-            None => self.everything(),
+            None => {
+                self.drive.index = Index::default();
+                self.everything()
+            }
         };
         self.drive.seen = newest;
+        for event in &events {
+            self.drive.index.follow(event);
+        }
         for event in &events {
             for (at, controller) in CONTROLLERS.iter().enumerate() {
                 for item in (controller.wakes)(event, self.view()) {

@@ -25,6 +25,7 @@ pub mod controllers;
 mod definitions;
 mod drive;
 pub mod faults;
+mod index;
 pub mod kubelet;
 pub mod pace;
 pub mod qos;

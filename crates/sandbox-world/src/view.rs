@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::index::Index;
 use crate::kubelet::Runtime;
 use crate::pace::Pace;
 use crate::registry::Registry;
@@ -19,6 +20,7 @@ pub struct View<'w> {
     pub pace: &'w Pace,
     /// What the kubelets remember.
     pub runtime: &'w Runtime,
+    pub(crate) index: &'w Index,
 }
 
 impl<'w> View<'w> {

@@ -81,6 +81,7 @@ impl World {
             now: self.now,
             pace: &self.pace,
             runtime: &self.runtime,
+            index: &self.drive.index,
         }
     }
 

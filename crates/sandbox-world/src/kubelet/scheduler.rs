@@ -171,27 +171,24 @@ fn fit(view: View<'_>, pod: &Value, node: &Value) -> Fit {
         return bad("node(s) didn't match Pod's node affinity/selector");
     }
     let name = text(node, "/metadata/name");
-    let here: Vec<&Value> = view
-        .list("", "pods", None)
-        .map(|other| &**other)
-        .filter(|other| text(other, "/spec/nodeName") == name && !is_finished(other))
-        .collect();
+    let given = view.index.given(name);
+    let pods = given.map_or(0, |given| given.pods);
     let mut why = Vec::new();
     let mut helps = true;
     let room = int_quantity(&node["status"]["allocatable"]["pods"]) / 1_000_000_000;
-    if here.len() as i128 >= room {
+    if pods as i128 >= room {
         why.push("Too many pods".to_owned());
     }
     for (resource, wanted) in requests(pod) {
         let room = int_quantity(&node["status"]["allocatable"][&resource]);
-        let used: i128 = here.iter().map(|other| requests(other).get(&resource).copied().unwrap_or(0)).sum();
+        let used = given.and_then(|given| given.amounts.get(&resource)).copied().unwrap_or(0);
         if wanted > 0 && used + wanted > room {
             why.push(format!("Insufficient {resource}"));
             helps &= wanted <= room;
         }
     }
     match why.is_empty() {
-        true => Fit::Good { pods: here.len() },
+        true => Fit::Good { pods },
         false => Fit::Bad { why, helps },
     }
 }

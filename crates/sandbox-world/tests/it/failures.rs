@@ -164,7 +164,7 @@ fn no_node_is_large_enough() {
 fn a_pod_waits_until_a_node_has_room() {
     let mut rig = Rig::new();
     let mut object = web(3, "gocity:v1", json!({}));
-    object["spec"]["template"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "3"}});
+    object["spec"]["template"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "9"}});
     object["spec"]["template"]["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "linux"});
     rig.apply(object.clone());
     rig.world.advance(secs(5));

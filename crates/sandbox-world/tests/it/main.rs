@@ -1,5 +1,7 @@
 //! The simulated controllers and kubelet, driven by the virtual clock.
 
+#![allow(clippy::unwrap_used)]
+
 mod ends;
 mod failures;
 mod real;

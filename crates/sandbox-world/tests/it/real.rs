@@ -446,7 +446,7 @@ fn the_end_of_a_namespace_agrees_with_a_real_cluster() {
     rig.delete("", "namespaces", "ctl-end", sandbox_world::Removal::default());
     rig.world.settle(secs(30));
     let ours = rig.world.view().get("", "namespaces", "", "ctl-end").cloned().unwrap();
-    let told = |object: &Value| tidy(&[object.clone()], &mut BTreeMap::new());
+    let told = |object: &Value| tidy(std::slice::from_ref(object), &mut BTreeMap::new());
     assert_eq!(told(&theirs), told(&ours));
     let free = json!({"metadata": {"finalizers": null}}).to_string();
     let path = "/api/v1/namespaces/ctl-end/configmaps/held";
