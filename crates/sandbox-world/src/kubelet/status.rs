@@ -44,6 +44,8 @@ pub(crate) fn status(view: View<'_>, pod: &Value, run: &PodRun) -> Value {
         status["podIP"] = ip;
     }
     status["startTime"] = old.get("startTime").cloned().unwrap_or_else(|| json!(run.accepted.text()));
+    let (name, namespace) = (text(pod, "/metadata/name"), text(pod, "/metadata/namespace"));
+    let id = format!("{name}_{namespace}({})", run.uid);
     let waits_for_init = run.containers.iter().any(|container| container.init);
     for (key, init) in [("initContainerStatuses", true), ("containerStatuses", false)] {
         let shown: Vec<Value> = run
@@ -51,7 +53,7 @@ pub(crate) fn status(view: View<'_>, pod: &Value, run: &PodRun) -> Value {
             .iter()
             .zip(&specs)
             .filter(|(container, _)| container.init == init)
-            .map(|(container, spec)| container_status(container, spec, &run.uid, waits_for_init))
+            .map(|(container, spec)| container_status(container, spec, &id, waits_for_init))
             .collect();
         if !shown.is_empty() {
             status[key] = json!(shown);
@@ -65,6 +67,14 @@ pub(crate) fn status(view: View<'_>, pod: &Value, run: &PodRun) -> Value {
     status
 }
 
+/// `40s`, `1m20s`, `5m0s`.
+fn shown(span: std::time::Duration) -> String {
+    match (span.as_secs() / 60, span.as_secs() % 60) {
+        (0, seconds) => format!("{seconds}s"),
+        (minutes, seconds) => format!("{minutes}m{seconds}s"),
+    }
+}
+
 fn terminated(ended: &Ended, id: &str) -> Value {
     let mut state = json!({"exitCode": ended.exit, "reason": ended.reason.as_str()});
     if !ended.message.is_empty() {
@@ -76,10 +86,10 @@ fn terminated(ended: &Ended, id: &str) -> Value {
     json!({"terminated": state})
 }
 
-fn container_status(run: &ContainerRun, spec: &Value, uid: &str, waits_for_init: bool) -> Value {
+fn container_status(run: &ContainerRun, spec: &Value, pod: &str, waits_for_init: bool) -> Value {
     let image = text(spec, "/image");
     let id =
-        |restarts: i64| format!("containerd://{}", image::digest(&format!("{uid}/{}/{restarts}", run.name)));
+        |restarts: i64| format!("containerd://{}", image::digest(&format!("{pod}/{}/{restarts}", run.name)));
     let first = if waits_for_init { "PodInitializing" } else { "ContainerCreating" };
     let waiting = |reason: &str, message: &str| match message {
         "" => json!({"waiting": {"reason": reason}}),
@@ -92,8 +102,8 @@ fn container_status(run: &ContainerRun, spec: &Value, uid: &str, waits_for_init:
         (State::Running { since }, _) => json!({"running": {"startedAt": since.text()}}),
         (State::Ended(ended), _) => terminated(ended, &id(run.restarts)),
         (State::Backoff { wait, .. }, _) => {
-            let wait = format!("{}s", wait.as_secs());
-            let message = format!("back-off {wait} restarting failed container={}", run.name);
+            let wait = shown(*wait);
+            let message = format!("back-off {wait} restarting failed container={} pod={pod}", run.name);
             waiting("CrashLoopBackOff", &message)
         }
     };

@@ -115,6 +115,9 @@ fn a_crash_loop_is_told_with_its_restarts() {
     let pod = &rig.pods()[0];
     let status = &pod["status"]["containerStatuses"][0];
     assert_eq!(status["state"]["waiting"]["reason"], "CrashLoopBackOff", "{status}");
+    let message = status["state"]["waiting"]["message"].as_str().unwrap();
+    let (name, uid) = (pod["metadata"]["name"].as_str().unwrap(), pod["metadata"]["uid"].as_str().unwrap());
+    assert_eq!(message, format!("back-off 4s restarting failed container=main pod={name}_{NS}({uid})"));
     assert_eq!(status["lastState"]["terminated"]["exitCode"], 3);
     assert_eq!(status["restartCount"], 2);
     let cause = rig.cause("apps", "deployments", "web", secs(1));

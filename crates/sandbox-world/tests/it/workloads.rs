@@ -155,6 +155,18 @@ fn a_cron_job_starts_jobs_on_time_and_keeps_few() {
 }
 
 #[test]
+fn a_schedule_that_cannot_be_read_is_told() {
+    let mut rig = Rig::new();
+    rig.apply(json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"}, "spec": {"schedule": "61 * * * *",
+        "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "tools:v1"}]}}}}}}));
+    rig.world.settle(secs(10));
+    let told = rig.events("CronJob");
+    assert_eq!(told[0].0, "UnparseableSchedule");
+    assert_eq!(told[0].1, "unparseable schedule: \"61 * * * *\" : end of range (61) above maximum (59): 61");
+    assert_eq!(rig.verdict_of("batch", "cronjobs", "tick").verdict, State::Failed);
+}
+
+#[test]
 fn a_claim_of_an_unknown_class_stays_pending() {
     let mut rig = Rig::new();
     rig.apply(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
