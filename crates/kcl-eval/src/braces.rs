@@ -196,14 +196,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Quirk: a key that is the name of a type alias is the text of that type, up to a dot.
+    /// Quirk: a key that is the name of a type alias is the text of that type, up to its last dot.
     fn alias_key(&self, name: &Str) -> Str {
+        if let Some((_, text)) = self.tree(self.pkg).renamed_keys.iter().find(|(key, _)| key == name) {
+            return text.clone();
+        }
         let Some(crate::package::Symbol::Alias(package, ty)) = self.packages[self.pkg].symbols.get(name)
         else {
             return name.clone();
         };
         let text = self.alias_text(*package, *ty, 0);
-        text.split('.').next().unwrap_or_default().into()
+        text.rsplit_once('.').map_or(text.as_str(), |(start, _)| start).into()
     }
 
     fn alias_text(&self, package: usize, ty: kcl_syntax::ast::TypeId, depth: u32) -> String {

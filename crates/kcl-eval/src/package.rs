@@ -33,7 +33,7 @@ pub(crate) struct PackageState {
     pub(crate) frames: Frames,
     /// Names that some frame of this package may bind. All others are looked up in the globals at once.
     pub(crate) framed: FxHashSet<Str>,
-    /// Whether the package has type aliases.
+    /// Whether keys may mean the text of a type.
     pub(crate) has_aliases: bool,
     /// Converted types by [`TypeId`].
     pub(crate) rtypes: Vec<Option<Rc<RType>>>,
@@ -66,7 +66,8 @@ impl Machine<'_> {
                 shape.collect(&package.tree, &file.body, 0);
             }
             self.packages.push(PackageState {
-                has_aliases: symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
+                has_aliases: !package.tree.renamed_keys.is_empty()
+                    || symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
                 symbols,
                 globals: Rc::new(Record::new(Rc::new(shape), idx, None)),
                 frames: Frames::default(),
@@ -146,6 +147,7 @@ impl Machine<'_> {
 /// Collects every name that a frame may bind: parameters, loop variables, locals of lambdas, keys of braces.
 fn framed_names(tree: &Tree) -> FxHashSet<Str> {
     let mut names = FxHashSet::default();
+    names.extend(tree.renamed_keys.iter().map(|(_, text)| text.clone()));
     for node in &tree.exprs {
         match &node.kind {
             Expr::Config(entries) => {

@@ -41,6 +41,8 @@ pub struct Tree {
     pub types: Vec<TypeNode>,
     /// Files in order.
     pub files: Vec<FileTree>,
+    /// Keys of braces that mean another text when the program runs: see [`crate::resolve_modified_names`].
+    pub renamed_keys: Vec<(Str, Str)>,
 }
 
 /// One file of a package.

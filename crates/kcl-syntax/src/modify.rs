@@ -2,11 +2,11 @@
 //!
 //! If a package declares `x: S {..}` and anywhere writes `x {..}`, the reference rewrites every plain identifier `x` of the
 //! package to `S`: so `z = x {}` is a fresh `S {}`, and `y = x` is the schema itself. Paths (`x.d`), loop variables and
-//! parameters of that name are left alone; keys of braces are rewritten, too.
+//! parameters of that name are left alone. A key `x` of braces is checked as written, but is `S` when the program runs.
 
 use base_diag::Span;
 
-use crate::ast::{Dotted, Expr, Key, Stmt, StmtId, Str, Tree};
+use crate::ast::{Dotted, Expr, Stmt, StmtId, Str, Tree};
 
 /// Rewrites a package's tree in place; does nothing where no unified name is modified.
 pub fn resolve_modified_names(tree: &mut Tree) {
@@ -16,24 +16,31 @@ pub fn resolve_modified_names(tree: &mut Tree) {
     unified.retain(|(name, _)| is_modified(tree, name));
     for (name, schema) in unified {
         let shadows = binding_spans(tree, &name);
-        let key: Str = schema.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".").into();
+        let key = key_text(tree, &schema);
+        tree.renamed_keys.push((name.clone(), key));
         for node in &mut tree.exprs {
             if shadows.iter().any(|s| s.start <= node.span.start && node.span.end <= s.end) {
                 continue;
             }
-            match &mut node.kind {
-                Expr::Name(parts) if is_plain(parts, &name) => *parts = schema.clone(),
-                Expr::Config(entries) => {
-                    for entry in entries.iter_mut() {
-                        if matches!(&entry.key, Key::Name(k) if *k == name) {
-                            entry.key = Key::Name(key.clone());
-                        }
-                    }
-                }
-                _ => {}
+            if let Expr::Name(parts) = &mut node.kind
+                && is_plain(parts, &name)
+            {
+                *parts = schema.clone();
             }
         }
     }
+}
+
+// The name of the schema; of one in another package only that package is left of it.
+fn key_text(tree: &Tree, schema: &Dotted) -> Str {
+    let [package, _] = &schema[..] else {
+        return schema.first().map(|p| p.name.clone()).unwrap_or_default();
+    };
+    let path = tree.files.iter().flat_map(|f| &f.body).find_map(|stmt| match tree.stmt(*stmt) {
+        Stmt::Import(import) if import.bound_name() == package.name => Some(import.raw_path()),
+        _ => None,
+    });
+    format!("@{}", path.unwrap_or_else(|| package.name.to_string())).into()
 }
 
 /// The same across packages: with `x: S {..}` in an imported package, `pkg.x {..}` makes every `pkg.x` of this one its schema.
