@@ -165,17 +165,16 @@ fn same_output(program: &Program, theirs: &Verdict) -> Result<(), String> {
     }
 }
 
-/// Time of ten times the input over time of the input; the best of three, because one sample is noisy.
+/// Time of ten times the input over time of the input; the best of five that alternate, because one sample is noisy.
 fn growth(index: usize, workload: &Workload) -> Result<f64, String> {
-    let best = |scale| -> Result<f64, String> {
-        let disk = OnDisk::new(&(workload.make)(scale))?;
-        let mut best = f64::MAX;
-        for _ in 0..3 {
-            best = best.min(take(&disk, index, scale)?.cpu);
+    let (mut small, mut large) = (f64::MAX, f64::MAX);
+    for _ in 0..5 {
+        for (scale, best) in [(1, &mut small), (10, &mut large)] {
+            let disk = OnDisk::new(&(workload.make)(scale))?;
+            *best = best.min(take(&disk, index, scale)?.cpu);
         }
-        Ok(best)
-    };
-    Ok(best(10)? / best(1)?)
+    }
+    Ok(large / small)
 }
 
 fn median(values: &mut [f64]) -> f64 {
