@@ -24,7 +24,7 @@ pub struct Refusal {
     pub group: EcoString,
     pub kind: EcoString,
     /// `details.retryAfterSeconds`.
-    pub retry_after: Option<u32>,
+    pub retry_after: Option<u16>,
 }
 
 impl Refusal {

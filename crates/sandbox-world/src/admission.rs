@@ -269,8 +269,7 @@ impl Pool for Addresses<'_> {
         let mut address = String::new();
         for _ in 0..POOL_TRIES {
             address = format!("10.96.{}.{}", self.seed.below(255), 1 + self.seed.below(254));
-            let mut services = self.store.list(&ResourceKey::new("", "services"), None);
-            if !services.any(|(_, service)| service.value["spec"]["clusterIP"] == address.as_str()) {
+            if !self.store.is_claimed(&address) {
                 break;
             }
         }
@@ -281,12 +280,7 @@ impl Pool for Addresses<'_> {
         let mut port = 30000;
         for _ in 0..POOL_TRIES {
             port = 30000 + self.seed.below(2768) as u16;
-            let mut services = self.store.list(&ResourceKey::new("", "services"), None);
-            let taken = services.any(|(_, service)| {
-                let ports = service.value.pointer("/spec/ports").and_then(Value::as_array);
-                ports.into_iter().flatten().any(|p| p["nodePort"] == port)
-            });
-            if !taken {
+            if !self.store.is_claimed(&port.to_string()) {
                 break;
             }
         }

@@ -306,7 +306,7 @@ pub(crate) fn refused(action: Action) -> Option<Answer> {
                 _ => ("InternalError", "Internal error occurred: a fault of the sandbox"),
             };
             let mut refusal = Refusal::new(code, reason, message);
-            refusal.retry_after = retry_after;
+            refusal.retry_after = retry_after.and_then(|seconds| u16::try_from(seconds).ok());
             let mut response = Response::refusal(&refusal);
             if let Some(seconds) = retry_after {
                 response = response.header("retry-after", seconds.to_string());

@@ -18,6 +18,8 @@ impl Seed {
     }
 
     /// The next number.
+    // It is no iterator: it never ends and is drawn from in many ways.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -199,6 +199,8 @@ type Objects = BTreeMap<ObjectKey, Object>;
 pub struct Store {
     resources: BTreeMap<ResourceKey, Objects>,
     owned: BTreeMap<EcoString, BTreeSet<(ResourceKey, ObjectKey)>>,
+    /// Addresses and node ports of Services, so that a free one is found without looking at all of them.
+    claimed: BTreeMap<EcoString, u32>,
     revision: u64,
     journal: VecDeque<Event>,
     window: usize,
@@ -212,6 +214,7 @@ impl Store {
         Store {
             resources: BTreeMap::new(),
             owned: BTreeMap::new(),
+            claimed: BTreeMap::new(),
             revision: 1,
             journal: VecDeque::new(),
             window,
@@ -264,6 +267,11 @@ impl Store {
     /// The objects whose owner references name that uid.
     pub fn owned_by(&self, uid: &str) -> impl Iterator<Item = &(ResourceKey, ObjectKey)> {
         self.owned.get(uid).into_iter().flatten()
+    }
+
+    /// Whether a Service has that address or node port.
+    pub fn is_claimed(&self, claim: &str) -> bool {
+        self.claimed.contains_key(claim)
     }
 
     /// Stores a new or changed object under the next revision.
@@ -360,9 +368,20 @@ impl Store {
         for owner in owner_uids(&object.value) {
             self.owned.entry(owner.into()).or_default().insert((resource.clone(), key.clone()));
         }
+        for claim in claims(resource, &object.value) {
+            *self.claimed.entry(claim).or_default() += 1;
+        }
     }
 
     fn disown(&mut self, resource: &ResourceKey, key: &ObjectKey, object: &Object) {
+        for claim in claims(resource, &object.value) {
+            if let Some(count) = self.claimed.get_mut(&claim) {
+                *count -= 1;
+                if *count == 0 {
+                    self.claimed.remove(&claim);
+                }
+            }
+        }
         for owner in owner_uids(&object.value) {
             if let Some(owned) = self.owned.get_mut(owner) {
                 owned.remove(&(resource.clone(), key.clone()));
@@ -372,6 +391,17 @@ impl Store {
             }
         }
     }
+}
+
+/// What no other Service may have: its address and its node ports.
+fn claims(resource: &ResourceKey, object: &Value) -> Vec<EcoString> {
+    if resource.plural != "services" || !resource.group.is_empty() {
+        return Vec::new();
+    }
+    let spec = &object["spec"];
+    let address = spec["clusterIP"].as_str().filter(|address| !matches!(*address, "" | "None"));
+    let ports = spec["ports"].as_array().into_iter().flatten().filter_map(|port| port["nodePort"].as_u64());
+    address.map(EcoString::from).into_iter().chain(ports.map(|port| ecow::eco_format!("{port}"))).collect()
 }
 
 fn owner_uids(object: &Value) -> impl Iterator<Item = &str> {

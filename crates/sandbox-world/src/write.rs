@@ -319,8 +319,9 @@ fn check_version(ask: &Write<'_>, verb: Verb<'_>, live: Option<&Value>) -> Resul
 /// What a JSON patch sets at a path.
 fn patched<'p>(ops: &'p Value, path: &str) -> &'p str {
     let ops = ops.as_array().into_iter().flatten();
-    let sets = ops.filter(|op| matches!(op["op"].as_str(), Some("add" | "replace")) && op["path"] == path);
-    sets.last().and_then(|op| op["value"].as_str()).unwrap_or_default()
+    let mut sets =
+        ops.filter(|op| matches!(op["op"].as_str(), Some("add" | "replace")) && op["path"] == path);
+    sets.next_back().and_then(|op| op["value"].as_str()).unwrap_or_default()
 }
 
 /// While an object is being deleted its finalizers can only become fewer.

@@ -233,3 +233,41 @@ fn indent(response: &mut Response) {
         response.body.push(b'\n');
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    fn call(world: &mut World, method: &str, target: &str, body: &str) -> Answer {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        world.handle(&Request { method, path, query, headers: &[], body: body.as_bytes() })
+    }
+
+    const NAMESPACES: &str = "/api/v1/namespaces";
+
+    #[test]
+    fn a_lost_answer_was_still_done_and_a_dropped_request_was_not() {
+        let mut world = World::new(1, Time::from_millis(0));
+        world.set_faults(Faults::parse("verb=create call=1 drop; verb=create call=2 lost").unwrap());
+        let body = r#"{"metadata":{"name":"n"}}"#;
+        assert_eq!(call(&mut world, "POST", NAMESPACES, body), Answer::Broken);
+        assert_eq!(world.view().store.len(), 0);
+        assert_eq!(call(&mut world, "POST", NAMESPACES, body), Answer::Broken);
+        assert_eq!(world.view().store.len(), 1);
+    }
+
+    #[test]
+    fn a_delay_is_told_to_the_rim_and_a_restart_breaks_watches() {
+        let mut world = World::new(1, Time::from_millis(0));
+        let Answer::Stream { id, .. } = call(&mut world, "GET", "/api/v1/namespaces?watch=1", "") else {
+            panic!("no stream")
+        };
+        world.set_faults(Faults::parse("call=1 delay=250; call=2 restart").unwrap());
+        let Answer::Whole(response) = call(&mut world, "GET", NAMESPACES, "") else { panic!("no answer") };
+        assert!(response.headers.contains(&("x-sandbox-delay-ms", "250".to_owned())));
+        assert_eq!(call(&mut world, "GET", NAMESPACES, ""), Answer::Broken);
+        assert!(world.poll(id).broken);
+        assert_eq!(world.open_streams(), 0);
+    }
+}

@@ -1,5 +1,7 @@
 //! Hostile clients: whatever is sent, the answer is a Status or a page, nothing panics, nothing grows.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use sandbox_world::{Answer, Request, Response, StreamId, Time, World};

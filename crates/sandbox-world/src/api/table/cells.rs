@@ -4,7 +4,7 @@ use kube_meaning::schema::Resource;
 use kube_meaning::selectors::selector_text;
 use serde_json::{Value, json};
 
-use super::{age, columns, pods};
+use super::{age, columns, network, pods, storage};
 use crate::time::Time;
 
 /// The cells of an object.
@@ -23,7 +23,7 @@ pub(crate) fn cells(resource: &Resource, object: &Value, now: Time) -> Vec<Value
         | "Job"
         | "CronJob" => workload(&resource.kind, &view),
         "Service" | "Endpoints" | "EndpointSlice" | "Ingress" | "IngressClass" | "NetworkPolicy" => {
-            network(&resource.kind, &view)
+            network::cells(&resource.kind, &view)
         }
         "PersistentVolumeClaim"
         | "PersistentVolume"
@@ -31,7 +31,7 @@ pub(crate) fn cells(resource: &Resource, object: &Value, now: Time) -> Vec<Value
         | "CSIDriver"
         | "CSINode"
         | "VolumeAttachment"
-        | "VolumeAttributesClass" => storage(&resource.kind, &view),
+        | "VolumeAttributesClass" => storage::cells(&resource.kind, &view),
         "Event" => event(&resource.group, &view),
         "Node" => node(&view),
         _ => other(&resource.kind, &view),
@@ -41,22 +41,22 @@ pub(crate) fn cells(resource: &Resource, object: &Value, now: Time) -> Vec<Value
 }
 
 /// An object with shorthands.
-struct View<'v> {
-    object: &'v Value,
+pub(crate) struct View<'v> {
+    pub(crate) object: &'v Value,
     now: Time,
 }
 
 impl View<'_> {
-    fn at(&self, pointer: &str) -> &Value {
+    pub(crate) fn at(&self, pointer: &str) -> &Value {
         self.object.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    fn text(&self, pointer: &str) -> &str {
+    pub(crate) fn text(&self, pointer: &str) -> &str {
         self.at(pointer).as_str().unwrap_or_default()
     }
 
     /// The text, or what stands for none.
-    fn or(&self, pointer: &str, none: &str) -> Value {
+    pub(crate) fn or(&self, pointer: &str, none: &str) -> Value {
         match self.at(pointer) {
             Value::Null => json!(none),
             Value::String(text) if text.is_empty() => json!(none),
@@ -69,15 +69,15 @@ impl View<'_> {
         self.at(pointer).as_i64().unwrap_or(0)
     }
 
-    fn list(&self, pointer: &str) -> &[Value] {
+    pub(crate) fn list(&self, pointer: &str) -> &[Value] {
         self.at(pointer).as_array().map_or(&[], Vec::as_slice)
     }
 
-    fn name(&self) -> Value {
+    pub(crate) fn name(&self) -> Value {
         self.at("/metadata/name").clone()
     }
 
-    fn age(&self) -> Value {
+    pub(crate) fn age(&self) -> Value {
         json!(age::since(self.object["metadata"].get("creationTimestamp"), self.now))
     }
 
@@ -95,7 +95,7 @@ impl View<'_> {
         [join("name"), join("image")]
     }
 
-    fn selector(&self, pointer: &str) -> Value {
+    pub(crate) fn selector(&self, pointer: &str) -> Value {
         match selector_text(self.at(pointer)) {
             text if text.is_empty() => json!("<none>"),
             text => json!(text),
@@ -183,7 +183,7 @@ fn job(view: &View<'_>) -> Vec<Value> {
     vec![json!(status), json!(completions), json!(duration), view.age()]
 }
 
-fn labels(map: &Value) -> Value {
+pub(crate) fn labels(map: &Value) -> Value {
     let pairs: Vec<String> = map
         .as_object()
         .into_iter()
@@ -193,214 +193,8 @@ fn labels(map: &Value) -> Value {
     json!(if pairs.is_empty() { "<none>".to_owned() } else { pairs.join(",") })
 }
 
-fn joined(texts: &[String], none: &str) -> Value {
+pub(crate) fn joined(texts: &[String], none: &str) -> Value {
     json!(if texts.is_empty() { none.to_owned() } else { texts.join(",") })
-}
-
-fn network(kind: &str, view: &View<'_>) -> Vec<Value> {
-    let mut out = vec![view.name()];
-    match kind {
-        "Service" => out.extend(service(view)),
-        "Endpoints" => {
-            let mut all = Vec::new();
-            for subset in view.list("/subsets") {
-                for address in subset["addresses"].as_array().into_iter().flatten() {
-                    for port in subset["ports"].as_array().into_iter().flatten() {
-                        all.push(format!("{}:{}", address["ip"].as_str().unwrap_or_default(), port["port"]));
-                    }
-                }
-            }
-            let more = all.len().saturating_sub(3);
-            all.truncate(3);
-            let mut text = if all.is_empty() { "<none>".to_owned() } else { all.join(",") };
-            if more > 0 {
-                text.push_str(&format!(" + {more} more..."));
-            }
-            out.extend([json!(text), view.age()]);
-        }
-        "EndpointSlice" => {
-            let ports: Vec<String> =
-                view.list("/ports").iter().map(|port| port["port"].to_string()).collect();
-            let addresses =
-                view.list("/endpoints").iter().flat_map(|e| e["addresses"].as_array().into_iter().flatten());
-            let addresses: Vec<String> = addresses.filter_map(Value::as_str).map(str::to_owned).collect();
-            out.extend([
-                view.at("/addressType").clone(),
-                joined(&ports, "<unset>"),
-                joined(&addresses, "<unset>"),
-                view.age(),
-            ]);
-        }
-        "Ingress" => {
-            let hosts: Vec<String> = view
-                .list("/spec/rules")
-                .iter()
-                .filter_map(|rule| rule["host"].as_str())
-                .map(str::to_owned)
-                .collect();
-            let addresses = view.list("/status/loadBalancer/ingress").iter();
-            let addresses: Vec<String> = addresses
-                .filter_map(|a| a["ip"].as_str().or(a["hostname"].as_str()))
-                .map(str::to_owned)
-                .collect();
-            let ports = if view.list("/spec/tls").is_empty() { "80" } else { "80, 443" };
-            out.extend([
-                view.or("/spec/ingressClassName", "<none>"),
-                joined(&hosts, "*"),
-                joined(&addresses, ""),
-                json!(ports),
-                view.age(),
-            ]);
-        }
-        "IngressClass" => {
-            let parameters = match view.at("/spec/parameters") {
-                Value::Null => "<none>".to_owned(),
-                p => {
-                    let text = |key: &str| p[key].as_str().unwrap_or_default();
-                    let group = if text("apiGroup").is_empty() {
-                        String::new()
-                    } else {
-                        format!(".{}", text("apiGroup"))
-                    };
-                    format!("{}{group}/{}", text("kind"), text("name"))
-                }
-            };
-            out.extend([view.or("/spec/controller", ""), json!(parameters), view.age()]);
-        }
-        _ => out.extend([view.selector("/spec/podSelector"), view.age()]),
-    }
-    out
-}
-
-fn service(view: &View<'_>) -> Vec<Value> {
-    let kind = view.text("/spec/type");
-    let ingress = view.list("/status/loadBalancer/ingress").iter();
-    let balancers: Vec<String> =
-        ingress.filter_map(|a| a["ip"].as_str().or(a["hostname"].as_str())).map(str::to_owned).collect();
-    let own: Vec<String> =
-        view.list("/spec/externalIPs").iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    let external = match kind {
-        "LoadBalancer" => joined(&[balancers, own].concat(), "<pending>"),
-        "ExternalName" => view.or("/spec/externalName", "<none>"),
-        _ => joined(&own, "<none>"),
-    };
-    let ports: Vec<String> = view
-        .list("/spec/ports")
-        .iter()
-        .map(|port| {
-            let protocol = port["protocol"].as_str().unwrap_or("TCP");
-            match port["nodePort"].as_i64().filter(|node| *node > 0) {
-                Some(node) => format!("{}:{node}/{protocol}", port["port"]),
-                None => format!("{}/{protocol}", port["port"]),
-            }
-        })
-        .collect();
-    let selector = labels(view.at("/spec/selector"));
-    vec![
-        json!(kind),
-        view.or("/spec/clusterIP", "<none>"),
-        external,
-        joined(&ports, "<none>"),
-        view.age(),
-        selector,
-    ]
-}
-
-/// `RWO,ROX`, as volumes say it.
-fn modes(list: &[Value]) -> Value {
-    let short = |mode: &Value| match mode.as_str() {
-        Some("ReadWriteOnce") => "RWO",
-        Some("ReadOnlyMany") => "ROX",
-        Some("ReadWriteMany") => "RWX",
-        Some("ReadWriteOncePod") => "RWOP",
-        _ => "",
-    };
-    json!(list.iter().map(short).collect::<Vec<_>>().join(","))
-}
-
-fn storage(kind: &str, view: &View<'_>) -> Vec<Value> {
-    let mut out = vec![view.name()];
-    let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
-    let status = if deleting { json!("Terminating") } else { view.or("/status/phase", "") };
-    let flag = |pointer: &str| json!(view.at(pointer).as_bool().unwrap_or(false));
-    match kind {
-        "PersistentVolumeClaim" => out.extend([
-            status,
-            view.or("/spec/volumeName", ""),
-            if view.text("/spec/volumeName").is_empty() {
-                json!("")
-            } else {
-                view.or("/status/capacity/storage", "")
-            },
-            if view.text("/spec/volumeName").is_empty() {
-                json!("")
-            } else {
-                modes(view.list("/status/accessModes"))
-            },
-            view.or("/spec/storageClassName", ""),
-            view.or("/spec/volumeAttributesClassName", "<unset>"),
-            view.age(),
-            view.or("/spec/volumeMode", "<unset>"),
-        ]),
-        "PersistentVolume" => {
-            let claim = match view.at("/spec/claimRef") {
-                Value::Null => String::new(),
-                claim => {
-                    let text = |key: &str| claim[key].as_str().unwrap_or_default();
-                    format!("{}/{}", text("namespace"), text("name"))
-                }
-            };
-            out.extend([
-                view.or("/spec/capacity/storage", ""),
-                modes(view.list("/spec/accessModes")),
-                view.or("/spec/persistentVolumeReclaimPolicy", ""),
-                status,
-                json!(claim),
-                view.or("/spec/storageClassName", ""),
-                view.or("/spec/volumeAttributesClassName", "<unset>"),
-                view.or("/status/reason", ""),
-                view.age(),
-                view.or("/spec/volumeMode", "<unset>"),
-            ]);
-        }
-        "StorageClass" => {
-            let default =
-                view.text("/metadata/annotations/storageclass.kubernetes.io~1is-default-class") == "true";
-            if default {
-                out[0] = json!(format!("{} (default)", view.text("/metadata/name")));
-            }
-            out.extend([
-                view.or("/provisioner", ""),
-                view.or("/reclaimPolicy", "Delete"),
-                view.or("/volumeBindingMode", "Immediate"),
-                json!(view.at("/allowVolumeExpansion").as_bool().unwrap_or(false)),
-                view.age(),
-            ]);
-        }
-        "CSIDriver" => {
-            let modes = view.list("/spec/volumeLifecycleModes").iter().filter_map(Value::as_str);
-            let modes: Vec<String> = modes.map(str::to_owned).collect();
-            out.extend([
-                flag("/spec/attachRequired"),
-                flag("/spec/podInfoOnMount"),
-                flag("/spec/storageCapacity"),
-                json!("<unset>"),
-                flag("/spec/requiresRepublish"),
-                joined(&modes, "<none>"),
-                view.age(),
-            ]);
-        }
-        "CSINode" => out.extend([json!(view.list("/spec/drivers").len()), view.age()]),
-        "VolumeAttachment" => out.extend([
-            view.or("/spec/attacher", ""),
-            view.or("/spec/source/persistentVolumeName", ""),
-            view.or("/spec/nodeName", ""),
-            flag("/status/attached"),
-            view.age(),
-        ]),
-        _ => out.extend([view.or("/driverName", ""), view.age()]),
-    }
-    out
 }
 
 fn event(group: &str, view: &View<'_>) -> Vec<Value> {
@@ -649,4 +443,22 @@ fn quota(view: &View<'_>) -> Vec<Value> {
         if name.starts_with("limits") { limits.push(shown) } else { requests.push(shown) }
     }
     vec![json!(requests.join(", ")), json!(limits.join(", ")), view.age()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_as_many_cells_as_columns_whatever_the_object_holds() {
+        let now = Time::from_millis(0);
+        for resource in kube_meaning::builtin().resources() {
+            let columns = columns::line(resource).split('|').count();
+            for object in
+                [json!({"metadata": {"name": "x"}}), json!({"spec": [], "status": "odd", "metadata": 7})]
+            {
+                assert_eq!(cells(resource, &object, now).len(), columns, "{}", resource.kind);
+            }
+        }
+    }
 }

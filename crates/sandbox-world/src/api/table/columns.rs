@@ -76,7 +76,7 @@ pub(crate) fn line(resource: &Resource) -> &'static str {
 
 /// The column definitions of a kind.
 pub(crate) fn definitions(resource: &Resource) -> Value {
-    let columns = line(resource).split('|').enumerate().map(|(at, column)| {
+    let columns = line(resource).split('|').map(|column| {
         let (column, priority) = match column.strip_suffix('*') {
             Some(column) => (column, 1),
             None => (column, 0),
@@ -86,7 +86,7 @@ pub(crate) fn definitions(resource: &Resource) -> Value {
             Some((name, "b")) => (name, "boolean"),
             _ => (column, if column == "Created At" { "date" } else { "string" }),
         };
-        let format = if at == 0 && name == "Name" || (name == "Name" && priority == 1) { "name" } else { "" };
+        let format = if name == "Name" { "name" } else { "" };
         definition(name, kind, format, priority)
     });
     columns.collect()

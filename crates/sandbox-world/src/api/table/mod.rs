@@ -6,8 +6,10 @@
 mod age;
 mod cells;
 mod columns;
+mod network;
 mod path;
 mod pods;
+mod storage;
 
 use serde_json::{Value, json};
 

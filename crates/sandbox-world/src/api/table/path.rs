@@ -34,7 +34,9 @@ fn find<'v>(steps: &[Step], value: &'v Value) -> Option<&'v Value> {
                 let found = fields.iter().try_fold(*item, |at, name| at.get(name));
                 found.is_some_and(|found| match found {
                     Value::String(text) => text == wanted,
-                    other => other.to_string() == *wanted,
+                    Value::Bool(b) => wanted.parse() == Ok(*b),
+                    Value::Number(n) => wanted.parse().ok() == n.as_f64(),
+                    _ => false,
                 })
             };
             items.iter().filter(fits).find_map(|item| find(rest, item))
