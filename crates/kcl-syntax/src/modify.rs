@@ -1,25 +1,49 @@
 //! Names that are unified and modified: a quirk of the reference that programs depend on.
 //!
-//! If a package declares `x: S {..}` and anywhere writes `x {..}`, the reference rewrites every plain identifier `x` of the
+//! If a package declares `x: S {..}` or `x: S = ..` and anywhere writes `x {..}`, the reference rewrites every plain identifier `x` of the
 //! package to `S`: so `z = x {}` is a fresh `S {}`, and `y = x` is the schema itself. Paths (`x.d`), loop variables and
 //! parameters of that name are left alone. A key `x` of braces is checked as written, but is `S` when the program runs.
 
+use std::collections::BTreeSet;
+
 use base_diag::Span;
 
-use crate::ast::{Dotted, Expr, Stmt, StmtId, Str, Tree};
+use crate::ast::{Dotted, Expr, Stmt, StmtId, Str, Tree, Type, TypeId};
 
-/// Rewrites a package's tree in place; does nothing where no unified name is modified.
+/// Rewrites a package's tree in place; does nothing where no declared name is modified.
+///
+/// Declared are names of unification statements and names whose annotation is a schema: globals, locals, attributes. Parameters
+/// and loop variables are not.
 pub fn resolve_modified_names(tree: &mut Tree) {
-    let mut unified: Vec<(Str, Dotted)> = Vec::new();
-    let bodies: Vec<StmtId> = tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
-    collect_unified(tree, &bodies, &mut unified);
-    unified.retain(|(name, _)| is_modified(tree, name));
-    for (name, schema) in unified {
+    let sites = modification_sites(tree);
+    if sites.is_empty() {
+        return;
+    }
+    let wanted: BTreeSet<Str> = sites.iter().map(|(name, _)| name.clone()).collect();
+    let (vars, attrs) = (declared_vars(tree, &wanted), declared_attrs(tree, &wanted));
+    let schemas = schema_spans(tree);
+    let mut done: Vec<Str> = Vec::new();
+    for (name, site) in sites {
         let shadows = binding_spans(tree, &name);
+        if done.contains(&name) || shadows.iter().any(|s| contains(*s, site)) {
+            continue;
+        }
+        let body = schemas.iter().find(|span| contains(**span, site));
+        let of_attrs = |own: bool| {
+            let inside = |at: Span| body.is_some_and(|body| contains(*body, at)) == own;
+            attrs
+                .iter()
+                .find(|(n, _, at)| body.is_some() && *n == name && inside(*at))
+                .map(|(_, schema, _)| schema)
+        };
+        let of_vars = || vars.iter().rev().find(|(n, _)| *n == name).map(|(_, schema)| schema);
+        let Some(schema) = of_attrs(true).or_else(of_vars).or_else(|| of_attrs(false)).cloned() else {
+            continue;
+        };
         let key = key_text(tree, &schema);
         tree.renamed_keys.push((name.clone(), key));
         for node in &mut tree.exprs {
-            if shadows.iter().any(|s| s.start <= node.span.start && node.span.end <= s.end) {
+            if shadows.iter().any(|s| contains(*s, node.span)) {
                 continue;
             }
             if let Expr::Name(parts) = &mut node.kind
@@ -28,7 +52,98 @@ pub fn resolve_modified_names(tree: &mut Tree) {
                 *parts = schema.clone();
             }
         }
+        done.push(name);
     }
+}
+
+fn contains(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Where `x {..}` stands, for names that are not schemas, aliases or imports of the package.
+fn modification_sites(tree: &Tree) -> Vec<(Str, Span)> {
+    let mut sites: Vec<(Str, Span)> = Vec::new();
+    let mut known: Option<BTreeSet<Str>> = None;
+    for node in &tree.exprs {
+        let Expr::Schema(expr) = &node.kind else { continue };
+        let Expr::Name(parts) = tree.expr(expr.name) else { continue };
+        let [name] = &parts[..] else { continue };
+        if !known.get_or_insert_with(|| defined_types(tree)).contains(&name.name) {
+            sites.push((name.name.clone(), node.span));
+        }
+    }
+    sites
+}
+
+fn defined_types(tree: &Tree) -> BTreeSet<Str> {
+    let name = |stmt: &StmtId| match tree.stmt(*stmt) {
+        Stmt::Schema(def) => Some(def.name.name.clone()),
+        Stmt::Rule(def) => Some(def.name.name.clone()),
+        Stmt::TypeAlias { name, .. } => Some(name.name.clone()),
+        _ => None,
+    };
+    tree.files.iter().flat_map(|f| &f.body).filter_map(name).collect()
+}
+
+fn schema_spans(tree: &Tree) -> Vec<Span> {
+    let schema = |node: &&crate::ast::StmtNode| matches!(node.kind, Stmt::Schema(_));
+    tree.stmts.iter().filter(schema).map(|node| node.span).collect()
+}
+
+/// Globals and locals with the schema they are declared with.
+fn declared_vars(tree: &Tree, wanted: &BTreeSet<Str>) -> Vec<(Str, Dotted)> {
+    let mut vars = Vec::new();
+    for node in &tree.stmts {
+        if let Stmt::Assign { targets, ty: Some(ty), .. } = &node.kind
+            && let [target] = &targets[..]
+            && target.path.is_empty()
+            && wanted.contains(&target.name.name)
+            && let Some(schema) = schema_of_type(tree, *ty, 0)
+        {
+            vars.push((target.name.name.clone(), schema));
+        }
+    }
+    vars.extend(unified_names(tree));
+    vars
+}
+
+/// Attributes with the schema they are declared with, and where.
+fn declared_attrs(tree: &Tree, wanted: &BTreeSet<Str>) -> Vec<(Str, Dotted, Span)> {
+    let mut attrs = Vec::new();
+    for node in &tree.stmts {
+        match &node.kind {
+            Stmt::Attr(attr) if wanted.contains(&attr.name.name) => {
+                if let Some(schema) = schema_of_type(tree, attr.ty, 0) {
+                    attrs.push((attr.name.name.clone(), schema, node.span));
+                }
+            }
+            Stmt::Schema(def) => {
+                let mut unified = Vec::new();
+                collect_unified(tree, &def.body, &mut unified);
+                attrs.extend(unified.into_iter().map(|(name, schema)| (name, schema, node.span)));
+            }
+            _ => {}
+        }
+    }
+    attrs
+}
+
+/// The schema that a written type names, through aliases of the package; of another package what looks like one.
+fn schema_of_type(tree: &Tree, ty: TypeId, depth: u32) -> Option<Dotted> {
+    const MAX_ALIASES: u32 = 64;
+    let Type::Named(parts) = tree.ty(ty) else { return None };
+    let [name] = &parts[..] else {
+        let last = parts.last()?;
+        let looks_like = parts.len() == 2 && last.name.starts_with(char::is_uppercase);
+        return looks_like.then(|| parts.clone());
+    };
+    tree.files.iter().flat_map(|f| &f.body).find_map(|stmt| match tree.stmt(*stmt) {
+        Stmt::Schema(def) if def.name.name == name.name => Some(parts.clone()),
+        Stmt::TypeAlias { name: alias, ty } if alias.name == name.name && depth < MAX_ALIASES => {
+            schema_of_type(tree, *ty, depth + 1)
+        }
+        _ => None,
+    })
 }
 
 // The name of the schema; of one in another package only that package is left of it.
@@ -44,7 +159,7 @@ fn key_text(tree: &Tree, schema: &Dotted) -> Str {
 }
 
 /// The same across packages: with `x: S {..}` in an imported package, `pkg.x {..}` makes every `pkg.x` of this one its schema.
-/// Returns the names that a package declares by unification outside schemas, with their schemas as written there.
+/// Returns the names that a package declares with a schema outside schemas, with their schemas as written there.
 pub fn unified_names(tree: &Tree) -> Vec<(Str, Dotted)> {
     let mut unified = Vec::new();
     let outside = |stmt: &StmtId| !matches!(tree.stmt(*stmt), Stmt::Schema(_));
@@ -101,6 +216,14 @@ fn collect_unified(tree: &Tree, body: &[StmtId], unified: &mut Vec<(Str, Dotted)
                     unified.push((target.name.clone(), parts.clone()));
                 }
             }
+            Stmt::Assign { targets, ty: Some(ty), .. } => {
+                if let [target] = &targets[..]
+                    && target.path.is_empty()
+                    && let Some(schema) = schema_of_type(tree, *ty, 0)
+                {
+                    unified.push((target.name.name.clone(), schema));
+                }
+            }
             Stmt::If { body, orelse, .. } => {
                 collect_unified(tree, body, unified);
                 collect_unified(tree, orelse, unified);
@@ -109,13 +232,6 @@ fn collect_unified(tree: &Tree, body: &[StmtId], unified: &mut Vec<(Str, Dotted)
             _ => {}
         }
     }
-}
-
-fn is_modified(tree: &Tree, name: &str) -> bool {
-    tree.exprs.iter().any(|node| match &node.kind {
-        Expr::Schema(expr) => matches!(tree.expr(expr.name), Expr::Name(parts) if is_plain(parts, name)),
-        _ => false,
-    })
 }
 
 /// Returns where loops and lambdas bind the name.
@@ -128,5 +244,9 @@ fn binding_spans(tree: &Tree, name: &str) -> Vec<Span> {
         }
         _ => false,
     };
-    tree.exprs.iter().filter(|node| binds(&node.kind)).map(|node| node.span).collect()
+    let takes =
+        |kind: &Stmt| matches!(kind, Stmt::Schema(def) if def.params.iter().any(|p| p.name.name == name));
+    let expressions = tree.exprs.iter().filter(|node| binds(&node.kind)).map(|node| node.span);
+    let bodies = tree.stmts.iter().filter(|node| takes(&node.kind)).map(|node| node.span);
+    expressions.chain(bodies).collect()
 }
