@@ -10,11 +10,21 @@ use base_diag::Span;
 
 use crate::ast::{Dotted, Expr, Stmt, StmtId, Str, Tree, Type, TypeId};
 
+/// Returns the tree that is run instead of the one that is checked, if some declared name is modified.
+pub fn rewritten_tree(tree: &Tree) -> Option<Tree> {
+    if modification_sites(tree).is_empty() {
+        return None;
+    }
+    let mut copy = tree.clone();
+    resolve_modified_names(&mut copy);
+    (!copy.renamed_keys.is_empty()).then_some(copy)
+}
+
 /// Rewrites a package's tree in place; does nothing where no declared name is modified.
 ///
 /// Declared are names of unification statements and names whose annotation is a schema: globals, locals, attributes. Parameters
 /// and loop variables are not.
-pub fn resolve_modified_names(tree: &mut Tree) {
+fn resolve_modified_names(tree: &mut Tree) {
     let sites = modification_sites(tree);
     if sites.is_empty() {
         return;

@@ -28,6 +28,8 @@ pub struct Package {
     pub path: Str,
     /// All its files in one tree.
     pub tree: Arc<Tree>,
+    /// The tree that is run, where it is another than the one that is checked: see [`crate::rewritten_tree`].
+    pub rewritten: Option<Arc<Tree>>,
     /// For each file of the tree, its id in the source map.
     pub files: Vec<FileId>,
     /// Import statements in source order with what they mean.

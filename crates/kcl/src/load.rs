@@ -154,10 +154,10 @@ impl Loader<'_> {
             self.imports.push(diagnostic);
         }
         kcl_syntax::merge_unifications(&mut tree);
-        kcl_syntax::resolve_modified_names(&mut tree);
+        let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push(Open { key: key.clone(), first_file: key, import: Place::None });
-        self.finish_package("__main__", Arc::new(tree), ids, &paths, root, None);
+        self.finish_package("__main__", (Arc::new(tree), rewritten), ids, &paths, root, None);
     }
 
     fn load_package(&mut self, path: &str, key: PathBuf, files: &[PathBuf], root: &Path) -> PkgId {
@@ -171,19 +171,21 @@ impl Loader<'_> {
         }
         let first_file = files.first().cloned().unwrap_or_default();
         self.open.push(Open { key: key.clone(), first_file, import: Place::None });
-        self.finish_package(path, parsed.tree.clone(), ids, files, root, Some(key))
+        let trees = (parsed.tree.clone(), parsed.rewritten.clone());
+        self.finish_package(path, trees, ids, files, root, Some(key))
     }
 
     fn finish_package(
         &mut self,
         path: &str,
-        tree: Arc<Tree>,
+        (tree, rewritten): (Arc<Tree>, Option<Arc<Tree>>),
         files: Vec<FileId>,
         paths: &[PathBuf],
         root: &Path,
         key: Option<PathBuf>,
     ) -> PkgId {
-        let mut package = Package { path: path.into(), tree: tree.clone(), files, imports: Vec::new() };
+        let mut package =
+            Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
         for (file, file_path) in tree.files.iter().zip(paths) {
             for stmt in &file.body {
                 if let Stmt::Import(import) = tree.stmt(*stmt) {
@@ -222,7 +224,8 @@ impl Loader<'_> {
                     }
                     _ => continue,
                 };
-                kcl_syntax::replace_member(Arc::make_mut(&mut package.tree), &link.name, &name, &path);
+                let tree = package.rewritten.get_or_insert_with(|| package.tree.clone());
+                kcl_syntax::replace_member(Arc::make_mut(tree), &link.name, &name, &path);
             }
         }
     }
@@ -349,8 +352,8 @@ fn parse_package(files: &dyn Files, paths: &[PathBuf]) -> Parsed {
         diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
         parsed_files.extend(sources.get(id).cloned());
     }
-    kcl_syntax::resolve_modified_names(&mut tree);
-    Parsed { tree: Arc::new(tree), files: parsed_files, diagnostics }
+    let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
+    Parsed { tree: Arc::new(tree), rewritten, files: parsed_files, diagnostics }
 }
 
 // Diagnostics of a cached package count its files from 0; give them the ids of this program.

@@ -83,6 +83,11 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     if !diagnostics.is_empty() {
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
+    for package in &mut loaded.program.packages {
+        if let Some(tree) = package.rewritten.take() {
+            package.tree = tree;
+        }
+    }
     let options = eval_options(request, edition, &loaded.root);
     let evaluation = evaluate(&loaded.program, &options, world);
     let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };

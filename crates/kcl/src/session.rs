@@ -17,6 +17,7 @@ use crate::load::Loaded;
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) tree: Arc<Tree>,
+    pub(crate) rewritten: Option<Arc<Tree>>,
     pub(crate) files: Vec<Arc<SourceFile>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }

@@ -41,7 +41,13 @@ pub(crate) fn add(program: &mut Program, path: &str, text: &str, tree: Arc<Tree>
         imports.push(ImportLink { stmt: StmtId(i as u32), name: import.bound_name(), target });
     }
     program.main = PkgId(program.packages.len() as u32);
-    program.packages.push(Package { path: Str::from(path), tree, files: vec![file], imports });
+    program.packages.push(Package {
+        path: Str::from(path),
+        tree,
+        rewritten: None,
+        files: vec![file],
+        imports,
+    });
 }
 
 /// The errors of a program, `CODE LINE:COL message` each.

@@ -143,7 +143,13 @@ fn the_files_of_a_package_share_their_names() {
     for (text, file) in texts.iter().zip(&files) {
         assert!(kcl_syntax::parse_file(&mut tree, text, *file).is_empty());
     }
-    let package = Package { path: "__main__".into(), tree: Arc::new(tree), files, imports: Vec::new() };
+    let package = Package {
+        path: "__main__".into(),
+        tree: Arc::new(tree),
+        rewritten: None,
+        files,
+        imports: Vec::new(),
+    };
     let program = Program { sources, packages: vec![package], main: PkgId(0) };
     let result = check(&program, &CheckOptions::default());
     let found = lines(&program, &result);
