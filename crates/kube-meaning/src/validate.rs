@@ -86,8 +86,13 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
         }
         "CronJob" => {
             let spec = &object["spec"]["jobTemplate"]["spec"]["template"]["spec"];
-            if object["spec"]["schedule"].as_str().unwrap_or_default().is_empty() {
-                causes.push(Cause::required("spec.schedule", ""));
+            match object["spec"]["schedule"].as_str().unwrap_or_default() {
+                "" => causes.push(Cause::required("spec.schedule", "")),
+                schedule => {
+                    if let Some(text) = crate::schedule::problem(schedule) {
+                        causes.push(Cause::invalid("spec.schedule", &object["spec"]["schedule"], &text));
+                    }
+                }
             }
             job_template(spec, "spec.jobTemplate.spec.template.spec", causes);
             pod(spec, "spec.jobTemplate.spec.template.spec", causes);
@@ -97,9 +102,26 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
         "Ingress" => ingress(&object["spec"], causes),
         "Role" | "ClusterRole" => rules(object, causes),
         "ConfigMap" => data_size(object, &["data", "binaryData"], "", causes),
-        "Secret" => data_size(object, &["data"], "data", causes),
+        "Secret" => {
+            data_size(object, &["data"], "data", causes);
+            secret_keys(object, causes);
+        }
         "HorizontalPodAutoscaler" => autoscaler(&object["spec"], causes),
         _ => {}
+    }
+}
+
+/// Types of Secrets say what must be in them.
+fn secret_keys(object: &Value, causes: &mut Vec<Cause>) {
+    let needed: &[&str] = match object["type"].as_str().unwrap_or_default() {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        _ => &[],
+    };
+    for key in needed.iter().filter(|key| object["data"].get(**key).is_none()) {
+        causes.push(Cause::required(&format!("data[{key}]"), ""));
     }
 }
 
