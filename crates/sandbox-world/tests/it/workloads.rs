@@ -155,15 +155,23 @@ fn a_cron_job_starts_jobs_on_time_and_keeps_few() {
 }
 
 #[test]
-fn a_schedule_that_cannot_be_read_is_told() {
+fn a_schedule_that_cannot_be_read_is_refused() {
     let mut rig = Rig::new();
-    rig.apply(json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"}, "spec": {"schedule": "61 * * * *",
-        "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "tools:v1"}]}}}}}}));
-    rig.world.settle(secs(10));
-    let told = rig.events("CronJob");
-    assert_eq!(told[0].0, "UnparseableSchedule");
-    assert_eq!(told[0].1, "unparseable schedule: \"61 * * * *\" : end of range (61) above maximum (59): 61");
-    assert_eq!(rig.verdict_of("batch", "cronjobs", "tick").verdict, State::Failed);
+    let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "tick"}, "spec": {"schedule": "61 * * * *",
+        "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "main", "image": "tools:v1"}]}}}}}});
+    let ask = sandbox_world::Write {
+        served: rig.world.view().registry.of_object(&cron).unwrap(),
+        namespace: "default",
+        name: "tick",
+        subresource: "",
+        verb: kube_meaning::write::Verb::Apply(&cron),
+        manager: "kusion",
+        force: false,
+        dry_run: false,
+    };
+    let refusal = rig.world.write(&ask).unwrap_err();
+    assert_eq!(refusal.causes[0].field, "spec.schedule");
+    assert!(refusal.message.ends_with("end of range (61) above maximum (59): 61"), "{refusal}");
 }
 
 #[test]
