@@ -1,5 +1,6 @@
 //! Writes the table of the model files that are embedded: `konfig/` without its applications.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -9,7 +10,7 @@ fn main() -> io::Result<()> {
     let mut found = Vec::new();
     for name in ["kcl.mod", "render.k", "models"] {
         collect(&konfig.join(name), &mut found)?;
-        println!("cargo::rerun-if-changed={}", konfig.join(name).display());
+        writeln!(io::stdout(), "cargo::rerun-if-changed={}", konfig.join(name).display())?;
     }
     found.sort();
     let mut table = String::from("&[\n");

@@ -131,7 +131,10 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         && task.verb != "destroy"
         && ready.state.latest().is_some_and(|release| release.phase == Phase::Failed);
     if plan.is_empty() && !stale && !doubtful {
-        return finish_empty(format, task.verb, &ready.state);
+        let ended = finish_empty(format, task.verb, &ready.state);
+        // The process ends: giving the memory back piece by piece would cost more than the plan.
+        std::mem::forget(ready);
+        return ended;
     }
     if doubtful {
         tokio.block_on(verify(given, &ready, &world, format))?;

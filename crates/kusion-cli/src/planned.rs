@@ -67,12 +67,12 @@ pub(crate) async fn ready(
 ) -> Result<(Ready, World), Failure> {
     let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
     let state = place.target.store.read()?;
-    names.extend(state.prior().keys().into_iter().map(|key| key.cluster.to_string()));
+    names.extend(state.records.keys().chain(state.intents.keys()).map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
     let mut target = place.target.clone();
     target.rules.splice(0..0, rules(given)?);
     let asked = format!("the cluster {} at {}", world.context, world.server);
-    let planned = patiently(&asked, world.engine.plan(&target, spec, dry_run)).await;
+    let planned = patiently(&asked, world.engine.plan_from(&target, state, spec, dry_run)).await;
     Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
 }
 

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_broken_text_names_its_line_and_an_empty_one_has_no_documents() {
-        assert_eq!(read_documents("a: 1\nb: [\n").unwrap_err().line > 0, true);
+        assert!(read_documents("a: 1\nb: [\n").unwrap_err().line > 0);
         assert_eq!(read_documents("\n# nothing\n"), Ok(Vec::new()));
     }
 }

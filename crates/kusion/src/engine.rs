@@ -184,6 +184,20 @@ impl Engine {
     /// What is wrong with the Spec, the state or the world.
     pub async fn plan(&self, target: &Target, spec: Spec, dry_run: DryRun) -> Result<Ready, PlanFailure> {
         let state = target.store.read().map_err(PlanFailure::Store)?;
+        self.plan_from(target, state, spec, dry_run).await
+    }
+
+    /// The same, from a state that has been read already: reading it is a good part of the work for a large stack.
+    ///
+    /// # Errors
+    /// What is wrong with the Spec or the world.
+    pub async fn plan_from(
+        &self,
+        target: &Target,
+        state: State,
+        spec: Spec,
+        dry_run: DryRun,
+    ) -> Result<Ready, PlanFailure> {
         let clusters = self.clusters(&target.key, dry_run);
         let others = |stack: &StackRef, reference: &Reference| target.other_stack(stack, reference);
         let prior = state.prior();
