@@ -36,7 +36,9 @@ impl Machine<'_> {
     /// `S {..}`, `S(..) {..}`, `v {..}`
     pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
         self.nesting += 1;
+        let was_in_config = std::mem::replace(&mut self.in_config, true);
         let config = self.expr(expr.config)?;
+        self.in_config = was_in_config;
         // The name of the schema does not move the current line.
         let callee = match self.tree(self.pkg).expr(expr.name) {
             Expr::Name(parts) => self.load_dotted(parts)?,
@@ -108,11 +110,13 @@ impl Machine<'_> {
         let creator = self.pkg;
         self.records.push(record.clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
+        let was_in_config = std::mem::replace(&mut self.in_config, false);
         self.nesting += 1;
         self.run_body(&record, schema, 0)?;
         self.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
         self.own_lambda = outer;
+        self.in_config = was_in_config;
         self.records.pop();
         self.leave();
         Ok(value)

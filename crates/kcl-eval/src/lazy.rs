@@ -39,6 +39,9 @@ impl Machine<'_> {
             state.level
         };
         let setter = record.shape.setters[i][(setters - level) as usize];
+        // Only for a name that has a value already: a forward read may as well keep what it found.
+        let keep = self.in_config && record.instance.is_none() && level == 1;
+        let before = keep.then(|| record.slots.borrow()[i].clone()).filter(|slot| !slot.value.is_undefined());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         let ran = self.run_setter(record, &setter);
         self.own_lambda = outer;
@@ -46,6 +49,9 @@ impl Machine<'_> {
         record.lazy.borrow_mut()[i].level = level - 1;
         ran?;
         let value = self.load_slot(record, i);
+        if let Some(before) = before {
+            record.slots.borrow_mut()[i] = before;
+        }
         let mut lazy = record.lazy.borrow_mut();
         let state = &mut lazy[i];
         state.cache = Some((value.clone(), self.origin));
