@@ -23,7 +23,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     flag("folder", None, "DIR", "where it keeps its objects (default: sandbox in the home of kusion)"),
     flag("port", None, "N", "the port on 127.0.0.1 (default: the last one, else a free one)"),
     flag("memory", None, "", "forget the objects when it stops"),
-    flag("fault", None, "SCRIPT", "inject faults, e.g. `PATCH * 429 every 5`"),
+    flag("fault", None, "SCRIPT", "inject faults, e.g. `verb=write call=every:5 error=503 retry-after=1`"),
     flag("foreground", None, "", "do not go to the background"),
     flag("output", Some('o'), "FORMAT", "text or json"),
     flag("home", None, "DIR", "the home of kusion (default ~/.kusion)"),

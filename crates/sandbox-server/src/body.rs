@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Body, Frame};
 use sandbox_world::{Answer, StreamId};
 use std::io::Write;
+use std::time::Duration;
 
 use crate::host::Host;
 
@@ -56,7 +57,8 @@ where
     };
     match host.handle(&ask) {
         Answer::Broken => Err(Dropped),
-        Answer::Whole(answer) => {
+        Answer::Whole(mut answer) => {
+            wait_on_purpose(&mut answer.headers).await;
             let zip = head
                 .headers
                 .get_all(ACCEPT_ENCODING)
@@ -64,12 +66,20 @@ where
                 .any(|v| v.to_str().is_ok_and(|v| v.contains("gzip")));
             Ok(whole(answer, zip))
         }
-        Answer::Stream { id, headers } => {
+        Answer::Stream { id, mut headers } => {
+            wait_on_purpose(&mut headers).await;
             let mut response = Response::new(streamed(host.clone(), id));
             add_headers(&mut response, headers);
             Ok(response)
         }
     }
+}
+
+/// A fault of the script: the answer comes later.
+async fn wait_on_purpose(headers: &mut Vec<(&'static str, String)>) {
+    let Some(at) = headers.iter().position(|(name, _)| *name == "x-sandbox-delay-ms") else { return };
+    let millis = headers.remove(at).1.parse().unwrap_or(0);
+    tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 
 fn whole(answer: sandbox_world::Response, zip: bool) -> Response<OutBody> {

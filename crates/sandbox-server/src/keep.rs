@@ -32,7 +32,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Opens a folder; returns the world that is in it, or `fresh()` when there is none.
+    /// Opens a folder; returns the world that is in it, at the time it was left, or `fresh()` when there is none.
     pub fn open(folder: &Path, fresh: impl FnOnce() -> World) -> Result<(World, Keeper), KeepError> {
         let failed = |error| KeepError::Folder { path: folder.to_owned(), error };
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -42,7 +42,6 @@ impl Keeper {
                 let mut world = World::restore(&bytes)
                     .map_err(|reason| KeepError::Snapshot { path: path.clone(), reason })?;
                 replay(&folder.join("changes"), &mut world);
-                world.wake_all();
                 world
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => fresh(),

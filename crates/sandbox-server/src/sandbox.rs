@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sandbox_world::faults::Faults;
 use sandbox_world::{Time, World};
 use tokio::sync::oneshot;
 
@@ -37,6 +38,8 @@ pub enum SandboxError {
     Keep(#[from] KeepError),
     #[error(transparent)]
     Serve(#[from] ServeError),
+    #[error("the fault script is not understood: {0}")]
+    Fault(String),
     #[error("{path} cannot be written: {error}")]
     File { path: PathBuf, error: std::io::Error },
     #[error("the sandbox cannot start: {0}")]
@@ -116,14 +119,19 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
     std::fs::create_dir_all(&setup.folder).map_err(failed(&setup.folder))?;
     let identity = Identity::open(&setup.folder)?;
     let fresh = || fresh_world(setup.seed.unwrap_or(1), identity.token());
-    let (world, keeper) = match setup.in_memory {
+    let faults = setup.fault.as_deref().map(Faults::parse).transpose().map_err(SandboxError::Fault)?;
+    let (mut world, keeper) = match setup.in_memory {
         true => (fresh(), None),
         false => {
             let (mut world, keeper) = Keeper::open(&setup.folder.join("data"), fresh)?;
             world.set_admin_token(identity.token());
+            // Time has passed while nobody kept it; what was due meanwhile is due now.
+            world.tick(wall_now().since(world.now()));
+            world.wake_all();
             (world, Some(keeper))
         }
     };
+    world.set_faults(faults.unwrap_or_default());
     let host = Host::start(world, keeper);
     let last = setup.folder.join("port");
     let wanted = setup.port.or_else(|| std::fs::read_to_string(&last).ok()?.trim().parse().ok());
@@ -139,9 +147,12 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
 }
 
 fn fresh_world(seed: u64, token: &str) -> World {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Time::from_millis(i64::try_from(now.as_millis()).unwrap_or(0));
-    let mut world = World::with_defaults(seed, now);
+    let mut world = World::with_defaults(seed, wall_now());
     world.set_admin_token(token);
     world
+}
+
+fn wall_now() -> Time {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(i64::try_from(now.as_millis()).unwrap_or(0))
 }
