@@ -1,13 +1,13 @@
 //! From an http request to the world and back: bounded bodies in, whole or streamed bodies out.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes, BytesMut};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::stream;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, VARY};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Body, Frame};
 use sandbox_world::{Answer, StreamId};
 use std::io::Write;
@@ -21,6 +21,9 @@ pub type OutBody = UnsyncBoxBody<Bytes, std::io::Error>;
 /// The server's own limit for a request body.
 pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
+/// A client that sends more than this gets no answer at all.
+const READ_AWAY: usize = 64 * 1024 * 1024;
+
 /// Answers shorter than this are not compressed, as on the server.
 const GZIP_FROM: usize = 128 * 1024;
 
@@ -33,13 +36,11 @@ pub struct Dropped;
 pub(crate) async fn carry<B>(host: &Host, request: Request<B>) -> Result<Response<OutBody>, Dropped>
 where
     B: Body,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let (head, body) = request.into_parts();
-    let body = match Limited::new(body, BODY_LIMIT).collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => return Ok(too_large()),
-        Err(_) => return Err(Dropped),
+    let body = match read(body).await? {
+        Some(body) => body,
+        None => return Ok(too_large()),
     };
     let headers: Vec<(String, String)> = head
         .headers
@@ -73,6 +74,28 @@ where
             Ok(response)
         }
     }
+}
+
+/// The whole body; `None` when it is too large. What is beyond the limit is read away, so that the client, which writes
+/// first and reads then, gets to see the answer; but not for ever.
+async fn read<B: Body>(body: B) -> Result<Option<Bytes>, Dropped> {
+    let mut body = std::pin::pin!(body);
+    let (mut kept, mut length) = (BytesMut::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) =
+            frame.map_err(|_| Dropped)?.into_data().map(|mut data| data.copy_to_bytes(data.remaining()))
+        else {
+            continue;
+        };
+        length += data.len();
+        if length > READ_AWAY {
+            return Err(Dropped);
+        }
+        if length <= BODY_LIMIT {
+            kept.extend_from_slice(&data);
+        }
+    }
+    Ok((length <= BODY_LIMIT).then(|| kept.freeze()))
 }
 
 /// A fault of the script: the answer comes later.

@@ -3,6 +3,7 @@
 
 mod health;
 mod offline;
+mod quickstart;
 mod road;
 
 use std::path::{Path, PathBuf};

@@ -13,12 +13,19 @@ pub(crate) trait Backend: Send + Sync {
     fn kubectl(&self) -> Command;
 }
 
-/// Starts what the environment asks for; `None` where it is not there.
-pub(crate) fn start() -> Option<Arc<dyn Backend>> {
+/// A name and a cluster; without a cluster only what needs none runs.
+pub(crate) type Named = (&'static str, Option<Arc<dyn Backend>>);
+
+/// The real control plane and the sandbox: a difference between the two is a bug of the sandbox.
+/// `KUSION_SCENARIOS` = `real`, `sandbox` or `offline` narrows it.
+pub(crate) fn start() -> Vec<Named> {
+    let real = || ("real", testenv::shared().map(|plane| Arc::new(RealPlane(plane)) as Arc<dyn Backend>));
+    let sandbox = || ("sandbox", Some(Arc::new(Sandbox::start()) as Arc<dyn Backend>));
     match std::env::var("KUSION_SCENARIOS").as_deref() {
-        Ok("sandbox") => Some(Arc::new(Sandbox::start())),
-        Ok("offline") => None,
-        _ => testenv::shared().map(|plane| Arc::new(RealPlane(plane)) as Arc<dyn Backend>),
+        Ok("real") => vec![real()],
+        Ok("sandbox") => vec![sandbox()],
+        Ok("offline") => vec![("offline", None)],
+        _ => vec![real(), sandbox()],
     }
 }
 

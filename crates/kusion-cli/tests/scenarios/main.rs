@@ -1,7 +1,7 @@
 //! Runs `scenarios/**/*.txtar`: files, commands, expected lines. Each is one test, on a backend with a kubeconfig.
 //!
-//! `KUSION_SCENARIOS=sandbox` runs them on the sandbox instead of the real control plane; a difference between the two is a
-//! bug of the sandbox. The language of the scripts is in `scenarios/README.md`.
+//! Each runs on the real control plane and on the sandbox; a difference between the two is a bug of the sandbox.
+//! `KUSION_SCENARIOS=real|sandbox|offline` narrows it. The language of the scripts is in `scenarios/README.md`.
 #![allow(clippy::unwrap_used)]
 
 mod backend;
@@ -23,8 +23,11 @@ fn main() -> std::process::ExitCode {
     let mut files = Vec::new();
     collect(&root, &mut files);
     files.sort();
-    let backend = if arguments.list { None } else { backend::start() };
-    let trials = files.into_iter().map(|file| trial(&root, file, backend.clone())).collect();
+    let backends = if arguments.list { vec![("listed", None)] } else { backend::start() };
+    let mut trials = Vec::new();
+    for (name, backend) in backends {
+        trials.extend(files.iter().map(|file| trial(&root, name, file.clone(), backend.clone())));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -39,8 +42,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn trial(root: &Path, file: PathBuf, backend: Option<Arc<dyn Backend>>) -> Trial {
-    let name = file.strip_prefix(root).unwrap().with_extension("").display().to_string();
+fn trial(root: &Path, on: &str, file: PathBuf, backend: Option<Arc<dyn Backend>>) -> Trial {
+    let name = format!("{on}/{}", file.strip_prefix(root).unwrap().with_extension("").display());
     let shown = name.clone();
     Trial::test(name, move || {
         let text = std::fs::read_to_string(&file).unwrap();

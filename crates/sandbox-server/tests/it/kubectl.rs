@@ -51,14 +51,14 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 
 #[test]
 fn an_application_by_hand() {
-    let Some(plane) = testenv::binary() else {
+    let Some(folder_of_kubectl) = testenv::binary() else {
         eprintln!("SKIPPED: no kubectl; run `cargo xtask testenv build`");
         assert!(std::env::var_os("KUSION_REQUIRE_TESTENV").is_none(), "the control plane is required");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     let sandbox = crate::start(folder.path());
-    let program = plane.parent().unwrap().join("kubectl");
+    let program = folder_of_kubectl.join("kubectl");
     let kubectl = Kubectl { sandbox: &sandbox, home: tempfile::tempdir().unwrap(), program };
     std::fs::write(kubectl.home.path().join("app.yaml"), APP).unwrap();
     kubectl.good("create namespace shop", "created");

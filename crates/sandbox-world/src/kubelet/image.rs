@@ -16,6 +16,7 @@ pub(crate) struct PullError {
 /// How an image name fails: a piece of it, and what the runtime says.
 const TELLING: [(&str, &str); 5] = [
     ("typo", "not-found"),
+    ("missing", "not-found"),
     ("not-found", "not-found"),
     ("denied", "denied"),
     ("registry-down", "down"),

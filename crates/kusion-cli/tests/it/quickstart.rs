@@ -1,0 +1,82 @@
+//! The README's first command ends as its recording shows, and again, and leaves a folder that works.
+
+use std::path::Path;
+
+use crate::{kusion, root, run, text};
+
+const BEGIN: &str = "<!-- recording of `kusion quickstart`; renewed by UPDATE_RECORDING=1 cargo test -p kusion-cli --test it quickstart -->\n```text\n";
+const END: &str = "```\n<!-- end of recording -->";
+
+fn quickstart(folder: &Path, words: &[&str]) -> String {
+    let mut command = kusion(&folder.join("unused"));
+    command.env_remove("KUSION_HOME").env("LC_ALL", "C.UTF-8").env("USER", "you").current_dir(folder);
+    text(&run(command.arg("quickstart").args(words), 0).stdout)
+}
+
+/// What is the same in every run: no times, ports, hashes and names that are drawn; no lines that come and go with the clock.
+fn lasting(recording: &str) -> Vec<String> {
+    let lines =
+        recording.lines().filter(|line| !line.contains("progressing") && !line.contains("Stack quickstart"));
+    let mut lines: Vec<String> =
+        lines.map(|line| line.split_whitespace().map(lasting_word).collect::<Vec<_>>().join(" ")).collect();
+    // Objects that do not depend on each other become healthy in any order.
+    lines.sort();
+    lines
+}
+
+fn lasting_word(word: &str) -> String {
+    let bare = word.trim_matches(|c: char| "(),:;".contains(c));
+    let is_time = bare.parse::<f64>().is_ok() && bare.contains('.');
+    let is_hash = bare.len() == 6 && bare.chars().all(|c| c.is_ascii_hexdigit());
+    let is_drawn =
+        bare.starts_with("127.0.0.1:") || bare.starts_with("10.96.") || bare.starts_with("gocity-");
+    if is_time || is_hash || is_drawn { "…".to_owned() } else { word.to_owned() }
+}
+
+#[test]
+fn the_readme_shows_what_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = quickstart(folder.path(), &[]);
+    let path = root().join("README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(BEGIN).expect("the README has a recording");
+    let (recorded, after) = rest.split_once(END).expect("the recording ends");
+    if std::env::var_os("UPDATE_RECORDING").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{shown}{END}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(lasting(&shown), lasting(recorded));
+}
+
+#[test]
+fn a_second_run_begins_anew_and_spares_work_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = quickstart(folder.path(), &["here"]);
+    assert!(first.contains("Release 4 succeeded"), "{first}");
+    let again = quickstart(folder.path(), &["here"]);
+    assert!(again.contains("no release yet") && again.contains("Release 4 succeeded"), "{again}");
+    std::fs::write(folder.path().join("here/base/base.k"), "# mine\n").unwrap();
+    let mut command = kusion(&folder.path().join("unused"));
+    let refused = run(command.current_dir(folder.path()).args(["quickstart", "here"]), 1);
+    assert!(text(&refused.stderr).contains("not empty"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn the_folder_is_good_for_more() {
+    let folder = tempfile::tempdir().unwrap();
+    quickstart(folder.path(), &[]);
+    let project = folder.path().join("quickstart");
+    let call = |words: &[&str], code: i32| {
+        let mut command = kusion(&folder.path().join("unused"));
+        text(&run(command.env_remove("KUSION_HOME").current_dir(&project).args(words), code).stdout)
+    };
+    let started = call(&["sandbox", "start"], 0);
+    assert!(started.contains("KUBECONFIG="), "{started}");
+    let plan = call(&["preview", "dev", "--exit-code"], 0);
+    assert!(plan.contains("4 unchanged"), "{plan}");
+    let releases = call(&["release", "list", "dev"], 0);
+    assert!(releases.contains("failed"), "{releases}");
+    call(&["destroy", "dev", "-y"], 0);
+    assert!(call(&["sandbox", "stop"], 0).contains("stopped"));
+    assert!(call(&["sandbox", "status"], 0).contains("No sandbox"));
+}
