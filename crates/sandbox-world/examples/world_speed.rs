@@ -1,4 +1,4 @@
-//! How fast the API is in process, on one core: `cargo run --release -p sandbox-world --example speed`.
+//! How fast the API is in process, on one core: `cargo run --release -p sandbox-world --example world_speed`.
 
 // A tool for people: its output is its purpose.
 #![allow(clippy::print_stdout)]

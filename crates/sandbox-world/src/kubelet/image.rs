@@ -14,7 +14,7 @@ pub(crate) struct PullError {
 }
 
 /// How an image name fails: a piece of it, and what the runtime says.
-const TELLING: [(&str, &str); 5] = [
+const TELLING: [(&str, &str); 6] = [
     ("typo", "not-found"),
     ("missing", "not-found"),
     ("not-found", "not-found"),
