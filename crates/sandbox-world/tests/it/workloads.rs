@@ -1,6 +1,7 @@
 //! StatefulSet, DaemonSet, Job, CronJob, claims, budgets.
 
 use kusion_health::State;
+use sandbox_world::{Propagation, Removal};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, conditions, secs, web};
@@ -219,4 +220,17 @@ fn an_autoscaler_without_metrics_says_so() {
     rig.world.settle(secs(30));
     let found = rig.get("autoscaling", "horizontalpodautoscalers", "web").unwrap();
     assert!(conditions(&found).contains(&"ScalingActive=True ValidMetricFound".to_owned()));
+}
+
+#[test]
+fn the_pods_of_a_job_that_is_gone_are_let_go() {
+    let mut rig = Rig::new();
+    rig.apply(json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": {"template": {"spec": {
+        "restartPolicy": "Never", "containers": [{"name": "main", "image": "gocity:v1"}]}}}}));
+    rig.world.settle(secs(5));
+    assert_eq!(rig.pods().len(), 1);
+    let removal = Removal { propagation: Some(Propagation::Background), ..Removal::default() };
+    rig.delete("batch", "jobs", "once", removal);
+    rig.world.settle(secs(60));
+    assert!(rig.pods().is_empty(), "{:?}", rig.pods());
 }

@@ -29,7 +29,25 @@ pub(crate) fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
         return Vec::new();
     }
     let owners = controllers_of(event, "Job");
-    owners.iter().map(|key| Item::new("batch", "jobs", &key.namespace, &key.name)).collect()
+    let mut items: Vec<Item> =
+        owners.iter().map(|key| Item::new("batch", "jobs", &key.namespace, &key.name)).collect();
+    if holds(&event.object.value) && is_deleting(&event.object.value) {
+        items.push(Item::of(event));
+    }
+    items
+}
+
+/// A pod that nobody counts any more is let go: its Job is gone, or is another one of the same name.
+fn let_go(view: View<'_>, item: &Item) -> Outcome {
+    let mut outcome = Outcome::default();
+    let Some(pod) = view.get("", "pods", &item.key.namespace, &item.key.name) else { return outcome };
+    let Some(owner) = controller_of(pod, "Job") else { return outcome };
+    let job = view.get("batch", "jobs", &owner.namespace, &owner.name);
+    let counted = job.is_some_and(|job| is_controlled_by(pod, text(job, "/metadata/uid")));
+    if holds(pod) && !counted {
+        outcome.changes.push(pods::release(pod));
+    }
+    outcome
 }
 
 /// A Job with its pods.
@@ -80,6 +98,9 @@ fn is_over(status: &Value) -> bool {
 }
 
 pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
+    if item.resource.plural == "pods" {
+        return let_go(view, item);
+    }
     let mut outcome = Outcome::default();
     let Some(job) = view.get("batch", "jobs", &item.key.namespace, &item.key.name) else { return outcome };
     if !text(job, "/spec/managedBy").is_empty() {
