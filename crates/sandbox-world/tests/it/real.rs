@@ -147,8 +147,11 @@ fn tidy(objects: &[Value], known: &mut BTreeMap<String, String>) -> BTreeMap<Str
                 "" => object["reportingComponent"].as_str().unwrap_or_default(),
                 component => component,
             };
-            let raced =
-                object["message"].as_str().is_some_and(|text| text.starts_with("running Bind plugin"));
+            // A lost race of the scheduler; and a summary that comes with the tenth repeat, by when one may have looked already.
+            let timely = ["running Bind plugin", "(combined from similar events)"];
+            let raced = object["message"]
+                .as_str()
+                .is_some_and(|text| timely.iter().any(|start| text.starts_with(start)));
             if component == "kubelet" || object["reason"] == "Scheduled" || raced {
                 continue;
             }
