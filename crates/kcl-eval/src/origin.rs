@@ -27,6 +27,21 @@ pub enum OriginKind {
     Appended,
 }
 
+impl OriginKind {
+    /// What a reader is told about the step.
+    pub fn words(self) -> &'static str {
+        match self {
+            OriginKind::Written => "written",
+            OriginKind::Entry => "entry",
+            OriginKind::Assigned => "assigned",
+            OriginKind::Default => "schema default",
+            OriginKind::Merged => "merged over",
+            OriginKind::Overrides => "overrides",
+            OriginKind::Appended => "appends to",
+        }
+    }
+}
+
 /// One step of a chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {

@@ -58,21 +58,9 @@ impl Why {
         let mut out = String::new();
         for (step, place) in steps.iter().zip(&places) {
             let pad = " ".repeat(text_width - step.text.chars().count());
-            out.push_str(&format!("{place:place_width$}  {}{pad}  {}\n", step.text, describe(step.kind)));
+            out.push_str(&format!("{place:place_width$}  {}{pad}  {}\n", step.text, step.kind.words()));
         }
         out
-    }
-}
-
-fn describe(kind: OriginKind) -> &'static str {
-    match kind {
-        OriginKind::Written => "written",
-        OriginKind::Entry => "entry",
-        OriginKind::Assigned => "assigned",
-        OriginKind::Default => "schema default",
-        OriginKind::Merged => "merged over",
-        OriginKind::Overrides => "overrides",
-        OriginKind::Appended => "appends to",
     }
 }
 

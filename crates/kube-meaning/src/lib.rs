@@ -48,7 +48,7 @@ pub mod patch;
 pub mod quantity;
 mod reset;
 pub mod scale;
-mod schedule;
+pub mod schedule;
 pub mod schema;
 pub mod selectors;
 pub mod service;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::crd;
 use crate::names::{label_value, name_check, qualified_name};
+use crate::schedule::Schedule;
 use crate::selectors::LabelSelector;
 use crate::ssa::Target;
 use crate::status::{Cause, Refusal};
@@ -89,7 +90,7 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
             match object["spec"]["schedule"].as_str().unwrap_or_default() {
                 "" => causes.push(Cause::required("spec.schedule", "")),
                 schedule => {
-                    if let Some(text) = crate::schedule::problem(schedule) {
+                    if let Err(text) = Schedule::parse(schedule) {
                         causes.push(Cause::invalid("spec.schedule", &object["spec"]["schedule"], &text));
                     }
                 }

@@ -364,7 +364,7 @@ impl<'w, 'i> Walk<'w, 'i> {
         for (step, end) in self.steps.iter().zip(&self.ends) {
             let end = end.clone().unwrap_or(StepEnd::NotStarted);
             if end.is_applied() {
-                count(&mut tally, step);
+                tally.count(step);
             }
             steps.insert(step.key.to_string(), end);
         }
@@ -414,16 +414,4 @@ async fn wait_for_cancel(cancel: &CancelToken) {
         futures::future::pending::<()>().await;
     }
     cancel.cancelled().await;
-}
-
-fn count(tally: &mut Tally, step: &Step) {
-    *match step.action {
-        Action::Create => &mut tally.create,
-        Action::Update => &mut tally.update,
-        Action::Replace => &mut tally.replace,
-        Action::Delete => &mut tally.delete,
-        Action::Import => &mut tally.import,
-        Action::NoOp => &mut tally.unchanged,
-    } += 1;
-    tally.drift += usize::from(step.drift);
 }

@@ -7,6 +7,7 @@ use kusion_apply::{EventKind, HealthVerdict};
 use kusion_health::Verdict;
 use kusion_model::{Action, Plan, ResourceKey};
 
+use crate::progress::done_word;
 use crate::style::Style;
 
 /// How far a resource has come.
@@ -85,7 +86,7 @@ impl Board {
             }
             EventKind::StepApplied { key, action, .. } => {
                 let stage = if waits && *action != Action::Delete { Stage::Working } else { Stage::Done };
-                self.set(key, stage, done(*action).to_owned(), now);
+                self.set(key, stage, done_word(*action).to_owned(), now);
             }
             EventKind::StepFailed { key, message, .. } => self.set(key, Stage::Failed, message.clone(), now),
             EventKind::StepSkipped { key, because } => {
@@ -209,17 +210,6 @@ fn doing(action: Action) -> &'static str {
         Action::Replace => "replacing",
         Action::Delete => "deleting",
         Action::NoOp => "",
-    }
-}
-
-fn done(action: Action) -> &'static str {
-    match action {
-        Action::Create => "created",
-        Action::Import => "imported",
-        Action::Update => "updated",
-        Action::Replace => "replaced",
-        Action::Delete => "deleted",
-        Action::NoOp => "unchanged",
     }
 }
 

@@ -195,7 +195,7 @@ fn glyph(action: Action, style: &Style) -> String {
     }
 }
 
-fn done_word(action: Action) -> &'static str {
+pub(crate) fn done_word(action: Action) -> &'static str {
     match action {
         Action::Create => "created",
         Action::Import => "imported",

@@ -1,6 +1,6 @@
 //! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
 
-use kcl::{OriginKind, WhyStep};
+use kcl::WhyStep;
 use kusion_model::{FieldPath, Resource, Segment, is_sealed};
 use serde_json::{Value, json};
 
@@ -40,7 +40,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if format == Format::Json {
         let rows: Vec<Value> = steps
             .iter()
-            .map(|step| json!({"where": place_of(step), "text": line(step, value), "step": word(step.kind)}))
+            .map(
+                |step| json!({"where": place_of(step), "text": line(step, value), "step": step.kind.words()}),
+            )
             .collect();
         return print_json(&json!({
             "schema": "kusion.io/why/v1", "id": resource.id, "path": path, "value": shown, "steps": rows,
@@ -51,7 +53,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     }
     let rows: Vec<Vec<String>> = steps
         .iter()
-        .map(|step| vec![place_of(step), line(step, value), word(step.kind).to_owned()])
+        .map(|step| vec![place_of(step), line(step, value), step.kind.words().to_owned()])
         .collect();
     print(&format!(
         "{} {path} = {shown}\n\n{}",
@@ -63,18 +65,6 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 /// The source line, unless it may hold a secret.
 fn line(step: &WhyStep, value: &Value) -> String {
     if is_sealed(value) { "(secret)".to_owned() } else { step.text.clone() }
-}
-
-fn word(kind: OriginKind) -> &'static str {
-    match kind {
-        OriginKind::Written => "written",
-        OriginKind::Entry => "entry",
-        OriginKind::Assigned => "assigned",
-        OriginKind::Default => "schema default",
-        OriginKind::Merged => "merged over",
-        OriginKind::Overrides => "overrides",
-        OriginKind::Appended => "appends to",
-    }
 }
 
 /// By id, or by `Kind/name`.

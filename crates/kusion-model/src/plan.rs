@@ -189,6 +189,21 @@ pub struct Tally {
     pub drift: usize,
 }
 
+impl Tally {
+    /// Counts one step.
+    pub fn count(&mut self, step: &Step) {
+        *match step.action {
+            Action::Create => &mut self.create,
+            Action::Update => &mut self.update,
+            Action::Replace => &mut self.replace,
+            Action::Delete => &mut self.delete,
+            Action::Import => &mut self.import,
+            Action::NoOp => &mut self.unchanged,
+        } += 1;
+        self.drift += usize::from(step.drift);
+    }
+}
+
 /// What will be done, in an order that respects every edge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -249,17 +264,7 @@ impl Plan {
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        for step in &self.steps {
-            *match step.action {
-                Action::Create => &mut tally.create,
-                Action::Update => &mut tally.update,
-                Action::Replace => &mut tally.replace,
-                Action::Delete => &mut tally.delete,
-                Action::Import => &mut tally.import,
-                Action::NoOp => &mut tally.unchanged,
-            } += 1;
-            tally.drift += usize::from(step.drift);
-        }
+        self.steps.iter().for_each(|step| tally.count(step));
         tally
     }
 

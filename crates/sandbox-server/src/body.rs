@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Body, Frame};
+use sandbox_world::api::BODY_LIMIT;
 use sandbox_world::{Answer, StreamId};
 use std::io::Write;
 use std::time::Duration;
@@ -17,9 +18,6 @@ use crate::host::Host;
 
 /// What goes out.
 pub type OutBody = UnsyncBoxBody<Bytes, std::io::Error>;
-
-/// The server's own limit for a request body.
-pub(crate) const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 /// A client that sends more than this gets no answer at all.
 const READ_AWAY: usize = 64 * 1024 * 1024;
@@ -32,7 +30,7 @@ const GZIP_FROM: usize = 128 * 1024;
 #[error("the connection was dropped by a fault of the sandbox")]
 pub struct Dropped;
 
-/// Carries one request to the world. `user` is whom the rim knows the caller to be.
+/// Carries one request to the world.
 pub(crate) async fn carry<B>(host: &Host, request: Request<B>) -> Result<Response<OutBody>, Dropped>
 where
     B: Body,

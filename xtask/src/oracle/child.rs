@@ -53,11 +53,6 @@ impl Oracle {
         Ok(Oracle { folder, timeout, memory_mib, line: None })
     }
 
-    /// Kills the child, so that the next question meets a fresh process.
-    pub(crate) fn restart(&mut self) {
-        self.line = None;
-    }
-
     /// Runs a program `times` times in one child and returns the last answer, with the CPU time of all runs.
     pub(crate) fn ask(&mut self, program: &Program, times: u32) -> Result<Answer, String> {
         let on_disk = program.files.iter().any(|file| !file.entry);

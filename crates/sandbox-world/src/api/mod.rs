@@ -101,7 +101,7 @@ pub(crate) struct ApiState {
 }
 
 /// The server's limit for a request body.
-const BODY_LIMIT: usize = 3 * 1024 * 1024;
+pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 impl World {
     /// Answers one request. Never panics, never blocks.

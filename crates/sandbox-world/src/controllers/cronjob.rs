@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use kube_meaning::schedule::Schedule;
 use serde_json::{Value, json};
 
 use super::Item;
-use super::cron::Schedule;
+use super::cron::next_time;
 use super::read::*;
 use crate::change::{Change, Outcome};
 use crate::store::{Event, ObjectKey};
@@ -117,12 +118,12 @@ fn fire(view: View<'_>, cron: &Value, jobs: &[&Value], status: &mut Value, outco
     };
     let last = time(status, "/lastScheduleTime").or_else(|| time(cron, "/metadata/creationTimestamp"));
     let Some(due) = last_due(&schedule, last.unwrap_or(view.now), view.now) else {
-        if let Some(next) = schedule.next(view.now) {
+        if let Some(next) = next_time(&schedule, view.now) {
             outcome.again(next);
         }
         return;
     };
-    if let Some(next) = schedule.next(view.now) {
+    if let Some(next) = next_time(&schedule, view.now) {
         outcome.again(next);
     }
     let late = cron.pointer("/spec/startingDeadlineSeconds").and_then(Value::as_u64);
@@ -163,7 +164,7 @@ fn last_due(schedule: &Schedule, last: Time, now: Time) -> Option<Time> {
     let mut at = last;
     // After a long sleep only the newest counts; a hundred is where a real controller gives up counting.
     for _ in 0..100 {
-        match schedule.next(at) {
+        match next_time(schedule, at) {
             Some(next) if next <= now => {
                 due = Some(next);
                 at = next;
@@ -171,7 +172,7 @@ fn last_due(schedule: &Schedule, last: Time, now: Time) -> Option<Time> {
             _ => return due,
         }
     }
-    schedule.next(now - Duration::from_secs(60)).filter(|next| *next <= now).or(due)
+    next_time(schedule, now - Duration::from_secs(60)).filter(|next| *next <= now).or(due)
 }
 
 fn start(view: View<'_>, cron: &Value, due: Time, status: &mut Value, outcome: &mut Outcome) {
