@@ -6,7 +6,8 @@
 //! been applied or is ready, as the edge asks; after a cancel nothing new starts and everything in flight is recorded.
 //!
 //! It is one future over a bounded set of others and asks an injected [`Clock`] for the time, so it runs on any async
-//! runtime; [`sim`] drives it deterministically. Start reading with [`apply`].
+//! runtime. Start reading with [`apply`]. Its tests are in `crates/kusion/tests`: the executor on the sandbox's world, killed
+//! at every write, with and without faults.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -18,7 +19,6 @@ mod health;
 mod report;
 mod resolve;
 mod retry;
-pub mod sim;
 mod step;
 mod walk;
 

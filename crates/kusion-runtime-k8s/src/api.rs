@@ -37,9 +37,42 @@ impl Answer {
     }
 }
 
+/// What changes nothing is asked again after these pauses, when the server is busy or the connection breaks.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+    Duration::from_millis(1600),
+];
+/// A server that asks for a longer pause than this is not waited for: a person waits too.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
 impl Api {
     pub(crate) async fn get(&self, path: &str) -> Result<Answer, RuntimeError> {
-        self.call(Method::GET, path, None).await
+        self.ask(Method::GET, path, None).await
+    }
+
+    /// Sends a request that changes nothing (a read, a dry run); troubles that pass are waited out.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<Answer, RuntimeError> {
+        for pause in PAUSES {
+            let answer = self.call(method.clone(), path, body.clone()).await;
+            let asked = match &answer {
+                Ok(answer) if matches!(answer.code, 429 | 500 | 502 | 503 | 504) => answer.retry_after,
+                Err(error) if error.kind == ErrorKind::Broken => error.retry_after,
+                _ => return answer,
+            };
+            let pause = asked.map_or(pause, |asked| asked.max(pause));
+            if pause > LONGEST_PAUSE {
+                return answer;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.call(method, path, body).await
     }
 
     /// Sends one request; a body goes with its content type.

@@ -71,15 +71,13 @@ impl KubeRuntime {
         dry: bool,
     ) -> Result<Answer, RuntimeError> {
         let force = if force { "&force=true" } else { "" };
-        let dry = if dry { "&dryRun=All" } else { "" };
-        let body = serde_json::to_vec(object).unwrap_or_default();
-        self.api
-            .call(
-                Method::PATCH,
-                &format!("{path}?fieldManager={FIELD_MANAGER}{force}{dry}"),
-                Some((APPLY, body)),
-            )
-            .await
+        let query = if dry { "&dryRun=All" } else { "" };
+        let body = Some((APPLY, serde_json::to_vec(object).unwrap_or_default()));
+        let path = format!("{path}?fieldManager={FIELD_MANAGER}{force}{query}");
+        match dry {
+            true => self.api.ask(Method::PATCH, &path, body).await,
+            false => self.api.call(Method::PATCH, &path, body).await,
+        }
     }
 }
 

@@ -33,8 +33,13 @@ impl KubeRuntime {
             Ok(body) if body.get("kind").and_then(Value::as_str) == Some("Status") => Ok(Deleted::Gone),
             Ok(object) => Ok(leaving(&object)),
             Err(error) if is_absent(&error) => Ok(Deleted::Gone),
-            // Another object has the name now: the one we meant is gone.
-            Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => Ok(Deleted::Gone),
+            // Another object may have the name now, so that the one we meant is gone; or somebody wrote at the same moment.
+            Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => {
+                match self.read_same(&path, ask.uid).await? {
+                    None => Ok(Deleted::Gone),
+                    Some(_) => Err(error),
+                }
+            }
             Err(error) => Err(error),
         }
     }

@@ -32,6 +32,27 @@ pub struct KubeHealth {
     /// The user's own limit for each wait.
     timeout: Option<Duration>,
     on_verdict: Option<OnVerdict>,
+    clock: Clock,
+}
+
+/// Wall time that never jumps: the time of the start and Tokio's clock since then, which a test can pause.
+struct Clock {
+    started: i64,
+    at: tokio::time::Instant,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Clock {
+            started: i64::try_from(since.as_millis()).unwrap_or(i64::MAX / 2),
+            at: tokio::time::Instant::now(),
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.started.saturating_add(i64::try_from(self.at.elapsed().as_millis()).unwrap_or(i64::MAX / 2))
+    }
 }
 
 impl KubeHealth {
@@ -39,7 +60,8 @@ impl KubeHealth {
     #[must_use]
     pub fn new(runtime: Arc<KubeRuntime>, profile: Profile) -> Self {
         let watches = Watches::new(runtime.api.clone());
-        KubeHealth { runtime, watches, profile, rules: None, timeout: None, on_verdict: None }
+        let clock = Clock::start();
+        KubeHealth { runtime, watches, profile, rules: None, timeout: None, on_verdict: None, clock }
     }
 
     /// Uses the user's rules for custom kinds.
@@ -70,9 +92,10 @@ impl KubeHealth {
 
     async fn wait_for(&self, target: HealthTarget) -> HealthOutcome {
         let Ok(id) = parse(&target.key) else { return unknown("it has no Kubernetes id") };
-        let mut waiter = Waiter::new(&target.observed.attributes, &self.profile, now());
+        let mut waiter = Waiter::new(&target.observed.attributes, &self.profile, self.clock.now());
         if let Some(timeout) = self.timeout {
-            waiter.set_deadline(now() + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2));
+            waiter
+                .set_deadline(self.clock.now() + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2));
         }
         let mut changes = self.watches.changes();
         self.watches.insert(target.observed.attributes.clone());
@@ -86,7 +109,7 @@ impl KubeHealth {
             if verdict.verdict.is_good() && !runs(&id.kind) {
                 return self.outcome(&id, HealthVerdict::Healthy, verdict);
             }
-            match waiter.step(verdict, now()) {
+            match waiter.step(verdict, self.clock.now()) {
                 WaitOutcome::Done(verdict) => {
                     let suspended = verdict.verdict == State::Suspended;
                     let word = if suspended { HealthVerdict::Suspended } else { HealthVerdict::Healthy };
@@ -99,7 +122,7 @@ impl KubeHealth {
             if !std::mem::replace(&mut watching, true) {
                 self.watch(&target.key, &id).await;
             }
-            let sleep = u64::try_from(waiter.wake() - now()).unwrap_or(0);
+            let sleep = u64::try_from(waiter.wake() - self.clock.now()).unwrap_or(0);
             tokio::select! {
                 _ = changes.changed() => tokio::time::sleep(CALM).await,
                 () = tokio::time::sleep(Duration::from_millis(sleep.max(10))) => {}
@@ -109,8 +132,10 @@ impl KubeHealth {
 
     fn judge(&self, id: &KubeId, applied: &Value) -> Verdict {
         self.watches.with(|snapshot| match self.find(snapshot, id) {
-            Some(object) => judge_with(object, snapshot, &self.profile, self.rules.as_ref(), Some(now())),
-            None => judge_absent(Some(applied), snapshot, &self.profile, Some(now())),
+            Some(object) => {
+                judge_with(object, snapshot, &self.profile, self.rules.as_ref(), Some(self.clock.now()))
+            }
+            None => judge_absent(Some(applied), snapshot, &self.profile, Some(self.clock.now())),
         })
     }
 
@@ -209,9 +234,4 @@ pub(crate) fn evidence_paths(kind: &str, namespace: &str) -> impl Iterator<Item 
         let path = format!("{root}/{api_version}/namespaces/{namespace}/{plural}");
         Collection { path, api_version: (*api_version).to_owned(), kind: (*kind).to_owned() }
     })
-}
-
-fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

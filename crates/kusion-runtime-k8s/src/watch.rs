@@ -3,7 +3,7 @@
 //! In: paths of collections. Out: a [`Snapshot`] that follows the cluster, and a signal at each change. A watch starts with a
 //! list, resumes from the last version it saw, and lists again when the server has forgotten that version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api::Api;
+use crate::api::{Api, segment};
 use crate::failure::from_client;
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -39,6 +39,18 @@ pub(crate) struct Collection {
     pub(crate) path: String,
     pub(crate) api_version: String,
     pub(crate) kind: String,
+}
+
+impl Collection {
+    /// Whether an object of its kind lies in it: a collection of one namespace holds no other's.
+    fn holds(&self, object: &Value) -> bool {
+        let Some((_, rest)) = self.path.split_once("/namespaces/") else { return true };
+        let Some((namespace, _)) = rest.split_once('/') else { return true };
+        object
+            .pointer("/metadata/namespace")
+            .and_then(Value::as_str)
+            .is_some_and(|at| segment(at) == namespace)
+    }
 }
 
 impl Watches {
@@ -113,6 +125,32 @@ impl Shared {
         self.signal();
     }
 
+    /// Takes out what a list does not name any more: it went while nobody watched. What was written after the list stays.
+    fn forget_missing(&self, collection: &Collection, items: &[Value], listed: u64) {
+        let name_of =
+            |object: &Value, at: &str| object.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        let key =
+            |object: &Value| (name_of(object, "/metadata/namespace"), name_of(object, "/metadata/name"));
+        let named: BTreeSet<_> = items.iter().map(key).collect();
+        let mut snapshot = self.lock();
+        let gone: Vec<Value> = snapshot
+            .objects()
+            .filter(|object| {
+                object["kind"] == *collection.kind
+                    && object["apiVersion"] == *collection.api_version
+                    && collection.holds(object)
+                    && version(object) <= listed
+                    && !named.contains(&key(object))
+            })
+            .cloned()
+            .collect();
+        gone.iter().for_each(|object| snapshot.remove(object));
+        drop(snapshot);
+        if !gone.is_empty() {
+            self.signal();
+        }
+    }
+
     fn signal(&self) {
         self.version.send_modify(|version| *version += 1);
     }
@@ -130,6 +168,7 @@ async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(
     let mut from =
         list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
     if let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) {
+        shared.forget_missing(collection, &items, from.parse().unwrap_or(0));
         for mut item in items {
             if let Some(map) = item.as_object_mut() {
                 map.insert("apiVersion".to_owned(), Value::String(collection.api_version.clone()));

@@ -3,4 +3,10 @@
 
 mod kill;
 mod lab;
+mod objects;
+mod policy;
+mod race;
 mod rollout;
+mod secrets;
+mod walk;
+mod wire;

@@ -1,6 +1,7 @@
 //! From nothing to healthy, to broken, and back, in virtual time.
 
-use crate::lab::{Lab, deployment, namespace, service, spec};
+use crate::lab::Lab;
+use crate::objects::{deployment, namespace, service, spec};
 
 #[tokio::test(start_paused = true)]
 async fn an_application_becomes_healthy_and_a_bad_image_is_named() {
