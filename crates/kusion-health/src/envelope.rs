@@ -62,10 +62,20 @@ pub(crate) fn judge_in(object: View<'_>, context: &Context<'_>) -> Verdict {
     if let Some(verdict) = rules::judge(object, context) {
         return verdict;
     }
-    match kinds::judge(object, context) {
-        Some(verdict) => verdict,
-        None => custom::judge(object, context),
+    let verdict = kinds::judge(object, context).unwrap_or_else(|| custom::judge(object, context));
+    at_least_its_own_words(verdict, object)
+}
+
+/// A failure always has a cause: where nothing better is known, what the object says of itself.
+fn at_least_its_own_words(verdict: Verdict, object: View<'_>) -> Verdict {
+    if verdict.verdict != State::Failed || verdict.cause.is_some() {
+        return verdict;
     }
+    let said = match verdict.message.trim() {
+        "" => format!("{} reports {}", object.short(), verdict.reason),
+        text => format!("{}: {text}", object.short()),
+    };
+    verdict.because(said)
 }
 
 /// `status.observedGeneration` as a number; some custom kinds write it as text.

@@ -7,33 +7,43 @@ use crate::verdict::{State, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
-    let verdict = rollout(object, context);
-    if object.flag("/spec/paused") {
-        let held = !matches!(verdict.verdict, State::Healthy) && verdict.reason != "ProgressDeadlineExceeded";
-        let held = held || (verdict.reason == "ProgressDeadlineExceeded" && !counters_done(object));
-        if held {
-            return Verdict::suspended(
-                "Paused",
-                format!("paused before it was rolled out: {}", verdict.message),
-            );
-        }
-        if verdict.verdict == State::Healthy {
-            return verdict.note("paused");
-        }
+    let paused = object.flag("/spec/paused");
+    if paused && let Some(held) = held_back(object, context) {
+        let message = format!("paused before it was rolled out: {}", held.message);
+        return Verdict::suspended("Paused", message);
     }
-    if verdict.verdict == State::Suspended || object.flag("/spec/paused") {
-        return verdict;
+    let verdict = rollout(object, context);
+    if paused && verdict.verdict == State::Healthy {
+        return explain(verdict.note("paused"), object, context);
     }
     explain(verdict, object, context)
 }
 
-fn wanted(object: View<'_>) -> i64 {
-    object.int("/spec/replicas").unwrap_or(1)
+/// What a pause holds back: rows 2 and 5 to 10, whatever rows 3 and 4 say.
+fn held_back(object: View<'_>, context: &Context<'_>) -> Option<Verdict> {
+    if !crate::envelope::observed(object) {
+        return Some(not_observed());
+    }
+    let conditions = Conditions::of(object);
+    let refused =
+        conditions.truly("ReplicaFailure").map(|found| refused_pods(object, found.message, context));
+    refused.or_else(|| counters(object, wanted(object))).or_else(|| unavailable(&conditions))
 }
 
-fn counters_done(object: View<'_>) -> bool {
-    let n = wanted(object);
-    crate::envelope::observed(object) && counters(object, n).is_none()
+fn not_observed() -> Verdict {
+    Verdict::progressing("NotObserved", "the controller has not seen it yet")
+}
+
+/// Row 10. The reasons of rows 3 and 4 are not its business.
+fn unavailable(conditions: &Conditions<'_>) -> Option<Verdict> {
+    const TAKEN: [&str; 3] = ["ProgressDeadlineExceeded", "ReplicaSetCreateError", "FailedCreate"];
+    let stuck = conditions.falsely("Progressing").filter(|stuck| !TAKEN.contains(&stuck.reason));
+    let found = conditions.falsely("Available").or(stuck)?;
+    Some(Verdict::progressing("NotAvailable", found.says()))
+}
+
+fn wanted(object: View<'_>) -> i64 {
+    object.int("/spec/replicas").unwrap_or(1)
 }
 
 fn rollout(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -41,7 +51,7 @@ fn rollout(object: View<'_>, context: &Context<'_>) -> Verdict {
     let conditions = Conditions::of(object);
     let progressing = conditions.get("Progressing");
     if !crate::envelope::observed(object) {
-        return Verdict::progressing("NotObserved", "the controller has not seen it yet");
+        return not_observed();
     }
     if let Some(late) = progressing.filter(|condition| condition.reason == "ProgressDeadlineExceeded") {
         return Verdict::failed("ProgressDeadlineExceeded", late.says());
@@ -60,9 +70,8 @@ fn rollout(object: View<'_>, context: &Context<'_>) -> Verdict {
     if let Some(verdict) = counters(object, n) {
         return verdict;
     }
-    let unavailable = conditions.falsely("Available").or_else(|| conditions.falsely("Progressing"));
-    if let Some(condition) = unavailable {
-        return Verdict::progressing("NotAvailable", condition.says());
+    if let Some(verdict) = unavailable(&conditions) {
+        return verdict;
     }
     if let Some(set) = workload::newest_replica_set(object, context) {
         let observed = set.int("/status/observedGeneration");

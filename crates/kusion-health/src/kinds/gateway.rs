@@ -12,9 +12,7 @@ pub(crate) fn class(object: View<'_>) -> Verdict {
     let conditions = Conditions::of(object);
     match conditions.get("Accepted") {
         Some(accepted) if accepted.is_true() => Verdict::healthy("Accepted", accepted.message),
-        Some(accepted) if accepted.is_false() && !matches!(accepted.reason, "Pending" | "Waiting") => {
-            refuse(accepted)
-        }
+        Some(accepted) if accepted.is_false() => refuse(accepted),
         Some(accepted) => Verdict::progressing(accepted.reason_or("Pending"), accepted.message),
         None => Verdict::progressing("NotObserved", "no controller has accepted it yet"),
     }
@@ -50,6 +48,9 @@ pub(crate) fn gateway(object: View<'_>, context: &Context<'_>) -> Verdict {
             return Verdict::healthy(old.kind, old.message);
         }
         return Verdict::progressing("NotObserved", "no controller has accepted it yet");
+    }
+    if !conditions.is_true("Accepted") {
+        return Verdict::progressing("Pending", "not accepted yet");
     }
     if !conditions.is_true("Programmed") {
         return unprogrammed(conditions.get("Programmed"), context);

@@ -30,16 +30,7 @@ fn by_phase(object: View<'_>, context: &Context<'_>) -> Verdict {
     if running && conditions.is_true("Ready") {
         return healthy(object, context);
     }
-    if running && conditions.get("Ready").is_none() && all_ready(object) {
-        // thin reports (some virtual kubelets) have container states but no conditions
-        return healthy(object, context);
-    }
     waiting(object, &conditions, context)
-}
-
-fn all_ready(object: View<'_>) -> bool {
-    let mut apps = object.items("/status/containerStatuses").peekable();
-    apps.peek().is_some() && apps.all(|status| status.flag("/ready"))
 }
 
 fn silent(object: View<'_>) -> Verdict {

@@ -29,7 +29,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
 pub(crate) fn addresses<'a>(object: View<'a>) -> Vec<&'a str> {
     let entries = object.items("/status/loadBalancer/ingress");
     let text = |entry: View<'a>| {
-        entry.text("/ip").or_else(|| entry.text("/hostname")).filter(|text| !text.is_empty())
+        ["/ip", "/hostname"].iter().map(|field| entry.str(field)).find(|text| !text.is_empty())
     };
     entries.filter_map(text).collect()
 }

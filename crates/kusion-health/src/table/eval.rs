@@ -261,6 +261,15 @@ fn describe(rule: &Rule, scope: &Scope<'_>) -> (String, String) {
             return found;
         }
     }
+    // A rule without words of its own: a condition that is not true says most.
+    let own = own_message(scope.here);
+    if rule.state == State::Failed
+        && own.is_empty()
+        && let Some(bad) =
+            scope.conditions.list.iter().find(|found| !found.is_true() && !found.says().is_empty())
+    {
+        return (bad.reason_or(bad.kind).to_owned(), bad.says().to_owned());
+    }
     let default = match rule.state {
         State::Healthy => "Healthy",
         State::Failed => "Failed",
@@ -268,7 +277,7 @@ fn describe(rule: &Rule, scope: &Scope<'_>) -> (String, String) {
         State::Unknown => "Unknown",
         _ => "Progressing",
     };
-    (default.to_owned(), own_message(scope.here))
+    (default.to_owned(), own)
 }
 
 fn told_by(test: &Test, scope: &Scope<'_>) -> Option<(String, String)> {

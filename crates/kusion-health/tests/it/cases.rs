@@ -184,6 +184,19 @@ fn every_case_gets_its_verdict_reason_and_cause() {
     assert!(cases.len() >= 250, "only {} cases", cases.len());
 }
 
+/// Whoever is told "failed" is told why.
+#[test]
+fn every_failure_has_a_cause() {
+    let silent = |case: &Case| {
+        let snapshot = Snapshot::of(case.objects.clone());
+        let verdict = judge(&case.objects[0], &snapshot, &Profile::default(), None);
+        let mute = verdict.cause.as_deref().is_none_or(|cause| cause.trim().is_empty());
+        (verdict.verdict.as_str() == "failed" && mute).then(|| format!("{}: {}", case.name, verdict.reason))
+    };
+    let found: Vec<String> = all().iter().filter_map(silent).collect();
+    assert!(found.is_empty(), "{} failures without a cause:\n{}", found.len(), found.join("\n"));
+}
+
 #[test]
 fn case_names_are_unique() {
     let mut names: Vec<String> = all().into_iter().map(|case| case.name).collect();
