@@ -1,8 +1,6 @@
 //! `kusion release list|show|diff|unlock`: what happened to a stack, by whom, and with what result.
 
-use std::collections::BTreeMap;
-
-use kusion_model::{Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
+use kusion_model::{Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
 use kusion_plan::three_way;
 use kusion_store::State;
 use serde_json::{Value, json};
@@ -22,8 +20,6 @@ pub(crate) const FLAGS: &[Flag] = &[
     flag("revision", None, "N", "the release to show (default: the latest)"),
     flag("yes", Some('y'), "", "do not ask"),
 ];
-
-type Records = BTreeMap<ResourceKey, ResourceRecord>;
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {
@@ -140,7 +136,7 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         }
     }
     out.push_str(&format!("\n{} resources after it:\n", records.len()));
-    for (key, record) in &records {
+    for (key, record) in records.iter() {
         out.push_str(&format!(
             "  {}  {}\n",
             style.cyan(&key.to_string()),
@@ -170,7 +166,7 @@ fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failu
     };
     let records = |no: ReleaseNo| -> Result<Records, Failure> {
         if no.0 == 0 {
-            return Ok(Records::new());
+            return Ok(Records::default());
         }
         find(&state, Some(no))?;
         Ok(place.target.store.state_at(no)?)

@@ -63,7 +63,7 @@ async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, Str
     let looks = clusters.look(&keys).await.map_err(|error| remote(&error, &world.server))?;
     let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
-    for (key, record) in &state.records {
+    for (key, record) in state.records.iter() {
         let Some((snapshot, profile)) = looks.get(&*key.cluster) else { continue };
         let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, clusters.rules(), at);
         let below = below(key, snapshot, profile, at);

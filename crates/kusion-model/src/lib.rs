@@ -46,10 +46,10 @@ pub use project::{
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, scan_references};
 pub use release::{Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
 pub use secret::{
-    DigestKey, Redacted, SecretBag, Sensitivity, is_sealed, kubernetes_sensitivity, seal, seal_like,
+    DigestKey, Redacted, SecretBag, Sensitivity, has_seal, is_sealed, kubernetes_sensitivity, seal, seal_like,
 };
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};
-pub use state::{Prior, ResourceRecord};
+pub use state::{Prior, Records, ResourceRecord};
 pub use time::Timestamp;
 pub use world::{Desired, Observed, Proposal, Proposed};

@@ -8,9 +8,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::digest::write_canonical;
 use crate::{
     ConflictRule, FieldChange, FieldPath, ReferenceUse, ReleaseNo, ResourceKey, ResourceRecord, ResourceType,
-    canonical_json, sha256_hex,
+    sha256_hex,
 };
 
 /// The version of the stored form.
@@ -241,11 +242,16 @@ impl Plan {
     }
 
     fn compute_hash(&self) -> String {
-        let mut value = serde_json::to_value(self).unwrap_or_default();
-        if let Some(map) = value.as_object_mut() {
-            map.remove("hash");
-        }
-        sha256_hex(canonical_json(&value).as_bytes())
+        let Plan { schema, engine, scope, lineage, serial, spec_digest, rules, steps, hash: _ } = self;
+        let mut text = Vec::new();
+        let mut add = |part: Result<Value, serde_json::Error>| {
+            write_canonical(&part.unwrap_or_default(), &mut text);
+            text.push(b'\n');
+        };
+        add(serde_json::to_value((schema, engine, scope, lineage, serial, spec_digest, rules)));
+        // One at a time: a document of the whole plan would be the largest thing in memory.
+        steps.iter().for_each(|step| add(serde_json::to_value(step)));
+        sha256_hex(&text)
     }
 
     /// Returns the six characters that people see.

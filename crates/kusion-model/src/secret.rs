@@ -114,7 +114,7 @@ impl SecretBag {
                 *place = secret.0.clone();
             }
         }
-        match find_sealed(tree, &FieldPath::root()) {
+        match has_seal(tree).then(|| find_sealed(tree, &FieldPath::root())).flatten() {
             Some(path) => Err(path),
             None => Ok(()),
         }
@@ -206,7 +206,9 @@ fn seal_leaves(place: &mut Value, path: &FieldPath, key: &DigestKey, bag: &mut S
 /// Seals the leaves of a tree where another tree of the same shape has seals: a platform does not know that a plain
 /// field was filled from a secret, the record does. List entries pair by `name` if they have one, else by position.
 pub fn seal_like(tree: &mut Value, like: &Value, key: &DigestKey, bag: &mut SecretBag) {
-    seal_pair(tree, like, &FieldPath::root(), key, bag);
+    if has_seal(like) {
+        seal_pair(tree, like, &FieldPath::root(), key, bag);
+    }
 }
 
 fn seal_pair(tree: &mut Value, like: &Value, path: &FieldPath, key: &DigestKey, bag: &mut SecretBag) {
@@ -249,6 +251,16 @@ fn seal_text(value: &Value, key: &DigestKey) -> Value {
 pub fn is_sealed(value: &Value) -> bool {
     let digest = value.as_str().and_then(|text| text.strip_prefix(SEAL));
     digest.is_some_and(|d| d.len() == DIGEST_LEN && d.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Returns whether a tree has a seal anywhere. Most have none, and then nobody need walk it with a path in hand.
+#[must_use]
+pub fn has_seal(tree: &Value) -> bool {
+    match tree {
+        Value::Object(map) => map.values().any(has_seal),
+        Value::Array(items) => items.iter().any(has_seal),
+        leaf => is_sealed(leaf),
+    }
 }
 
 fn find_sealed(value: &Value, path: &FieldPath) -> Option<FieldPath> {

@@ -8,10 +8,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::digest::write_canonical;
 use crate::secret::{kubernetes_sensitivity, seal, settle_kubernetes_secret};
 use crate::{
     DigestKey, FieldPath, IdError, ResourceId, ResourceKey, SecretBag, Segment, SourceMap, SourceRef,
-    canonical_json, sha256_hex,
+    sha256_hex,
 };
 
 /// The runtime that a resource belongs to.
@@ -191,13 +192,15 @@ impl Spec {
     /// Returns the digest of the sealed Spec.
     #[must_use]
     pub fn digest(&self) -> String {
-        let mut text = String::new();
+        let mut text = Vec::new();
         for resource in &self.resources {
-            let value = serde_json::to_value(resource).unwrap_or_default();
-            text.push_str(&canonical_json(&value));
-            text.push('\n');
+            let rest = (&resource.id, &resource.kind, &resource.depends_on, &resource.extensions);
+            write_canonical(&serde_json::to_value(rest).unwrap_or_default(), &mut text);
+            // The attributes are most of it: written as they stand, not copied into a document first.
+            write_canonical(&resource.attributes, &mut text);
+            text.push(b'\n');
         }
-        sha256_hex(text.as_bytes())
+        sha256_hex(&text)
     }
 }
 

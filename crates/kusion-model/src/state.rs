@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,14 +39,17 @@ impl fmt::Debug for ResourceRecord {
     }
 }
 
+/// The records of a stack by key, shared: planner, executor and store look at the same ones.
+pub type Records = Arc<BTreeMap<ResourceKey, ResourceRecord>>;
+
 /// The state as the planner sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prior {
     pub lineage: String,
     pub serial: u64,
-    pub records: BTreeMap<ResourceKey, ResourceRecord>,
+    pub records: Records,
     /// What an interrupted release was going to make and may have made. Counts as recorded.
-    pub intents: BTreeMap<ResourceKey, ResourceRecord>,
+    pub intents: Records,
 }
 
 impl Prior {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use kusion_model::{
     Desired, DigestKey, FieldPath, Observed, Prior, Reference, ReferenceUse, ResourceKey, SecretBag, Segment,
-    StackRef, is_sealed, seal_like,
+    StackRef, has_seal, is_sealed, seal_like,
 };
 use serde_json::Value;
 
@@ -155,6 +155,9 @@ fn read(attributes: &Value, secrets: &SecretBag, path: &FieldPath) -> Option<Fou
 
 /// Takes from the live object the value of a secret that is wanted by digest only (a recorded Spec has no values).
 fn adopt_secrets(desired: &mut Desired, observed: &Observed) {
+    if !has_seal(&desired.attributes) {
+        return;
+    }
     let mut sealed = Vec::new();
     collect_sealed(&desired.attributes, &FieldPath::root(), &mut sealed);
     for path in sealed {

@@ -122,14 +122,7 @@ fn finish_wanted(
 ) -> Step {
     if step.action == Action::NoOp {
         step.extensions.clear();
-        let fresh = record.map(|record| ResourceRecord {
-            attributes: desired.attributes.clone(),
-            depends_on: step.depends_on.clone(),
-            extensions: desired.extensions.clone(),
-            uid: live.and_then(|live| live.uid.clone()).or_else(|| record.uid.clone()),
-            ..record.clone()
-        });
-        step.rerecord = fresh.filter(|fresh| record != Some(fresh));
+        step.rerecord = record.and_then(|record| stale(record, desired, &step.depends_on, live));
         step.depends_on.clear();
         return step;
     }
@@ -141,6 +134,27 @@ fn finish_wanted(
         step.live_uid = live.uid.clone();
     }
     step
+}
+
+/// The record as it should be, if it is not.
+fn stale(
+    record: &ResourceRecord,
+    desired: &Desired,
+    depends_on: &[ResourceKey],
+    live: Option<&Observed>,
+) -> Option<ResourceRecord> {
+    let uid = live.and_then(|live| live.uid.as_ref()).or(record.uid.as_ref());
+    let same = record.attributes == desired.attributes
+        && record.depends_on == depends_on
+        && record.extensions == desired.extensions
+        && record.uid.as_ref() == uid;
+    (!same).then(|| ResourceRecord {
+        attributes: desired.attributes.clone(),
+        depends_on: depends_on.to_vec(),
+        extensions: desired.extensions.clone(),
+        uid: uid.cloned(),
+        ..record.clone()
+    })
 }
 
 /// The runtime's proposal, or the structural comparison, completed by fields that are known only later.

@@ -1,5 +1,6 @@
 //! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
@@ -10,7 +11,8 @@ use kube_meaning::managed::{Managed, Operation};
 use kube_meaning::ssa::{self, Applier, Target};
 use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
-    ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed, Timestamp,
+    ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed, SecretBag,
+    Timestamp, has_seal,
 };
 use kusion_plan::three_way;
 use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
@@ -102,7 +104,7 @@ impl KubeRuntime {
         if !ask.desired.unknown.is_empty() {
             return Ok((Proposal::create(), None));
         }
-        let object = clear(&ask.desired.attributes, &ask.desired.secrets)?;
+        let object = clear(&ask.desired.attributes, &ask.desired.secrets)?.into_owned();
         let namespace = self.namespace_of(id);
         let homeless = kind.namespaced && coming.namespaces.contains(namespace);
         let kindless = coming.kinds.contains(&(id.api_version.clone(), id.kind.clone()));
@@ -122,84 +124,64 @@ impl KubeRuntime {
         live: &Observed,
         redactor: &Redactor<'_>,
     ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
-        let mut object = without_unknown(ask);
-        ask.desired.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
-        let clear_live;
-        let current = if live.secrets.is_empty() {
-            &live.attributes
-        } else {
-            clear_live = clear(&live.attributes, &live.secrets)?;
-            &clear_live
+        let mut object = wanted(ask)?;
+        let current = match live.secrets.is_empty() {
+            true => Cow::Borrowed(&live.attributes),
+            false => clear(&live.attributes, &live.secrets)?,
         };
         let Some(target) = kind.target() else {
-            return Ok(self.judge_without_schema(ask, id, kind, current, object));
+            return Ok(self.judge_without_schema(ask, id, kind, &current, object.into_owned()));
         };
         // A record has digests where the object has values: then ownership alone tells who moved.
         let plain = live.secrets.is_empty() && ask.desired.secrets.is_empty();
         let prior = ask.prior.filter(|_| plain).map(|record| &record.attributes);
-        let question = |desired: &'_ Value| {
-            let manager = FIELD_MANAGER;
-            decide(Question { target, live: current, manager, desired, prior })
+        let asked = |desired: &'_ Value| {
+            decide(Question { target, live: &current, manager: FIELD_MANAGER, desired, prior })
         };
         let mut left = Vec::new();
-        let mut decision = question(&object);
+        let mut decision = asked(&object);
         if let Decision::Change(change) = &decision {
             let leave = self.to_leave(ask, &kind.kind, &object, change);
             for clash in &leave {
-                let after = remove(&mut object, &clash.place);
-                left.push(left_alone(clash, current, after));
+                let after = remove(object.to_mut(), &clash.place);
+                left.push(left_alone(clash, &current, after));
             }
             if !leave.is_empty() {
-                decision = question(&object);
+                decision = asked(&object);
             }
         }
-        let question = |object: Value, force: bool| {
-            let path = kind.object(self.namespace_of(id), &id.name);
-            Some(DryRunOf { path, object, force })
-        };
+        let shown = Shown { live: &current, import: ask.prior.is_none(), redactor };
         match decision {
-            Decision::NoChange => {
-                let what = Proposed::Same;
-                Ok((Proposal { what, changes: left, warnings: Vec::new() }, None))
-            }
+            Decision::NoChange => Ok((unchanged(left), None)),
             Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
-            Decision::Replace(Replace { fields, reasons }) => {
-                let because: Vec<FieldPath> = reasons.iter().map(|cause| reason_path(&cause.field)).collect();
-                let mut changes: Vec<FieldChange> = fields
-                    .into_iter()
-                    .map(|field| self.change(field, current, ask.prior.is_none(), redactor))
-                    .collect();
-                for change in &mut changes {
-                    if because.iter().any(|path| path.covers(&change.path)) {
-                        change.note = Some(Note::Immutable);
-                    }
-                }
-                let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
-                let check =
-                    ask.desired.unknown.is_empty().then(|| self.replacement(id, kind, object)).flatten();
-                Ok((Proposal { what, changes, warnings: Vec::new() }, check))
+            Decision::Replace(replace) => {
+                let known = ask.desired.unknown.is_empty();
+                let check = known.then(|| self.replacement(id, kind, object.into_owned())).flatten();
+                Ok((replace_with(replace, kind, &shown), check))
             }
+            // The server would only book what others did before the first apply: nothing of ours changes.
             Decision::Change(Change { fields, conflicts })
-                if fields.is_empty() && conflicts.is_empty() && !owns_anew(target, current, &object) =>
+                if fields.is_empty() && conflicts.is_empty() && !owns_anew(target, &current, &object) =>
             {
-                // The server would only book what others did before the first apply: nothing of ours changes.
-                Ok((Proposal { what: Proposed::Same, changes: left, warnings: Vec::new() }, None))
+                Ok((unchanged(left), None))
             }
-            Decision::Change(Change { fields, conflicts }) => {
+            Decision::Change(change) => {
                 let clashes: Vec<Clash> =
-                    conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
+                    change.conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
                 let rule = |clash: &Clash| policy(clash, &kind.kind, ask.rules, was_foreign(ask));
-                let mut changes: Vec<FieldChange> = fields
-                    .into_iter()
-                    .map(|field| self.change(field, current, ask.prior.is_none(), redactor))
-                    .collect();
+                let mut changes: Vec<FieldChange> =
+                    change.fields.into_iter().map(|field| shown.change(field)).collect();
                 note_conflicts(&mut changes, &clashes, &rule);
-                let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
-                let force = !clashes.is_empty();
-                let open = !ask.desired.unknown.is_empty();
                 changes.extend(left);
                 let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
-                Ok((proposal, if refused || open { None } else { question(object, force) }))
+                let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
+                let open = !ask.desired.unknown.is_empty();
+                let question = || DryRunOf {
+                    path: kind.object(self.namespace_of(id), &id.name),
+                    object: object.into_owned(),
+                    force: !clashes.is_empty(),
+                };
+                Ok((proposal, (!refused && !open).then(question)))
             }
         }
     }
@@ -237,28 +219,6 @@ impl KubeRuntime {
     fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {
         let clashes = change.conflicts.iter().filter_map(|conflict| clash_of(object, conflict));
         clashes.filter(|c| policy(c, kind, ask.rules, was_foreign(ask)) == ConflictPolicy::Leave).collect()
-    }
-
-    fn change(
-        &self,
-        field: MeaningChange,
-        live: &Value,
-        import: bool,
-        redactor: &Redactor<'_>,
-    ) -> FieldChange {
-        let path = from_elems(&field.path);
-        let origin = match field.side {
-            _ if import => Origin::Ours,
-            Side::Ours => Origin::Ours,
-            Side::Theirs => Origin::Theirs,
-            Side::Both => Origin::Both,
-        };
-        let seal = |value: Option<Value>| value.map(|value| redactor.seal(&path, value));
-        let mut change = FieldChange::new(path.clone(), seal(field.live), seal(field.desired), origin);
-        let other = field.owners.iter().find(|owner| owner.manager != FIELD_MANAGER);
-        change.manager = other.map(|owner| owner.manager.to_string());
-        change.at = change.manager.as_ref().and_then(|manager| written_at(live, manager));
-        change
     }
 
     async fn dry_run(
@@ -312,20 +272,72 @@ fn was_foreign(ask: &ProposeAsk<'_>) -> bool {
     ask.prior.is_none_or(|record| record.imported)
 }
 
-fn clear(attributes: &Value, secrets: &kusion_model::SecretBag) -> Result<Value, RuntimeError> {
+/// How changed fields are put before a user.
+struct Shown<'a> {
+    live: &'a Value,
+    /// No release of ours has made the object: what differs is our wish.
+    import: bool,
+    redactor: &'a Redactor<'a>,
+}
+
+impl Shown<'_> {
+    fn change(&self, field: MeaningChange) -> FieldChange {
+        let path = from_elems(&field.path);
+        let origin = match field.side {
+            _ if self.import => Origin::Ours,
+            Side::Ours => Origin::Ours,
+            Side::Theirs => Origin::Theirs,
+            Side::Both => Origin::Both,
+        };
+        let seal = |value: Option<Value>| value.map(|value| self.redactor.seal(&path, value));
+        let mut change = FieldChange::new(path.clone(), seal(field.live), seal(field.desired), origin);
+        let other = field.owners.iter().find(|owner| owner.manager != FIELD_MANAGER);
+        change.manager = other.map(|owner| owner.manager.to_string());
+        change.at = change.manager.as_ref().and_then(|manager| written_at(self.live, manager));
+        change
+    }
+}
+
+/// Nothing to do, beside what is left to others.
+fn unchanged(left: Vec<FieldChange>) -> Proposal {
+    Proposal { what: Proposed::Same, changes: left, warnings: Vec::new() }
+}
+
+fn replace_with(replace: Replace, kind: &Kind, shown: &Shown<'_>) -> Proposal {
+    let because: Vec<FieldPath> = replace.reasons.iter().map(|cause| reason_path(&cause.field)).collect();
+    let mut changes: Vec<FieldChange> = replace.fields.into_iter().map(|f| shown.change(f)).collect();
+    for change in &mut changes {
+        if because.iter().any(|path| path.covers(&change.path)) {
+            change.note = Some(Note::Immutable);
+        }
+    }
+    let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
+    Proposal { what, changes, warnings: Vec::new() }
+}
+
+/// The object with its secrets in place; not copied if it has none, which is the rule.
+fn clear<'a>(attributes: &'a Value, secrets: &SecretBag) -> Result<Cow<'a, Value>, RuntimeError> {
+    if secrets.is_empty() && !has_seal(attributes) {
+        return Ok(Cow::Borrowed(attributes));
+    }
     let mut object = attributes.clone();
     secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
-    Ok(object)
+    Ok(Cow::Owned(object))
 }
 
 /// The wanted object without fields that are known only later: an unknown value must not be compared or sent.
-fn without_unknown(ask: &ProposeAsk<'_>) -> Value {
-    let mut object = ask.desired.attributes.clone();
+fn wanted<'a>(ask: &ProposeAsk<'a>) -> Result<Cow<'a, Value>, RuntimeError> {
+    let desired = ask.desired;
+    if desired.unknown.is_empty() {
+        return clear(&desired.attributes, &desired.secrets);
+    }
+    let mut object = desired.attributes.clone();
     // From the end, so that positions before it stay right.
-    for use_ in ask.desired.unknown.iter().rev() {
+    for use_ in desired.unknown.iter().rev() {
         remove(&mut object, &use_.at);
     }
-    object
+    desired.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
+    Ok(Cow::Owned(object))
 }
 
 fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {

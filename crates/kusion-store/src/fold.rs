@@ -1,9 +1,10 @@
 //! From entries to state: a pure fold, so that any past release can be rebuilt by stopping earlier.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kusion_model::{
-    Action, Phase, Prior, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Timestamp,
+    Action, Phase, Prior, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Timestamp,
 };
 use serde_json::Value;
 
@@ -19,9 +20,9 @@ pub struct State {
     pub serial: u64,
     /// The highest lease token that has written.
     pub token: u64,
-    pub records: BTreeMap<ResourceKey, ResourceRecord>,
+    pub records: Records,
     /// What an interrupted release was going to make and may have made.
-    pub intents: BTreeMap<ResourceKey, ResourceRecord>,
+    pub intents: Records,
     pub releases: BTreeMap<ReleaseNo, Release>,
     pub outputs: BTreeMap<String, Value>,
     /// The release that has begun and not ended: it runs, or it was interrupted.
@@ -39,8 +40,8 @@ impl State {
             lineage,
             serial: 0,
             token: 0,
-            records: BTreeMap::new(),
-            intents: BTreeMap::new(),
+            records: Records::default(),
+            intents: Records::default(),
             releases: BTreeMap::new(),
             outputs: BTreeMap::new(),
             open: None,
@@ -49,7 +50,7 @@ impl State {
         }
     }
 
-    /// Returns what the planner needs.
+    /// Returns what the planner needs; it shares the records, so it costs nothing.
     #[must_use]
     pub fn prior(&self) -> Prior {
         Prior {
@@ -57,8 +58,8 @@ impl State {
             // make the same plan.
             lineage: if self.serial == 0 { String::new() } else { self.lineage.clone() },
             serial: self.serial,
-            records: self.records.clone(),
-            intents: self.intents.clone(),
+            records: Arc::clone(&self.records),
+            intents: Arc::clone(&self.intents),
         }
     }
 
@@ -74,27 +75,30 @@ impl State {
         ReleaseNo(self.releases.keys().next_back().map_or(1, |no| no.0 + 1))
     }
 
-    pub(crate) fn fold(&mut self, entry: &Entry) {
+    pub(crate) fn fold(&mut self, entry: Entry) {
         match entry {
             Entry::Header { .. } => {}
             Entry::Base { serial, token, records, intents, releases, outputs } => {
-                (self.serial, self.token) = (*serial, *token);
-                self.records = records.iter().map(|r| (r.key.clone(), r.clone())).collect();
-                self.intents = intents.iter().map(|r| (r.key.clone(), r.clone())).collect();
-                self.releases = releases.iter().map(|r| (r.no, r.clone())).collect();
-                self.outputs.clone_from(outputs);
+                let by_key = |list: Vec<ResourceRecord>| {
+                    Records::new(list.into_iter().map(|r| (r.key.clone(), r)).collect())
+                };
+                (self.serial, self.token) = (serial, token);
+                self.records = by_key(records);
+                self.intents = by_key(intents);
+                self.releases = releases.into_iter().map(|r| (r.no, r)).collect();
+                self.outputs = outputs;
             }
             Entry::Begin { serial, token, release, steps } => {
-                self.count(*serial, *token);
+                self.count(serial, token);
                 self.begin(release, steps);
             }
             Entry::Outcomes { serial, token, outcomes, .. } => {
-                self.count(*serial, *token);
-                outcomes.iter().for_each(|outcome| self.outcome(outcome));
+                self.count(serial, token);
+                outcomes.into_iter().for_each(|outcome| self.outcome(outcome));
             }
             Entry::End { serial, token, release, end } => {
-                self.count(*serial, *token);
-                self.end(*release, end);
+                self.count(serial, token);
+                self.end(release, end);
             }
         }
     }
@@ -104,17 +108,19 @@ impl State {
         self.token = self.token.max(token);
     }
 
-    fn begin(&mut self, release: &Release, steps: &[Step]) {
+    fn begin(&mut self, release: Release, steps: Vec<Step>) {
         self.close_interrupted(release.started);
-        self.releases.insert(release.no, release.clone());
-        self.open = Some(release.no);
+        let no = release.no;
+        self.releases.insert(no, release);
+        self.open = Some(no);
         for step in steps {
-            self.pending.insert(step.key.clone(), step.action);
-            if let Some(intent) = intent(step, release.no)
-                && !self.records.contains_key(&step.key)
+            let (key, action) = (step.key.clone(), step.action);
+            if !self.records.contains_key(&key)
+                && let Some(intent) = intent(step, no)
             {
-                self.intents.insert(step.key.clone(), intent);
+                Arc::make_mut(&mut self.intents).insert(key.clone(), intent);
             }
+            self.pending.insert(key, action);
         }
     }
 
@@ -128,40 +134,46 @@ impl State {
         self.pending.clear();
     }
 
-    fn outcome(&mut self, outcome: &Outcome) {
+    fn outcome(&mut self, outcome: Outcome) {
         let action = self.pending.remove(outcome.key());
         match outcome {
             Outcome::Recorded(record) => {
-                self.intents.remove(&record.key);
-                self.records.insert(record.key.clone(), (**record).clone());
+                self.forget_intent(&record.key);
+                Arc::make_mut(&mut self.records).insert(record.key.clone(), *record);
             }
             Outcome::Forgotten(key) => {
-                self.intents.remove(key);
-                self.records.remove(key);
+                self.forget_intent(&key);
+                Arc::make_mut(&mut self.records).remove(&key);
             }
             // It was not there when the plan was made, and surely was not made: nothing to remember.
             Outcome::Failed { key, uncertain: false, .. } if action == Some(Action::Create) => {
-                self.intents.remove(key);
+                self.forget_intent(&key);
             }
             Outcome::Failed { .. } => {}
         }
     }
 
-    fn end(&mut self, no: ReleaseNo, end: &ReleaseEnd) {
+    fn forget_intent(&mut self, key: &ResourceKey) {
+        if self.intents.contains_key(key) {
+            Arc::make_mut(&mut self.intents).remove(key);
+        }
+    }
+
+    fn end(&mut self, no: ReleaseNo, end: ReleaseEnd) {
         if let Some(release) = self.releases.get_mut(&no) {
             release.phase = end.phase;
             release.ended = Some(end.ended);
             release.tally = end.tally;
-            release.message.clone_from(&end.message);
+            release.message = end.message;
         }
         // A release that ended in order has not tried what has no outcome.
         for (key, action) in std::mem::take(&mut self.pending) {
             if action == Action::Create {
-                self.intents.remove(&key);
+                self.forget_intent(&key);
             }
         }
         if end.phase == Phase::Succeeded {
-            self.outputs.clone_from(&end.outputs);
+            self.outputs = end.outputs;
         }
         self.open = None;
     }
@@ -179,13 +191,13 @@ impl State {
     }
 }
 
-fn intent(step: &Step, release: ReleaseNo) -> Option<ResourceRecord> {
+fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {
     Some(ResourceRecord {
-        key: step.key.clone(),
-        kind: step.kind.clone(),
-        attributes: step.desired.clone()?,
-        depends_on: step.depends_on.clone(),
-        extensions: step.extensions.clone(),
+        attributes: step.desired?,
+        key: step.key,
+        kind: step.kind,
+        depends_on: step.depends_on,
+        extensions: step.extensions,
         uid: None,
         release,
         imported: step.action == Action::Import,

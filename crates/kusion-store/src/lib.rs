@@ -21,6 +21,7 @@ mod entry;
 mod error;
 mod fold;
 mod lease;
+mod line;
 mod local;
 mod log;
 mod session;

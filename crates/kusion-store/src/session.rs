@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kusion_model::{Phase, Plan, Release, ReleaseNo, Step, Subject, Timestamp};
 
-use crate::entry::{Entry, FORMAT, Outcome, ReleaseEnd};
+use crate::entry::{Entry, Outcome, ReleaseEnd};
 use crate::lease::Lease;
 use crate::log::{self, Log};
 use crate::{Owner, StackStore, State, StoreError};
@@ -38,8 +38,8 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(store: StackStore, log: Log, owner: Owner, token: u64, since: Timestamp) -> Self {
-        let n_releases = log.entries.iter().filter(|entry| matches!(entry, Entry::Begin { .. })).count();
-        Session { store, state: log.state, owner, token, since, len: log.len, n_releases }
+        let Log { state, len, n_releases, .. } = log;
+        Session { store, state, owner, token, since, len, n_releases }
     }
 
     /// Returns the state, up to date with everything written through this session.
@@ -115,28 +115,23 @@ impl Session {
         let _guard = self.store.guard()?;
         self.check_token()?;
         let path = self.store.log_path();
-        let Some(log) = log::read(&*self.store.disk, &path)? else { return Ok(()) };
-        let begins: Vec<usize> =
-            (0..log.entries.len()).filter(|&at| matches!(log.entries[at], Entry::Begin { .. })).collect();
+        let mut old = log::entries(&*self.store.disk, &path)?;
+        let is_begin = |at: &usize| matches!(old[*at], Entry::Begin { .. });
+        let begins: Vec<usize> = (0..old.len()).filter(is_begin).collect();
         let Some(&cut) = begins.len().checked_sub(keep.max(1)).and_then(|at| begins.get(at)) else {
             return Ok(());
         };
+        let kept = old.split_off(cut);
         let mut text = String::new();
-        let mut old = State::new(log.state.lineage.clone(), log.state.scope.clone());
-        for entry in &log.entries[..cut] {
-            old.fold(entry);
-            if let Entry::Header { lineage, scope, created, .. } = entry {
-                let (lineage, scope) = (lineage.clone(), scope.clone());
-                text.push_str(&log::line(&Entry::Header {
-                    format: FORMAT,
-                    lineage,
-                    scope,
-                    created: *created,
-                }));
+        let mut base = State::new(String::new(), self.state.scope.clone());
+        for entry in old {
+            if matches!(entry, Entry::Header { .. }) {
+                text.push_str(&log::line(&entry));
             }
+            base.fold(entry);
         }
-        text.push_str(&log::line(&old.to_base()));
-        log.entries[cut..].iter().for_each(|entry| text.push_str(&log::line(entry)));
+        text.push_str(&log::line(&base.to_base()));
+        kept.iter().for_each(|entry| text.push_str(&log::line(entry)));
         self.store.disk.replace(&path, text.as_bytes()).map_err(StoreError::io("write", &path))?;
         self.len = text.len() as u64;
         self.n_releases = begins.len().min(keep.max(1));
@@ -175,7 +170,7 @@ impl Session {
             return Err(StoreError::io("write", &path)(error));
         }
         self.len += line.len() as u64;
-        self.state.fold(&entry);
+        self.state.fold(entry);
         Ok(())
     }
 }

@@ -1,10 +1,9 @@
 //! The store of all stacks, and of one.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kusion_model::{DigestKey, ReleaseNo, ResourceKey, ResourceRecord, Scope, Timestamp};
+use kusion_model::{DigestKey, Records, ReleaseNo, Scope, Timestamp};
 
 use crate::entry::Entry;
 use crate::lease::Lease;
@@ -93,26 +92,27 @@ impl StackStore {
     }
 
     /// Returns the records as they were at the end of a release.
-    pub fn state_at(&self, no: ReleaseNo) -> Result<BTreeMap<ResourceKey, ResourceRecord>, StoreError> {
+    pub fn state_at(&self, no: ReleaseNo) -> Result<Records, StoreError> {
         let missing = |first, last| StoreError::NoRelease { no, first, last };
-        let log = log::read(&*self.disk, &self.log_path())?.ok_or_else(|| missing(None, None))?;
-        let Log { state: now, entries, .. } = log;
-        let mut state = State::new(now.lineage.clone(), now.scope.clone());
-        let mut first = None;
-        for entry in &entries {
-            match entry {
-                Entry::Begin { release, .. } if release.no > no => break,
+        let (mut first, mut last) = (None, None);
+        let mut state = State::new(String::new(), self.scope.clone());
+        for entry in log::entries(&*self.disk, &self.log_path())? {
+            match &entry {
                 Entry::Base { releases, .. } => first = releases.last().map(|release| release.no),
                 Entry::Begin { release, .. } => first = first.or(Some(release.no)),
                 _ => {}
             }
-            state.fold(entry);
+            last = match &entry {
+                Entry::Base { releases, .. } => releases.last().map(|release| release.no),
+                Entry::Begin { release, .. } => Some(release.no),
+                _ => last,
+            };
+            if last.is_none_or(|last| last <= no) {
+                state.fold(entry);
+            }
         }
-        let known = now.releases.contains_key(&no) && first.is_some_and(|first| first <= no);
-        if !known {
-            return Err(missing(first, now.releases.keys().next_back().copied()));
-        }
-        Ok(state.records)
+        let known = state.releases.contains_key(&no) && first.is_some_and(|first| first <= no);
+        if known { Ok(state.records) } else { Err(missing(first, last)) }
     }
 
     /// Returns who holds the lock, if anybody does.
@@ -197,7 +197,7 @@ impl StackStore {
         let header = Entry::Header { format, lineage, scope: self.scope.clone(), created: now };
         let line = log::line(&header);
         self.disk.replace(&path, line.as_bytes()).map_err(StoreError::io("write", &path))?;
-        Ok(Log { state, entries: vec![header], len: line.len() as u64 })
+        Ok(Log { state, format, len: line.len() as u64, n_releases: 0 })
     }
 
     /// Cuts a torn tail and brings an older format forward, so that what is appended fits what stands before it.
@@ -206,13 +206,10 @@ impl StackStore {
         if log.state.torn_tail {
             self.disk.truncate(&path, log.len).map_err(StoreError::io("cut", &path))?;
         }
-        if let Some(Entry::Header { format, .. }) = log.entries.first_mut()
-            && *format < crate::entry::FORMAT
-        {
-            *format = crate::entry::FORMAT;
-            let text: String = log.entries.iter().map(log::line).collect();
+        if log.format < crate::entry::FORMAT {
+            let text: String = log::entries(&*self.disk, &path)?.iter().map(log::line).collect();
             self.disk.replace(&path, text.as_bytes()).map_err(StoreError::io("write", &path))?;
-            log.len = text.len() as u64;
+            (log.format, log.len) = (crate::entry::FORMAT, text.len() as u64);
         }
         Ok(log)
     }

@@ -19,7 +19,8 @@ pub fn previous_good(state: &State) -> Option<ReleaseNo> {
 /// # Errors
 /// A release that does not exist or can no longer be rebuilt.
 pub fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, StoreError> {
-    Ok(rollback_spec(&store.state_at(to)?))
+    let records = store.state_at(to)?;
+    Ok(rollback_spec(&records))
 }
 
 /// The steps of a plan of the recorded state that the world has caused.

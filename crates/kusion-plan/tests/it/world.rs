@@ -40,12 +40,12 @@ impl Situation {
 
     pub(crate) fn record(mut self, name: &str, value: i32, depends_on: &[&str]) -> Self {
         let record = record(name, value, depends_on);
-        self.prior.records.insert(key(name), record);
+        std::sync::Arc::make_mut(&mut self.prior.records).insert(key(name), record);
         self
     }
 
     pub(crate) fn intend(mut self, name: &str, value: i32) -> Self {
-        self.prior.intents.insert(key(name), record(name, value, &[]));
+        std::sync::Arc::make_mut(&mut self.prior.intents).insert(key(name), record(name, value, &[]));
         self
     }
 
