@@ -10,6 +10,7 @@ use kcl_syntax::ast::Str;
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
+use crate::package::Kind;
 use crate::ty::{DictTy, Loc, SchemaId, Ty, TyId};
 
 impl Checker<'_> {
@@ -151,6 +152,8 @@ impl Checker<'_> {
     /// Reports a key that the expected type does not have.
     pub(crate) fn check_member(&mut self, ty: TyId, name: &Str, at: Span, written: Option<&Loc>) {
         let message = match self.types.kind(ty).clone() {
+            // What a mixin lacks is left to the run, and so is the empty key.
+            Ty::Schema(id, _) if self.schema_info(id).kind == Kind::Mixin || name.is_empty() => return,
             Ty::Schema(id, _) if !self.accepts_key(id, name) => self.cannot_add(id, name),
             Ty::Union(members) => match self.union_refuses(&members, name) {
                 Some(message) => message,

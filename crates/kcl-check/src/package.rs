@@ -105,6 +105,8 @@ impl Drop for BaseLink {
 pub(crate) struct AttrInfo {
     pub(crate) ty: TyId,
     pub(crate) optional: bool,
+    /// Optional in a base: a later declaration may make it so again.
+    pub(crate) once_optional: bool,
     pub(crate) has_default: bool,
     pub(crate) loc: Loc,
 }

@@ -205,6 +205,7 @@ impl Checker<'_> {
                     let new = AttrInfo {
                         ty,
                         optional: attr.optional,
+                        once_optional: false,
                         has_default: attr.default.is_some(),
                         loc: self.here(attr.name.span),
                     };
@@ -219,7 +220,7 @@ impl Checker<'_> {
                 Stmt::Unification { target, value } => {
                     let ty = self.unification_type(*value);
                     let loc = self.here(target.span);
-                    let new = AttrInfo { ty, optional: false, has_default: true, loc };
+                    let new = AttrInfo { ty, optional: false, once_optional: false, has_default: true, loc };
                     self.add_attr(&target.name, new, target.span, info);
                 }
                 _ => {}
@@ -230,6 +231,7 @@ impl Checker<'_> {
     fn add_attr(&mut self, name: &Str, new: AttrInfo, span: Span, info: &mut SchemaInfo) {
         let own = info.attrs.get(name).cloned();
         let old = own.clone().or_else(|| self.base_attr(info, name));
+        let mut new = new;
         if let Some(old) = old {
             if !self.types.sub(new.ty, old.ty) {
                 // Against a base the reference prints the new type twice.
@@ -238,7 +240,9 @@ impl Checker<'_> {
                 let message = format!("can't change schema field type of '{name}' from {from} to {to}");
                 self.error(Code::TYPE, "field-type-change", span, message);
             }
-            if new.optional && !old.optional {
+            // What was optional further up may become so again.
+            new.once_optional = old.optional || old.once_optional;
+            if new.optional && !new.once_optional {
                 let message = format!("can't change the required schema attribute of '{name}' to optional");
                 self.error(Code::TYPE, "required-to-optional", span, message);
             }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
-use crate::package::Kind;
+use crate::package::{AttrInfo, Kind};
 use crate::signatures::{self, Table};
 use crate::suggest;
 use crate::ty::{Loc, SchemaId, Ty, TyId};
@@ -142,8 +142,13 @@ impl Checker<'_> {
                 ScopeKind::Schema(id) => self.attr_in_body(id, name),
                 _ => None,
             };
+            let inherited =
+                attr.as_ref().is_some_and(|a| a.loc.pkg != self.path || !self.is_inside(a.loc.span));
+            let attr = attr.map(|a| a.ty);
             let var = self.scopes[i].vars.get(name).map(|v| v.ty);
             match (attr, var) {
+                // An inherited attribute of type any says less than a global of its name.
+                (Some(TyId::ANY), None) if inherited => return Some(self.variable_global(name)),
                 // An attribute of type any takes the type of the first body assignment.
                 (Some(TyId::ANY), Some(var)) => return Some(var),
                 (Some(found), _) | (None, Some(found)) => return Some(found),
@@ -162,12 +167,30 @@ impl Checker<'_> {
     }
 
     /// An attribute as the body of `id` sees it: own, inherited, of mixins, of the host protocol.
-    fn attr_in_body(&mut self, id: SchemaId, name: &str) -> Option<TyId> {
+    fn attr_in_body(&mut self, id: SchemaId, name: &str) -> Option<AttrInfo> {
         if let Some(attr) = self.schema_attr(id, name) {
-            return Some(attr.ty);
+            return Some(attr);
         }
         let host = self.schema_info(id).host?;
-        self.schema_attr(host, name).map(|a| a.ty)
+        self.schema_attr(host, name)
+    }
+
+    /// Whether a place lies inside the top-level statement that is walked.
+    fn is_inside(&self, span: Span) -> bool {
+        self.stmt_span.start <= span.start && span.end <= self.stmt_span.end
+    }
+
+    /// The type of a global variable, any if there is none.
+    fn variable_global(&self, name: &str) -> TyId {
+        match self.globals.get(name) {
+            Some(global) if matches!(global.kind, GlobalKind::Var { .. }) => global.ty,
+            _ => TyId::ANY,
+        }
+    }
+
+    /// Whether the body that is walked has an attribute of the name.
+    pub(crate) fn is_attribute(&mut self, name: &str) -> bool {
+        self.current_schema().is_some_and(|id| self.attr_in_body(id, name).is_some())
     }
 
     pub(crate) fn lookup_global(&mut self, name: &str) -> Option<TyId> {

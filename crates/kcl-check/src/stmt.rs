@@ -306,10 +306,8 @@ impl Checker<'_> {
         if matches!(self.tree.expr(value), Expr::Schema(_)) {
             return true;
         }
-        self.assignment_scope().is_none()
-            && self.tree.files.iter().flat_map(|f| &f.body).any(|stmt| {
-                matches!(self.tree.stmt(*stmt), Stmt::Unification { target, .. } if target.name == name)
-            })
+        let unified = |stmt: &StmtId| matches!(self.tree.stmt(*stmt), Stmt::Unification { target, .. } if target.name == name);
+        self.tree.files.iter().flat_map(|f| &f.body).any(unified)
     }
 
     fn aug_assign(&mut self, target: &Target, op: BinaryOp, value: ExprId) -> TyId {
@@ -352,8 +350,13 @@ impl Checker<'_> {
 
     fn unification(&mut self, target: &Ident, value: ExprId) -> TyId {
         let declared = self.unification_type_quiet(value);
+        let local = self.assignment_scope().filter(|s| self.scopes[*s].kind == ScopeKind::Lambda);
+        if local.is_some() && self.local_type(&target.name).is_none() {
+            // A local is known, as any, in its own first value.
+            self.settle(target, TyId::ANY);
+        }
         let got = self.expr(value);
-        if let Some(scope) = self.assignment_scope().filter(|s| self.scopes[*s].kind == ScopeKind::Lambda) {
+        if let Some(scope) = local {
             let var = Var { ty: declared, annotated: true };
             self.scopes[scope].vars.insert(target.name.clone(), var);
         }
@@ -411,6 +414,10 @@ impl Checker<'_> {
 
     fn attribute(&mut self, attr: &Attr) -> TyId {
         let Some(id) = self.current_schema() else { return TyId::ANY };
+        if attr.selected {
+            let message = "schema attribute can not be selected";
+            self.error(Code::COMPILE, "selected-attribute", attr.name.span, message);
+        }
         let ty = self.schema_attr(id, &attr.name.name).map_or(TyId::ANY, |a| a.ty);
         let Some(default) = attr.default else { return ty };
         if matches!(self.types.kind(ty), Ty::Schema(..)) {

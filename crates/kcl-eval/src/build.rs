@@ -28,17 +28,13 @@ pub(crate) struct Run {
     pub(crate) args: Rc<Vec<Value>>,
     pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
     pub(crate) position: Position,
-    /// A re-run: the configuration holds finished values, which replace defaults whatever operator they remember.
-    pub(crate) again: bool,
 }
 
 impl Machine<'_> {
     /// `S {..}`, `S(..) {..}`, `v {..}`
     pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
         self.nesting += 1;
-        let was_in_config = std::mem::replace(&mut self.in_config, true);
         let config = self.expr(expr.config)?;
-        self.in_config = was_in_config;
         // The name of the schema does not move the current line.
         let callee = match self.tree(self.pkg).expr(expr.name) {
             Expr::Name(parts) => self.load_dotted(parts)?,
@@ -58,8 +54,7 @@ impl Machine<'_> {
         match &**func {
             Function::SchemaType(schema) => {
                 let schema = self.schemas[schema.id as usize].clone();
-                let run =
-                    Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
+                let run = Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position };
                 self.run_schema(&schema, run)
             }
             Function::RuleType(id) => {
@@ -84,7 +79,6 @@ impl Machine<'_> {
             args: Rc::new(args),
             kwargs: Rc::new(kwargs),
             position: Position::default(),
-            again: false,
         };
         self.run_schema(schema, run)
     }
@@ -101,7 +95,6 @@ impl Machine<'_> {
             args: run.args,
             kwargs: run.kwargs,
             position: run.position,
-            again: run.again,
             frames: RefCell::new(vec![None; links.parts.len()]),
             active: Cell::new(0),
             index_key: RefCell::new(None),
@@ -110,13 +103,11 @@ impl Machine<'_> {
         let creator = self.pkg;
         self.records.push(record.clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
-        let was_in_config = std::mem::replace(&mut self.in_config, false);
         self.nesting += 1;
         self.run_body(&record, schema, 0)?;
         self.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
         self.own_lambda = outer;
-        self.in_config = was_in_config;
         self.records.pop();
         self.leave();
         Ok(value)
@@ -190,14 +181,14 @@ impl Machine<'_> {
                 self.decorator(*decorator, name, building.position)?;
             }
         }
-        let replaced = entry.is_some_and(|e| building.again || e.op == Op::Override && e.index == NO_INDEX);
+        let replaced = entry.is_some_and(|e| e.op == Op::Override && e.index == NO_INDEX);
         let ty = self.rtype(self.pkg, attr.ty);
         let mut slot = record.slots.borrow()[i].clone();
         if !replaced && let Some(default) = attr.default {
             slot = self.default_slot(attr, default, slot, stmt, &ty)?;
         }
         if let Some(entry) = entry {
-            slot = self.merge_config(slot, entry, building.again)?;
+            slot = self.merge_config(slot, entry)?;
             slot.value = self.pack(slot.value, &ty)?;
         }
         self.store_slot(&record, i, slot);
@@ -229,13 +220,10 @@ impl Machine<'_> {
         let Some(building) = &record.instance else { return Ok(Value::Undefined) };
         let mut attrs = Dict::with_capacity(record.shape.names.len());
         for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
-            let entry =
-                Entry { value: slot.value.clone(), index: NO_INDEX, origin: slot.origin, op: slot.op };
-            attrs.push_new(name.clone(), entry);
+            attrs.push_new(name.clone(), slot.entry());
         }
-        let mut extra: Vec<Str> = Vec::new();
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
-        self.extra_keys(record, schema, &mut attrs, &mut extra)?;
+        self.extra_keys(record, schema, &mut attrs)?;
         self.pkg = saved_pkg;
         let instance = Instance {
             schema: schema.reference.clone(),
@@ -250,31 +238,53 @@ impl Machine<'_> {
         if self.nesting == 0 {
             self.require(&value)?;
         }
-        self.run_checks_of(record, schema, &extra)?;
+        if schema.named_index().is_none() {
+            record.changed.set(false);
+            self.run_checks(record, schema, 0)?;
+            if record.changed.get() {
+                return Ok(with_slots(value, record));
+            }
+        }
         Ok(value)
     }
 
-    fn extra_keys(
-        &mut self,
-        record: &Rc<Record>,
-        schema: &Rc<Schema>,
-        attrs: &mut Dict,
-        extra: &mut Vec<Str>,
-    ) -> Eval<()> {
+    fn extra_keys(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, attrs: &mut Dict) -> Eval<()> {
         let Some(building) = &record.instance else { return Ok(()) };
-        for (key, entry) in building.config.iter().filter(|(k, _)| record.position(k).is_none()) {
+        let name = schema.named_index();
+        let first = attrs.len();
+        let mut default = match schema.def().index_signature.as_deref() {
+            // Computed once, needed or not; one that may use the key is computed for each.
+            Some(IndexSignature { default: Some(default), name: None, .. }) => Some(self.expr(*default)?),
+            _ => None,
+        };
+        for (key, entry) in building.config.iter() {
+            if let Some(at) = record.position(key) {
+                // A run of the schema over the finished values sees the index once more.
+                if entry.index != NO_INDEX
+                    && let Some(slot) = attrs.at_mut(at)
+                {
+                    slot.index = entry.index;
+                }
+                continue;
+            }
             let Some(signature) = &schema.def().index_signature else {
                 let message = format!("No attribute named '{key}' in the schema '{}'", schema.reference.name);
                 return Err(self.fault("unknown-attribute", message));
             };
-            let merged = self.indexed_value(building, signature, key, entry)?;
+            if let Some(name) = name {
+                *building.index_key.borrow_mut() = Some((name.clone(), Value::Str(key.clone())));
+                default = signature.default.map(|default| self.expr(default)).transpose()?;
+            }
+            let merged = self.indexed_value(default.as_ref(), signature, key, entry)?;
             attrs.insert(key.clone(), merged);
-            extra.push(key.clone());
+            // With a named key the checks run for each extra key, before required attributes are tested.
+            if name.is_some() {
+                self.run_checks(record, schema, 0)?;
+                *building.index_key.borrow_mut() = None;
+            }
         }
         // The helper binding of a named key stood before the extra keys and is removed by moving the last one there.
-        let named = schema.def().index_signature.as_ref().is_some_and(|s| s.name.is_some());
-        if named && extra.len() > 1 {
-            let first = attrs.len() - extra.len();
+        if name.is_some() && attrs.len() > first + 1 {
             let mut entries: Vec<(Str, Entry)> = attrs.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
             let last = entries.pop();
             entries.splice(first..first, last);
@@ -285,24 +295,18 @@ impl Machine<'_> {
 
     fn indexed_value(
         &mut self,
-        building: &Building,
+        default: Option<&Value>,
         signature: &IndexSignature,
         key: &Str,
         entry: &Entry,
     ) -> Eval<Entry> {
-        if let Some(name) = &signature.name {
-            *building.index_key.borrow_mut() = Some((name.name.clone(), Value::Str(key.clone())));
-        }
         let mut merged = Dict::default();
-        if let Some(default) = signature.default
+        if let Some(default) = default
             && entry.op == Op::Union
-            && !building.again
         {
-            let value = self.expr(default)?;
-            merged.set(key.clone(), value, Op::Override);
+            merged.set(key.clone(), default.clone(), Op::Override);
         }
         self.merge_entry(&mut merged, key, entry.clone(), Mode::INDEX_DEFAULT, &mut Path::new())?;
-        *building.index_key.borrow_mut() = None;
         let mut merged = merged.remove(key).unwrap_or_default();
         let ty = self.rtype(self.pkg, signature.value);
         merged.value = self.pack(merged.value, &ty)?;
@@ -348,19 +352,6 @@ impl Machine<'_> {
             other => other,
         };
         Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false })
-    }
-
-    // With a named index signature the checks run once per extra key, with the name bound to it.
-    fn run_checks_of(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, extra: &[Str]) -> Eval<()> {
-        let named = schema.def().index_signature.as_ref().and_then(|s| s.name.as_ref());
-        let Some(name) = named else { return self.run_checks(record, schema, 0) };
-        let Some(building) = &record.instance else { return Ok(()) };
-        for key in extra {
-            *building.index_key.borrow_mut() = Some((name.name.clone(), Value::Str(key.clone())));
-            self.run_checks(record, schema, 0)?;
-        }
-        *building.index_key.borrow_mut() = None;
-        Ok(())
     }
 
     fn run_checks(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
@@ -482,7 +473,7 @@ impl Machine<'_> {
             self.leave();
             return Ok(Dict::default().into());
         };
-        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position, again: false };
+        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position };
         let value = self.run_schema(&host, run)?;
         let record = self.finished_record(&host, &value)?;
         self.records.push(record);
@@ -578,4 +569,21 @@ impl Machine<'_> {
         let of = |p: &usize| list.iter().filter(|(q, _)| q == p).map(|(_, v)| v.clone()).collect::<Vec<_>>();
         packages.iter().flat_map(of).collect::<Vec<_>>().into()
     }
+}
+
+/// The instance with the lists that its checks made grow: one that reads an attribute of a base makes that statement, and with it
+/// the `+=` of the configuration, run once more. Whatever else a check stores is not seen.
+fn with_slots(value: Value, record: &Record) -> Value {
+    let Value::Schema(mut instance) = value else { return value };
+    let attrs = &mut Rc::make_mut(&mut instance).attrs;
+    for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
+        if let Some(at) = attrs.position(name)
+            && let Some(entry) = attrs.at_mut(at)
+            && slot.op == Op::Insert
+            && matches!((&entry.value, &slot.value), (Value::List(_), Value::List(_)))
+        {
+            *entry = Entry { index: entry.index, ..slot.entry() };
+        }
+    }
+    Value::Schema(instance)
 }

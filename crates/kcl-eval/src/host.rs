@@ -37,7 +37,6 @@ struct Checkpoint {
     marks: Vec<Str>,
     nesting: u32,
     in_lambda: bool,
-    in_config: bool,
     own_lambda: crate::machine::OwnLambda,
     depth: u32,
     backtrack: Option<crate::machine::Backtrack>,
@@ -53,7 +52,6 @@ impl Machine<'_> {
             marks: self.marks.clone(),
             nesting: self.nesting,
             in_lambda: self.in_lambda,
-            in_config: self.in_config,
             own_lambda: self.own_lambda,
             depth: self.depth,
             backtrack: self.backtrack,
@@ -68,7 +66,6 @@ impl Machine<'_> {
         self.marks = to.marks;
         self.nesting = to.nesting;
         self.in_lambda = to.in_lambda;
-        self.in_config = to.in_config;
         self.own_lambda = to.own_lambda;
         self.depth = to.depth;
         self.backtrack = to.backtrack;

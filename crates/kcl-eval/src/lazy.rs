@@ -39,9 +39,11 @@ impl Machine<'_> {
             state.level
         };
         let setter = record.shape.setters[i][(setters - level) as usize];
-        // Only for a name that has a value already: a forward read may as well keep what it found.
-        let keep = self.in_config && record.instance.is_none() && level == 1;
-        let before = keep.then(|| record.slots.borrow()[i].clone()).filter(|slot| !slot.value.is_undefined());
+        // Inside braces, loops, lambdas and bodies the lazily run statement stores into that scope: the read sees the value, the
+        // global keeps its own until its turn comes.
+        let inner = !self.records.is_empty() || self.packages[record.package].frames.top().is_some();
+        let keep = inner && record.instance.is_none() && level == 1;
+        let before = keep.then(|| record.slots.borrow()[i].clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         let ran = self.run_setter(record, &setter);
         self.own_lambda = outer;
@@ -152,6 +154,7 @@ impl Machine<'_> {
     /// Stores a value into a slot and keeps the books of in-order execution.
     pub(crate) fn store_slot(&mut self, record: &Rc<Record>, i: usize, slot: Slot) {
         record.slots.borrow_mut()[i] = slot;
+        record.changed.set(true);
         self.count_execution(record, i);
     }
 
@@ -227,7 +230,7 @@ pub(crate) enum Sequential {
     Never,
 }
 
-fn same_object(a: &Value, b: &Value) -> bool {
+pub(crate) fn same_object(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
         (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),

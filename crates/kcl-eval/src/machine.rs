@@ -38,8 +38,6 @@ pub(crate) struct Machine<'p> {
     pub(crate) nesting: u32,
     /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
     pub(crate) in_lambda: bool,
-    /// Whether the braces of a schema expression are being computed: what is read lazily there is not stored.
-    pub(crate) in_config: bool,
     /// The lambda that the running code stands in, if no body or statement was started since.
     pub(crate) own_lambda: OwnLambda,
     /// The `if` that is being run lazily for one of its assignments.
@@ -113,7 +111,6 @@ impl<'p> Machine<'p> {
             at: (program.main.0, 0),
             nesting: 0,
             in_lambda: false,
-            in_config: false,
             own_lambda: OwnLambda::None,
             backtrack: None,
             alias_depth: 0,

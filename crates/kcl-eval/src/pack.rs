@@ -78,7 +78,6 @@ impl Machine<'_> {
                     args: Rc::default(),
                     kwargs: Rc::default(),
                     position: self.current_position(),
-                    again: false,
                 };
                 // An empty dict that leaves required attributes open is tried, but stays a dict inside other instances.
                 let hopeless = direct && dict.is_empty() && self.nesting > 0 && self.needs_values(schema)?;

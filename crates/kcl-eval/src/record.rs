@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree};
-use kcl_value::{Dict, Op, OriginId, Position, Str, Value};
+use kcl_value::{Dict, Entry, NO_INDEX, Op, OriginId, Position, Str, Value};
 use rustc_hash::FxHashMap;
 
 use crate::schema::Schema;
@@ -120,6 +120,13 @@ pub(crate) struct Slot {
     pub(crate) origin: OriginId,
 }
 
+impl Slot {
+    /// The slot as an entry of a finished instance.
+    pub(crate) fn entry(&self) -> Entry {
+        Entry { value: self.value.clone(), index: NO_INDEX, origin: self.origin, op: self.op }
+    }
+}
+
 /// Bookkeeping of laziness for one name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LazyState {
@@ -139,6 +146,8 @@ pub(crate) struct Record {
     pub(crate) package: usize,
     /// Present for instances.
     pub(crate) instance: Option<Building>,
+    /// Whether something was stored since this was last put back: checks may run statements once more.
+    pub(crate) changed: Cell<bool>,
     /// The slot after the one that was stored last: statements run in the order of their names.
     next: Cell<usize>,
 }
@@ -151,8 +160,6 @@ pub(crate) struct Building {
     pub(crate) args: Rc<Vec<Value>>,
     pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
     pub(crate) position: Position,
-    /// A re-run: configured values replace defaults.
-    pub(crate) again: bool,
     /// Parameters of each body of the chain, once bound.
     pub(crate) frames: RefCell<Vec<Option<Rc<Frame>>>>,
     /// The body that is running.
@@ -166,7 +173,7 @@ impl Record {
         let n = shape.names.len();
         let slots = RefCell::new(vec![Slot::default(); n]);
         let lazy = RefCell::new(vec![LazyState::default(); n]);
-        Record { shape, slots, lazy, package, instance, next: Cell::new(0) }
+        Record { shape, slots, lazy, package, instance, changed: Cell::new(false), next: Cell::new(0) }
     }
 
     pub(crate) fn position(&self, name: &str) -> Option<usize> {

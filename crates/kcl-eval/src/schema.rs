@@ -60,6 +60,12 @@ impl Schema {
             _ => unreachable!("a Schema is made from a schema statement"),
         }
     }
+
+    /// Returns the key name of the index signature, if it has one.
+    pub(crate) fn named_index(&self) -> Option<&kcl_value::Str> {
+        let signature = self.def().index_signature.as_ref()?;
+        signature.name.as_ref().map(|name| &name.name)
+    }
 }
 
 /// A rule of a package.

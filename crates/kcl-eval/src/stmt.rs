@@ -221,7 +221,7 @@ impl Machine<'_> {
         };
         let mut slot = Slot { value, op: Op::Override, origin };
         if let Some(entry) = building.config.entry(name) {
-            slot = self.merge_config(slot, entry, building.again)?;
+            slot = self.merge_config(slot, entry)?;
             if let Some(ty) = &ty {
                 slot.value = self.pack(slot.value, ty)?;
             }

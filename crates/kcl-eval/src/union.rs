@@ -11,6 +11,7 @@ use kcl_value::{Dict, Entry, Instance, List, NO_INDEX, Op, OriginId, Str, Value,
 
 use crate::build::Run;
 use crate::fault::{Eval, Fault};
+use crate::lazy::same_object;
 use crate::machine::Machine;
 use crate::origin::OriginKind;
 use crate::record::Slot;
@@ -336,7 +337,10 @@ impl Machine<'_> {
             self.merge_entry(&mut attrs, key, entry.clone(), mode, path)?;
         }
         let merged = Instance { attrs, ..Instance::clone(right) };
-        if mode.rerun { self.run_again(merged, keys) } else { Ok(Value::Schema(Rc::new(merged))) }
+        if mode.rerun {
+            return self.run_again(merged, keys);
+        }
+        Ok(Value::Schema(Rc::new(Instance { config_keys: Rc::new(keys), ..merged })))
     }
 
     // The merged values of all configured keys are the configuration of a new run.
@@ -344,8 +348,9 @@ impl Machine<'_> {
         let schema = self.schemas[merged.schema.id as usize].clone();
         let mut config = Dict::with_capacity(keys.len());
         for key in keys {
+            // Finished values replace defaults, whatever operator they remember; an index stays.
             if let Some(entry) = merged.attrs.entry(&key) {
-                config.insert(key, entry.clone());
+                config.insert(key, Entry { op: Op::Override, ..entry.clone() });
             }
         }
         let run = Run {
@@ -353,16 +358,19 @@ impl Machine<'_> {
             args: merged.args,
             kwargs: merged.kwargs,
             position: self.current_position(),
-            again: true,
         };
         self.run_schema(&schema, run)
     }
 
     /// Lays a configuration entry over a default or body value.
-    pub(crate) fn merge_config(&mut self, slot: Slot, entry: &Entry, again: bool) -> Eval<Slot> {
-        let op = if again { Op::Override } else { entry.op };
+    pub(crate) fn merge_config(&mut self, slot: Slot, entry: &Entry) -> Eval<Slot> {
+        let op = entry.op;
+        // A redeclared attribute meets the very value that it got from the configuration before.
+        if op == Op::Union && entry.index == NO_INDEX && same_object(&slot.value, &entry.value) {
+            return Ok(slot);
+        }
         let mut path = Path::new();
-        let value = if entry.index == NO_INDEX || again {
+        let value = if entry.index == NO_INDEX {
             self.merge_plain(slot.value, entry.value.clone(), op, &Str::new(), Mode::CONFIG, &mut path)?
         } else {
             let value = entry.value.clone();

@@ -637,6 +637,8 @@ pub struct Attr {
     pub optional: bool,
     /// Its type.
     pub ty: TypeId,
+    /// Written as `a.b`, where that is a mistake.
+    pub selected: bool,
     /// `=` or an augmented operator; `|=` is the only one that means something else than `=`.
     pub op: Option<AttrOp>,
     /// The default (also a single literal type's literal).

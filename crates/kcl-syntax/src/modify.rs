@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use base_diag::Span;
 
-use crate::ast::{Dotted, Expr, Stmt, StmtId, Str, Tree, Type, TypeId};
+use crate::ast::{Dotted, Entry, Expr, ExprId, Key, Stmt, StmtId, Str, Tree, Type, TypeId};
 
 /// Returns the tree that is run instead of the one that is checked, if some declared name is modified.
 pub fn rewritten_tree(tree: &Tree) -> Option<Tree> {
@@ -30,7 +30,7 @@ fn resolve_modified_names(tree: &mut Tree) {
         return;
     }
     let wanted: BTreeSet<Str> = sites.iter().map(|(name, _)| name.clone()).collect();
-    let (vars, attrs) = (declared_vars(tree, &wanted), declared_attrs(tree, &wanted));
+    let (vars, attrs) = (declared_vars(tree), declared_attrs(tree, &wanted));
     let schemas = schema_spans(tree);
     let mut done: Vec<Str> = Vec::new();
     for (name, site) in sites {
@@ -47,9 +47,11 @@ fn resolve_modified_names(tree: &mut Tree) {
                 .map(|(_, schema, _)| schema)
         };
         let of_vars = || vars.iter().rev().find(|(n, _)| *n == name).map(|(_, schema)| schema);
-        let Some(schema) = of_attrs(true).or_else(of_vars).or_else(|| of_attrs(false)).cloned() else {
-            continue;
+        let found = match key_of_braces(tree, &name, site) {
+            Some(value) => declared_name(tree, value, &vars),
+            None => of_attrs(true).or_else(of_vars).or_else(|| of_attrs(false)).cloned(),
         };
+        let Some(schema) = found else { continue };
         let key = key_text(tree, &schema);
         tree.renamed_keys.push((name.clone(), key));
         for node in &mut tree.exprs {
@@ -100,20 +102,51 @@ fn schema_spans(tree: &Tree) -> Vec<Span> {
     tree.stmts.iter().filter(schema).map(|node| node.span).collect()
 }
 
-/// Globals and locals with the schema they are declared with.
-fn declared_vars(tree: &Tree, wanted: &BTreeSet<Str>) -> Vec<(Str, Dotted)> {
+/// The value of the entry above a site, in the braces around it, whose key is the name.
+fn key_of_braces(tree: &Tree, name: &str, site: Span) -> Option<ExprId> {
+    let around = tree.exprs.iter().filter(|node| contains(node.span, site));
+    let entries = around.filter_map(|node| match &node.kind {
+        Expr::Config(entries) => Some((node.span, entries)),
+        _ => None,
+    });
+    let keyed = entries.filter_map(|(span, entries)| {
+        let is_key = |key: &Key| matches!(key, Key::Name(n) | Key::Str(n) if n == name);
+        let above = |entry: &&Entry| is_key(&entry.key) && entry.key_span.start < site.start;
+        let entry = entries.iter().rev().find(above)?;
+        (!contains(tree.expr_span(entry.value), site)).then_some((span, entry.value))
+    });
+    keyed.max_by_key(|(span, _)| span.start).map(|(_, value)| value)
+}
+
+/// The schema of a declared name that is the whole expression.
+fn declared_name(tree: &Tree, value: ExprId, vars: &[(Str, Dotted)]) -> Option<Dotted> {
+    let Expr::Name(parts) = tree.expr(value) else { return None };
+    let [name] = &parts[..] else { return None };
+    vars.iter().rev().find(|(known, _)| *known == name.name).map(|(_, schema)| schema.clone())
+}
+
+/// Globals and locals with the schema they are declared with; a copy `b = a` of a declared name counts as declared.
+fn declared_vars(tree: &Tree) -> Vec<(Str, Dotted)> {
     let mut vars = Vec::new();
     for node in &tree.stmts {
         if let Stmt::Assign { targets, ty: Some(ty), .. } = &node.kind
             && let [target] = &targets[..]
             && target.path.is_empty()
-            && wanted.contains(&target.name.name)
             && let Some(schema) = schema_of_type(tree, *ty, 0)
         {
             vars.push((target.name.name.clone(), schema));
         }
     }
     vars.extend(unified_names(tree));
+    for stmt in tree.files.iter().flat_map(|f| &f.body) {
+        if let Stmt::Assign { targets, ty: None, value } = tree.stmt(*stmt)
+            && let [target] = &targets[..]
+            && target.path.is_empty()
+            && let Some(schema) = declared_name(tree, *value, &vars)
+        {
+            vars.push((target.name.name.clone(), schema));
+        }
+    }
     vars
 }
 

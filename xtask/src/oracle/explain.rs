@@ -13,6 +13,7 @@ pub(crate) const KEYS: &[&str] = &[
     "forward-call-checked",
     "parameter-names-end",
     "aliasing",
+    "catch-scope",
     "math-log",
     "math-pow-wrap",
     "json-merge-order",
@@ -48,6 +49,10 @@ fn mentions(program: &Program, word: &str) -> bool {
 
 fn panic_of_the_wheel(ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     if super::read::is_panic(message(theirs)) && matches!(ours, Verdict::Output(_)) {
+        return Some("oracle-panic");
+    }
+    // `+=` of what is no list dies in the wheel before it says what is wrong.
+    if message(theirs).starts_with("RefCell already mutably borrowed") {
         return Some("oracle-panic");
     }
     // A panic without words leaves all results empty; so does an empty list, but then ours is empty as well.
@@ -87,6 +92,10 @@ fn called_before_definition(program: &Program) -> bool {
 /// Misuse that the ledger makes an error, or an error that it makes a result: recognised by the message.
 fn mended(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     let (our, their) = (message(ours), message(theirs));
+    let both = matches!((ours, theirs), (Verdict::Output(_), Verdict::Output(_)));
+    if both && mentions(program, "runtime.catch(lambda") && mentions(program, "import pkg") {
+        return Some("catch-scope");
+    }
     if our.starts_with("bad operand type for abs()") || our.starts_with("range() ") {
         return Some("abs-range-misuse");
     }

@@ -4,6 +4,7 @@
 //! of the first error, shrinks what differs, and groups it. Differences that are meant are named in `docs/divergences.md`
 //! and recognised by [`explain`].
 
+mod aliasing;
 mod child;
 mod explain;
 mod ours;

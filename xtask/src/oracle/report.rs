@@ -2,7 +2,7 @@
 
 use super::explain::explain;
 use super::sources::{self, Named};
-use super::{DONE, Wish, shrink};
+use super::{DONE, Wish, aliasing, shrink};
 use crate::Outcome;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -131,7 +131,14 @@ pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn 
         }
         let our = ours.run(&named.program);
         let Some(kind) = difference(&our, &theirs) else { continue };
-        if let Some(key) = explain(&named.program, &our, &theirs) {
+        let mut key = explain(&named.program, &our, &theirs);
+        if key.is_none()
+            && kind == Difference::Bytes
+            && aliasing::explains(&named.program, &our, oracle, ours)
+        {
+            key = Some("aliasing");
+        }
+        if let Some(key) = key {
             let seen = tally.explained.entry(key).or_default();
             *seen += 1;
             if *seen <= wish.each {

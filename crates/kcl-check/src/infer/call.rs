@@ -52,7 +52,7 @@ impl Checker<'_> {
         let tree = self.tree;
         let Expr::Name(parts) = tree.expr(func) else { return None };
         let [name] = &**parts else { return None };
-        if self.scopes.iter().any(|s| s.vars.contains_key(&name.name)) {
+        if self.scopes.iter().any(|s| s.vars.contains_key(&name.name)) || self.is_attribute(&name.name) {
             return None;
         }
         let GlobalKind::Var { lambda: Some(lambda), .. } = &self.globals.get(&name.name)?.kind else {

@@ -161,7 +161,15 @@ impl Checker<'_> {
     }
 
     fn computed_entry(&mut self, key: ExprId, entry: &Entry, parts: &mut Parts) {
+        // Braces as a key are judged as a key only.
+        let braces = matches!(self.tree.expr(key), Expr::Config(_));
+        if braces {
+            self.expects.push(Expect::default());
+        }
         let key_ty = self.expr(key);
+        if braces {
+            self.expects.pop();
+        }
         // Quirk: only an interpolated key says that nothing is expected; otherwise the braces' own type stays.
         let joined = matches!(self.tree.expr(key), Expr::Joined(_));
         if joined {

@@ -68,7 +68,8 @@ pub(crate) fn gcd(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 fn question(args: Args<'_>, name: &str, holds: fn(f64) -> bool) -> Answer {
     match args.get(0, "x") {
-        Some(Value::Bool(b)) => Ok(Value::Bool(holds(f64::from(u8::from(*b))))),
+        // Only `isinf` knows bools, as in the reference.
+        Some(Value::Bool(_)) if name == "isinf" => Ok(Value::Bool(false)),
         _ => Ok(Value::Bool(holds(number(args, name)?))),
     }
 }

@@ -1,13 +1,13 @@
 //! Schemas, mixins, protocols and rules.
 
-use base_diag::{Code, Diagnostic, Place, Span};
+use base_diag::Span;
 
 use super::Parser;
 use super::call::joined_name;
 use super::stmt::aug_op;
 use crate::ast::{
     Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef,
-    SchemaDef, SchemaKind, Stmt, StmtId, Str, Target, Type, TypeId,
+    SchemaDef, SchemaKind, Stmt, StmtId, Str, Target, TargetStep, Type, TypeId,
 };
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
@@ -276,11 +276,31 @@ impl<S: Sink> Parser<'_, S> {
     fn statement_member(&mut self, body: &mut Body) {
         let before = self.pos;
         let stmt = self.simple_stmt();
+        self.subscripted_attr(stmt);
         body.members.push(stmt);
         if self.pos == before {
             self.no_expression();
             self.expr();
         }
+    }
+
+    /// Quirk: `a[i]: T = v` declares a; nobody looks at the subscript.
+    fn subscripted_attr(&mut self, stmt: StmtId) {
+        let node = &mut self.tree.stmts[stmt.0 as usize];
+        let Stmt::Assign { targets, ty: Some(ty), value } = &node.kind else { return };
+        let [target] = &targets[..] else { return };
+        if !matches!(target.path.first(), Some(TargetStep::Index(_))) {
+            return;
+        }
+        node.kind = Stmt::Attr(Box::new(Attr {
+            name: target.name.clone(),
+            decorators: Box::default(),
+            optional: false,
+            ty: *ty,
+            selected: false,
+            op: Some(AttrOp::Assign),
+            default: Some(*value),
+        }));
     }
 
     fn attr(&mut self, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
@@ -293,13 +313,8 @@ impl<S: Sink> Parser<'_, S> {
             T::PipeEq => Some(AttrOp::Union),
             kind => aug_op(kind).map(|_| AttrOp::OtherAug),
         };
-        // Quirk: `a.b: T = v` declares a; only without default it is an error.
-        if selected && op.is_none() {
-            let place =
-                Place::Span(self.file, Span::new(name.span.start - self.base, name.span.end - self.base));
-            let message = "schema attribute can not be selected";
-            self.diags.push(Diagnostic::error(Code::COMPILE, "selected-attribute", place, message));
-        }
+        // Quirk: `a.b: T = v` declares a; only without default, or decorated, it is an error.
+        let selected = selected && (op.is_none() || !decorators.is_empty());
         let (op, default) = match op {
             Some(op) => {
                 self.bump();
@@ -318,7 +333,10 @@ impl<S: Sink> Parser<'_, S> {
         };
         self.close(mark, NodeKind::Attr);
         let span = self.span_from(start);
-        self.tree.add_stmt(Stmt::Attr(Box::new(Attr { name, decorators, optional, ty, op, default })), span)
+        self.tree.add_stmt(
+            Stmt::Attr(Box::new(Attr { name, decorators, optional, ty, selected, op, default })),
+            span,
+        )
     }
 
     /// The name and, for the quirk of dotted names, whether there was a dot.
