@@ -181,6 +181,16 @@ impl<'p> Checker<'p> {
         None
     }
 
+    /// Returns the protocol that a mixin or rule is for.
+    pub(crate) fn schema_host(&mut self, id: SchemaId) -> Option<SchemaId> {
+        let slot = &self.schemas[id.0 as usize];
+        let host = slot.info.host?;
+        match slot.home.clone() {
+            Some((home, _)) => Some(self.import_schema(&home, host)),
+            None => Some(host),
+        }
+    }
+
     /// Returns the index signature of a schema (not inherited).
     pub(crate) fn schema_index(&mut self, id: SchemaId) -> Option<IndexInfo> {
         let slot = &self.schemas[id.0 as usize];

@@ -75,6 +75,8 @@ pub(crate) struct SchemaInfo {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
     pub(crate) host: Option<SchemaId>,
+    /// Protocols that the own mixins, or the rules that a rule extends, are for: the own body sees their attributes.
+    pub(crate) hosts: Vec<SchemaId>,
     /// The base as it was when this was built: redeclared attributes are compared with that.
     pub(crate) base: BaseLink,
     /// Own attributes and those of the mixins.

@@ -84,10 +84,15 @@ impl Checker<'_> {
         self.reserved_name("rule", &def.name);
         for parent in &def.parents {
             let ty = self.reference_type(parent);
-            let is_rule = matches!(self.types.kind(ty), Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule);
-            if !is_rule {
-                let message = format!("illegal rule type '{}'", self.text(ty));
-                self.error(Code::INHERIT, "illegal-rule", parent.span, message);
+            match self.types.kind(ty) {
+                Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule => {
+                    let p = *p;
+                    info.hosts.extend(self.schema_host(p));
+                }
+                _ => {
+                    let message = format!("illegal rule type '{}'", self.text(ty));
+                    self.error(Code::INHERIT, "illegal-rule", parent.span, message);
+                }
             }
         }
         if let Some(host) = &def.host {
@@ -346,6 +351,7 @@ impl Checker<'_> {
 
     fn join_mixin(&mut self, mixin: SchemaId, info: &mut SchemaInfo) {
         let source = self.schema_info(mixin).clone();
+        info.hosts.extend(self.schema_host(mixin));
         info.mixed.extend(source.assigned.iter().cloned());
         for name in source.attrs.keys() {
             if let Some(attr) = self.schema_attr(mixin, name) {

@@ -166,13 +166,15 @@ impl Checker<'_> {
         if signatures::contains(Table::Builtins, name) { self.builtin(Table::Builtins, name) } else { None }
     }
 
-    /// An attribute as the body of `id` sees it: own, inherited, of mixins, of the host protocol.
+    /// An attribute as the body of `id` sees it: own, inherited, of mixins, of the host protocol, and of the protocols that its
+    /// own mixins are for.
     fn attr_in_body(&mut self, id: SchemaId, name: &str) -> Option<AttrInfo> {
         if let Some(attr) = self.schema_attr(id, name) {
             return Some(attr);
         }
-        let host = self.schema_info(id).host?;
-        self.schema_attr(host, name)
+        let info = self.schema_info(id);
+        let hosts: Vec<SchemaId> = info.host.iter().chain(&info.hosts).copied().collect();
+        hosts.into_iter().find_map(|host| self.schema_attr(host, name))
     }
 
     /// Whether a place lies inside the top-level statement that is walked.

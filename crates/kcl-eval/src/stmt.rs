@@ -10,7 +10,8 @@ use crate::fault::Eval;
 use crate::lazy::Sequential;
 use crate::machine::{Machine, StorePlace};
 use crate::origin::OriginKind;
-use crate::record::{Record, Slot};
+use crate::record::{Building, Record, Slot};
+use crate::rtype::RType;
 use crate::union::Mode;
 
 impl Machine<'_> {
@@ -206,14 +207,7 @@ impl Machine<'_> {
     pub(crate) fn store_attribute(&mut self, record: &Rc<Record>, i: usize, value: Value) -> Eval<()> {
         let Some(building) = &record.instance else { return Ok(()) };
         let name = &record.shape.names[i];
-        // The body that stores knows the type it declared itself; otherwise the whole chain is asked.
-        let links = self.links(&building.schema)?;
-        let own = links.parts.get(building.active.get() as usize).cloned();
-        let chain = links.types.get(name).cloned();
-        let ty = match own {
-            Some(part) => self.links(&part)?.types.get(name).cloned().or(chain),
-            None => chain,
-        };
+        let ty = self.stored_type(building, name)?;
         let origin = self.origin;
         let value = match &ty {
             Some(ty) => self.pack(value, ty)?,
@@ -228,6 +222,27 @@ impl Machine<'_> {
         }
         self.store_slot(record, i, slot);
         Ok(())
+    }
+
+    /// The type that a body stores a name with: what it declared itself, or what is declared in the schema it runs for (a base runs
+    /// for itself and does not know what is derived from it, a mixin runs for its host).
+    fn stored_type(&mut self, building: &Building, name: &str) -> Eval<Option<Rc<RType>>> {
+        let part = building.active.get();
+        let mut schema = &building.schema;
+        let links = self.links(schema)?;
+        if let Some(own) = links.parts.get(part as usize)
+            && let Some(ty) = self.links(own)?.types.get(name)
+        {
+            return Ok(Some(ty.clone()));
+        }
+        let mut links = links;
+        while part < links.base_count
+            && let Some(base) = &links.base
+        {
+            schema = base;
+            links = self.links(schema)?;
+        }
+        Ok(links.types.get(name).cloned())
     }
 
     fn read_target(&mut self, place: StorePlace, target: &Target) -> Eval<Value> {
