@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
 use kusion_apply::{ApplyError, FailurePolicy, Options};
-use kusion_model::{Phase, Plan, ReleaseNo, Spec};
+use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec};
 use kusion_plan::moved_since;
 use kusion_store::{ReleaseDraft, State};
 use serde_json::json;
@@ -114,7 +114,10 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     // Somebody looks at the plan: it must know what the server would say. Otherwise the writes themselves will tell.
     let dry_run = if asks || task.saved.is_some() { DryRun::All } else { DryRun::Updates };
     let tokio = tokio()?;
-    let (ready, world) = tokio.block_on(ready(given, place, task.spec, dry_run))?;
+    let (mut ready, world) = tokio.block_on(ready(given, place, task.spec, dry_run))?;
+    if task.verb == "destroy" {
+        say_destroyed(&mut ready.planned.plan);
+    }
     let plan = &ready.planned.plan;
     if let Some(saved) = &task.saved {
         same_plan(saved, plan)?;
@@ -150,6 +153,12 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         roll_back_after(given, place)?;
     }
     code
+}
+
+/// The planner sees an empty configuration; the user asked for something else.
+fn say_destroyed(plan: &mut Plan) {
+    let gone = plan.steps.iter_mut().filter(|step| step.reason == Reason::NotInConfiguration);
+    gone.for_each(|step| step.reason = Reason::Destroyed);
 }
 
 /// The failure policy asked for the state before.

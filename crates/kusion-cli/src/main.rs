@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod apply;
+mod blame;
 mod board;
 mod cluster;
 mod commands;

@@ -48,7 +48,9 @@ pub(crate) fn ago(at: Timestamp) -> String {
         0..60 => format!("{seconds} s ago"),
         60..3600 => format!("{} min ago", seconds / 60),
         3600..172_800 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
+        172_800..1_814_400 => format!("{} days ago", seconds / 86_400),
+        1_814_400..63_072_000 => format!("{} weeks ago", seconds / 604_800),
+        _ => format!("{} years ago", seconds / 31_536_000),
     }
 }
 
@@ -115,6 +117,7 @@ fn action(step: &Step, style: &Style) -> (String, String) {
         Action::Update if step.reason == Reason::Changed => (style.yellow("  ~"), style.yellow("update")),
         Action::Update => (style.yellow("  ~"), style.yellow(&because("update", &step.reason))),
         Action::Replace => (style.magenta("-/+"), style.magenta(&because("replace", &step.reason))),
+        Action::Delete if step.reason == Reason::Destroyed => (style.red("  -"), style.red("delete")),
         Action::Delete => (style.red("  -"), style.red(&because("delete", &step.reason))),
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
         Action::NoOp => (style.dim("  ="), style.dim("unchanged")),

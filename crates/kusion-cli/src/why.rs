@@ -4,10 +4,12 @@ use kcl::WhyStep;
 use kusion_model::{FieldPath, Resource, Segment, is_sealed};
 use serde_json::{Value, json};
 
+use crate::blame::{Author, author};
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag, nearest};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::{Place, open_named};
+use crate::plan_view::ago;
 use crate::style::Style;
 use crate::table::table;
 
@@ -37,12 +39,19 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
     let shown = if is_sealed(value) { "(secret)".to_owned() } else { short(value) };
     let place_of = |step: &WhyStep| format!("{}:{}", place.shown(&step.file), step.line);
+    let authors: Vec<Option<Author>> =
+        steps.iter().map(|step| author(&place.folder.stack_dir.join(&step.file), step.line)).collect();
     if format == Format::Json {
         let rows: Vec<Value> = steps
             .iter()
-            .map(
-                |step| json!({"where": place_of(step), "text": line(step, value), "step": step.kind.words()}),
-            )
+            .zip(&authors)
+            .map(|(step, author)| {
+                json!({
+                    "where": place_of(step), "text": line(step, value), "step": step.kind.words(),
+                    "author": author.as_ref().map(|author| &author.name),
+                    "authored": author.as_ref().and_then(|author| author.at).map(|at| at.to_string()),
+                })
+            })
             .collect();
         return print_json(&json!({
             "schema": "kusion.io/why/v1", "id": resource.id, "path": path, "value": shown, "steps": rows,
@@ -51,15 +60,28 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if steps.is_empty() {
         return print(&format!("{shown}\n  the program does not say where this comes from\n"));
     }
+    let known = authors.iter().any(Option::is_some);
     let rows: Vec<Vec<String>> = steps
         .iter()
-        .map(|step| vec![place_of(step), line(step, value), step.kind.words().to_owned()])
+        .zip(&authors)
+        .map(|(step, author)| {
+            let mut row = vec![place_of(step), line(step, value), step.kind.words().to_owned()];
+            if known {
+                row.push(author.as_ref().map_or(String::new(), by));
+            }
+            row
+        })
         .collect();
-    print(&format!(
-        "{} {path} = {shown}\n\n{}",
-        resource.id,
-        table(&["WHERE", "LINE", "STEP"], &rows, &Style::stdout())
-    ))
+    let head: &[&str] = if known { &["WHERE", "LINE", "STEP", "BY"] } else { &["WHERE", "LINE", "STEP"] };
+    print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
+}
+
+/// `wang, 3 weeks ago`.
+fn by(author: &Author) -> String {
+    match author.at {
+        Some(at) => format!("{}, {}", author.name, ago(at)),
+        None => author.name.clone(),
+    }
 }
 
 /// The source line, unless it may hold a secret.

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use kcl::{Entry, Files, Request};
+use kusion_model::NamespaceMapping;
 
 use crate::embedded::EMBEDDED_KONFIG;
 use crate::error::FileProblem;
@@ -79,6 +80,9 @@ fn engine_options(stack: &StackFolder, inputs: &Inputs) -> Vec<(String, String)>
     ];
     if let Some(component) = &inputs.component {
         options.push(("component", component));
+    }
+    if stack.stack.namespaces.or(stack.project.namespaces) == Some(NamespaceMapping::Component) {
+        options.push(("namespaces", "component"));
     }
     let json = |value: &str| serde_json::Value::from(value).to_string();
     options.into_iter().map(|(name, value)| (name.to_owned(), json(value))).collect()

@@ -59,3 +59,32 @@ fn output_that_is_no_spec_says_what_a_spec_is() {
     assert!(problem.what.contains("a mapping with the keys a, b"), "{}", problem.what);
     assert!(problem.cause.is_some() && problem.next.is_some());
 }
+
+#[test]
+fn applications_share_the_stacks_namespace_or_have_one_each() {
+    let app = |name: &str| {
+        format!(
+            "import konfig.models.frontend\n\n{name}: frontend.Server {{\n    name = \"{name}\"\n    image = \"{name}:1\"\n}}\n"
+        )
+    };
+    let (web, api) = (app("web"), app("api"));
+    let files =
+        [("dev/web.k", web.as_str()), ("dev/api/component.yaml", "name: api\n"), ("dev/api/api.k", &api)];
+    let generated = made(&files).unwrap();
+    let workloads = ["apps/v1:Deployment:shop-dev:web", "apps/v1:Deployment:shop-dev:api"];
+    assert!(workloads.iter().all(|id| ids(&generated).contains(id)), "{:?}", ids(&generated));
+    let mut files = files.to_vec();
+    files.push(("dev/stack.yaml", "name: dev\nnamespaces: component\n"));
+    let generated = made(&files).unwrap();
+    let expected = [
+        "v1:Namespace:shop-api",
+        "apps/v1:Deployment:shop-api:api",
+        "v1:Namespace:shop-web",
+        "apps/v1:Deployment:shop-web:web",
+    ];
+    assert!(expected.iter().all(|id| ids(&generated).contains(id)), "{:?}", ids(&generated));
+    let space = generated.spec.resources.iter().find(|r| r.id.as_str() == "v1:Namespace:shop-web").unwrap();
+    let labels = &space.attributes["metadata"]["labels"];
+    assert_eq!(labels["kusion.io/stack"], "dev");
+    assert_eq!(labels["app.kubernetes.io/component"], "web");
+}

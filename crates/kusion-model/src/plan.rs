@@ -54,6 +54,8 @@ pub enum Reason {
     /// Fields that cannot change in place.
     Immutable(Vec<FieldPath>),
     NotInConfiguration,
+    /// The whole stack is destroyed, whatever its configuration says.
+    Destroyed,
     /// It is recorded, wanted no more, and not there: only the record goes.
     AlreadyGone,
     /// It exists and no state knows it.
@@ -75,6 +77,7 @@ impl fmt::Display for Reason {
                 write!(f, "{} {} immutable", names.join(", "), if names.len() == 1 { "is" } else { "are" })
             }
             Reason::NotInConfiguration => f.write_str("no longer in the configuration"),
+            Reason::Destroyed => f.write_str("the stack is destroyed"),
             Reason::AlreadyGone => f.write_str("already gone"),
             Reason::ExistsUnmanaged => f.write_str("exists already"),
             Reason::Resumed(release) => write!(f, "begun by release {release}, which was interrupted"),

@@ -1,13 +1,15 @@
 //! Runs `scenarios/**/*.txtar`: files, commands, expected lines. Each is one test, on a backend with a kubeconfig.
 //!
 //! Each runs on the real control plane and on the sandbox; a difference between the two is a bug of the sandbox.
-//! `KUSION_SCENARIOS=real|sandbox|offline` narrows it. The language of the scripts is in `scenarios/README.md`.
+//! `KUSION_SCENARIOS=real|sandbox|offline` narrows it; `UPDATE=1` rewrites expectations. The language of the scripts is in `scenarios/README.md`.
 #![allow(clippy::unwrap_used)]
 
 mod backend;
 mod run;
 mod script;
 mod server;
+mod terminal;
+mod update;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +26,8 @@ fn main() -> std::process::ExitCode {
     collect(&root, &mut files);
     files.sort();
     let backends = if arguments.list { vec![("listed", None)] } else { backend::start() };
-    let mut trials = Vec::new();
+    let mut trials =
+        vec![Trial::test("expectations_are_rewritten", || update::check().map_err(Failed::from))];
     for (name, backend) in backends {
         trials.extend(files.iter().map(|file| trial(&root, name, file.clone(), backend.clone())));
     }
@@ -52,6 +55,10 @@ fn trial(root: &Path, on: &str, file: PathBuf, backend: Option<Arc<dyn Backend>>
         if scenario.needs_cluster && backend.is_none() {
             return Ok(());
         }
-        run::run(&shown, &scenario, backend.as_deref()).map_err(Failed::from)
+        let rewritten = run::run(&shown, &scenario, backend.as_deref()).map_err(Failed::from)?;
+        if !rewritten.is_empty() {
+            std::fs::write(&file, update::rewrite(&text, &rewritten)).unwrap();
+        }
+        Ok(())
     })
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::backend::Backend;
 use crate::script::{Call, Scenario, Step, What};
-use crate::server;
+use crate::update::{self, Blocks};
+use crate::{server, terminal};
 
 /// A secret in a scenario starts like this; nothing may ever show one.
 const CANARY: &str = "CANARY";
@@ -24,10 +25,22 @@ struct Runner<'a> {
     background: Option<(Child, String)>,
     /// Everything that was printed.
     transcript: String,
+    /// Folders that are disks of their own.
+    disks: Vec<PathBuf>,
+    /// With `UPDATE=1`: expectations to write anew.
+    rewritten: Blocks,
 }
 
-/// Runs a scenario; the error tells the step and what came instead.
-pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>) -> Result<(), String> {
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        for disk in &self.disks {
+            let _ = Command::new("umount").arg(disk).status();
+        }
+    }
+}
+
+/// Runs a scenario; the error tells the step and what came instead. Returns the expectations that `UPDATE=1` found otherwise.
+pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>) -> Result<Blocks, String> {
     let folder = tempfile::tempdir().unwrap();
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
     let unique = format!("s{}x{number}", std::process::id());
@@ -39,6 +52,8 @@ pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>
         env: Vec::new(),
         background: None,
         transcript: String::new(),
+        disks: Vec::new(),
+        rewritten: Blocks::new(),
     };
     for (file, text) in &scenario.files {
         let path = runner.folder.path().join(file);
@@ -46,11 +61,28 @@ pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>
         std::fs::write(path, runner.fill(text)).unwrap();
     }
     for step in &scenario.steps {
-        runner.step(step).map_err(|problem| {
+        let done = runner.step(step).map_err(|problem| {
             format!("scenarios/{name}.txtar:{}: {problem}\n\ntranscript:\n{}", step.line, runner.transcript)
         })?;
+        if done == Flow::Skip {
+            eprintln!(
+                "SKIPPED from line {} on: scenarios/{name}.txtar: a disk cannot be mounted here",
+                step.line
+            );
+            break;
+        }
     }
-    runner.no_secret().map_err(|problem| format!("scenarios/{name}.txtar: {problem}\n{}", runner.transcript))
+    runner
+        .no_secret()
+        .map_err(|problem| format!("scenarios/{name}.txtar: {problem}\n{}", runner.transcript))?;
+    Ok(std::mem::take(&mut runner.rewritten))
+}
+
+/// Whether the scenario goes on.
+#[derive(PartialEq, Eq)]
+enum Flow {
+    On,
+    Skip,
 }
 
 impl Runner<'_> {
@@ -67,12 +99,37 @@ impl Runner<'_> {
         self.folder.path().join("home")
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), String> {
+    fn step(&mut self, step: &Step) -> Result<Flow, String> {
+        if let What::SmallDisk(folder, size) = &step.what {
+            return self.small_disk(folder, *size);
+        }
+        self.command_step(step).map(|()| Flow::On)
+    }
+
+    /// A disk in memory at a folder; who may not mount cannot play a full disk.
+    fn small_disk(&mut self, folder: &str, size: u32) -> Result<Flow, String> {
+        let path = self.path(folder);
+        std::fs::create_dir_all(&path).map_err(|e| e.to_string())?;
+        let size = format!("size={size}k,mode=700");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).stderr(Stdio::null());
+        if !mount.status().is_ok_and(|status| status.success()) {
+            return Ok(Flow::Skip);
+        }
+        self.disks.push(path);
+        Ok(Flow::On)
+    }
+
+    fn command_step(&mut self, step: &Step) -> Result<(), String> {
         match &step.what {
+            What::Terminal { call, answers } => {
+                let (code, text) = terminal::run(self.command(call)?, answers)?;
+                self.judge(step.line, call, code, &text)
+            }
             What::Command(call) => {
                 let output = self.command(call)?.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
                 let text = format!("{}{}", lossy(&output.stdout), lossy(&output.stderr));
-                self.judge(call, output.status.code(), &text)
+                self.judge(step.line, call, output.status.code(), &text)
             }
             What::Background { call, until } => {
                 let mut child =
@@ -85,7 +142,7 @@ impl Runner<'_> {
                 let (child, seen) = self.background.take().ok_or("nothing runs in the background")?;
                 let output = child.wait_with_output().unwrap();
                 let text = format!("{seen}{}{}", lossy(&output.stdout), lossy(&output.stderr));
-                self.judge(call, output.status.code(), &text)
+                self.judge(step.line, call, output.status.code(), &text)
             }
             What::KillAfter { call, count, text } => {
                 let mut child =
@@ -107,7 +164,7 @@ impl Runner<'_> {
                 told.map_err(|e| e.to_string())?;
                 let output = child.wait_with_output().unwrap();
                 let text = format!("{seen}{}{}", lossy(&output.stdout), lossy(&output.stderr));
-                self.judge(call, output.status.code(), &text)
+                self.judge(step.line, call, output.status.code(), &text)
             }
             other => self.file_step(other),
         }
@@ -135,6 +192,12 @@ impl Runner<'_> {
                 let content = std::fs::read(&path).map_err(told)?;
                 std::fs::write(&path, &content[..content.len().saturating_sub(*bytes)]).map_err(told)?;
             }
+            What::Fill(folder) => {
+                // As much as goes on it: the write that fails is the last.
+                use std::io::Write as _;
+                let mut file = std::fs::File::create(self.path(folder).join("filler")).map_err(told)?;
+                while file.write_all(&[0; 1024]).is_ok() {}
+            }
             What::Chmod(file, mode) => {
                 std::fs::set_permissions(self.path(file), std::fs::Permissions::from_mode(*mode))
                     .map_err(told)?;
@@ -154,7 +217,7 @@ impl Runner<'_> {
         let mut command = match (program.as_str(), self.backend) {
             ("kusion", _) => Command::new(env!("CARGO_BIN_EXE_kusion")),
             ("kubectl", Some(backend)) => backend.kubectl(),
-            ("cat" | "ls" | "grep" | "test", _) => Command::new(program),
+            ("cat" | "ls" | "grep" | "test" | "git", _) => Command::new(program),
             _ => return Err(format!("`{program}` is not allowed in a scenario")),
         };
         command.args(words).current_dir(&self.cwd);
@@ -163,6 +226,9 @@ impl Runner<'_> {
         }
         command.env("KUSION_HOME", self.home()).env("KUSION_PROFILE", "sandbox");
         command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8").env("USER", "tester");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "wang").env(format!("GIT_{who}_EMAIL"), "wang@corp");
+        }
         match self.backend {
             Some(backend) => command.env("KUBECONFIG", backend.kubeconfig()),
             None => command.env_remove("KUBECONFIG"),
@@ -171,8 +237,20 @@ impl Runner<'_> {
         Ok(command)
     }
 
-    fn judge(&mut self, call: &Call, code: Option<i32>, text: &str) -> Result<(), String> {
+    fn judge(&mut self, line: usize, call: &Call, code: Option<i32>, text: &str) -> Result<(), String> {
         self.transcript.push_str(&format!("$ {}\n{text}", call.words.join(" ")));
+        let problem = match self.compare(call, code, text) {
+            Ok(()) => return Ok(()),
+            Err(problem) => problem,
+        };
+        let Some(code) = code.filter(|_| update::asked()) else { return Err(problem) };
+        let folder = self.folder.path().display().to_string();
+        let names = [(self.name.clone(), "@P@"), (folder, "@DIR@")];
+        self.rewritten.insert(line, update::block(code, text, &call.absent, &names));
+        Ok(())
+    }
+
+    fn compare(&self, call: &Call, code: Option<i32>, text: &str) -> Result<(), String> {
         if code != Some(call.code) {
             return Err(format!("left with {code:?}, not {}", call.code));
         }

@@ -38,6 +38,15 @@ pub(crate) enum What {
         count: usize,
         text: String,
     },
+    /// Runs a command on a terminal, with an answer for each prompt.
+    Terminal {
+        call: Call,
+        answers: Vec<String>,
+    },
+    /// Makes a folder a disk of so many KiB; without the right to mount the rest of the scenario is skipped.
+    SmallDisk(String, u32),
+    /// Fills the disk of a folder with a file.
+    Fill(String),
     Cd(String),
     Copy(String, String),
     Remove(String),
@@ -120,7 +129,10 @@ impl Scenario {
 impl What {
     fn call(&mut self) -> Option<&mut Call> {
         match self {
-            What::Command(call) | What::Wait(call) | What::InterruptAfter { call, .. } => Some(call),
+            What::Command(call)
+            | What::Wait(call)
+            | What::InterruptAfter { call, .. }
+            | What::Terminal { call, .. } => Some(call),
             _ => None,
         }
     }
@@ -150,6 +162,16 @@ impl What {
                     _ => What::InterruptAfter { call, count, text },
                 }
             }
+            "tty" => {
+                let (answers, command) = rest.split_once(" $ ").ok_or("`tty ANSWER,ANSWER $ command`")?;
+                let answers = answers.split(',').map(str::to_owned).collect();
+                What::Terminal { call: call(command), answers }
+            }
+            "small-disk" => {
+                let (folder, size) = two()?;
+                What::SmallDisk(folder, size.parse().map_err(|_| "how many KiB?")?)
+            }
+            "fill" => What::Fill(rest.to_owned()),
             "cd" => What::Cd(rest.to_owned()),
             "copy" => two().map(|(a, b)| What::Copy(a, b))?,
             "remove" => What::Remove(rest.to_owned()),
