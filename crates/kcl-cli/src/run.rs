@@ -182,9 +182,13 @@ impl Job {
         }
         if let Some(path) = &self.why {
             return match &outcome.why {
-                Some(why) => {
-                    print!("{}", why.render(path));
+                Some(why) if why.get(path).is_some() => {
+                    print!("{}", why.render(path, &self.request.work_dir));
                     ExitCode::SUCCESS
+                }
+                Some(why) => {
+                    eprint!("kcl: {}", why.render(path, &self.request.work_dir));
+                    ExitCode::FAILURE
                 }
                 None => ExitCode::from(EXIT_BUG),
             };

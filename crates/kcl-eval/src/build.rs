@@ -13,7 +13,6 @@ use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precisi
 
 use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
-use crate::origin::OriginKind;
 use crate::record::{Building, Record, Slot};
 use crate::schema::{Rule, Schema};
 use crate::scope::{Frame, FrameKind};
@@ -99,6 +98,7 @@ impl Machine<'_> {
             active: Cell::new(0),
             index_key: RefCell::new(None),
         };
+        let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));
         let creator = self.pkg;
         self.records.push(record.clone());
@@ -109,8 +109,17 @@ impl Machine<'_> {
         let value = self.finish(&record, schema, creator)?;
         self.own_lambda = outer;
         self.records.pop();
+        self.end_frame(used);
         self.leave();
         Ok(value)
+    }
+
+    // Where an instance is made, for origins.
+    fn place_of(&self, position: Position) -> (u32, u32) {
+        match position.precision {
+            Precision::Unknown => self.at,
+            _ => (position.package, position.offset),
+        }
     }
 
     /// Runs the bodies of a schema: base, own, mixins. `start` is the number of its first part in the record's chain.
@@ -184,8 +193,14 @@ impl Machine<'_> {
         let replaced = entry.is_some_and(|e| e.op == Op::Override && e.index == NO_INDEX);
         let ty = self.rtype(self.pkg, attr.ty);
         let mut slot = record.slots.borrow()[i].clone();
-        if !replaced && let Some(default) = attr.default {
-            slot = self.default_slot(attr, default, slot, stmt, &ty)?;
+        match attr.default {
+            Some(default) if !replaced => slot = self.default_slot(attr, default, slot, stmt, &ty)?,
+            // The default is not computed, but it is what a reader would have got.
+            Some(_) if self.origins.is_some() => {
+                let span = self.tree(self.pkg).stmt_span(stmt);
+                slot.origin = self.trace_default(span, Default::default(), slot.origin);
+            }
+            _ => {}
         }
         if let Some(entry) = entry {
             slot = self.merge_config(slot, entry)?;
@@ -206,11 +221,12 @@ impl Machine<'_> {
     ) -> Eval<Slot> {
         let mut value = self.expr(default)?;
         if attr.op == Some(AttrOp::Union) {
-            value = self.binary(kcl_syntax::ast::BinaryOp::BitOr, earlier.value, value)?;
+            value = self.binary(kcl_syntax::ast::BinaryOp::BitOr, earlier.value.clone(), value)?;
         }
         let value = self.pack(value, ty)?;
         if self.origins.is_some() {
-            self.trace(self.tree(self.pkg).stmt_span(stmt), OriginKind::Default);
+            let span = self.tree(self.pkg).stmt_span(stmt);
+            self.origin = self.trace_default(span, self.origin, earlier.origin);
         }
         Ok(Slot { value, op: Op::Override, origin: self.origin })
     }

@@ -73,6 +73,7 @@ impl Machine<'_> {
         let Expr::Lambda(lambda) = self.tree(closure.package).expr(closure.expr) else {
             return Ok(Value::Undefined);
         };
+        let used = self.begin_use(closure.package, None);
         let saved_pkg = std::mem::replace(&mut self.pkg, closure.package);
         let saved_marks = self.marks.clone();
         let was_in_lambda = std::mem::replace(&mut self.in_lambda, true);
@@ -101,6 +102,7 @@ impl Machine<'_> {
         self.in_lambda = was_in_lambda;
         self.own_lambda = outer;
         self.pkg = saved_pkg;
+        self.end_frame(used);
         Ok(result)
     }
 
@@ -111,6 +113,7 @@ impl Machine<'_> {
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
     ) -> Eval<()> {
+        let origins = self.take_origins();
         // Defaults are computed whether or not there is an argument: they can fail, and they move the current line.
         for param in params {
             let value = match param.default {
@@ -122,14 +125,16 @@ impl Machine<'_> {
             };
             self.bind_local(&param.name.name, value);
         }
-        for (param, value) in params.iter().zip(args.iter()) {
+        for (i, (param, value)) in params.iter().zip(args.iter()).enumerate() {
             let value = self.pack_param(param, value.clone())?;
+            self.origin = origins.get(i).copied().unwrap_or(self.origin);
             self.bind_local(&param.name.name, value);
             self.mark(&param.name.name);
         }
-        for (name, value) in kwargs {
+        for (i, (name, value)) in kwargs.into_iter().enumerate() {
             let Some(param) = params.iter().find(|p| p.name.name == name) else { continue };
             let value = self.pack_param(param, value)?;
+            self.origin = origins.get(args.len() + i).copied().unwrap_or(self.origin);
             self.bind_local(&name, value);
             self.mark(&name);
         }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use kcl_syntax::ast::{BinaryOp, CompareOp, Expr, ExprId, JoinPart, Keyword, UnaryOp};
-use kcl_value::{Function, List, Str, Unit, Value};
+use kcl_value::{Function, List, OriginId, Str, Unit, Value};
 
 use crate::call::Closure;
 use crate::fault::Eval;
@@ -85,7 +85,13 @@ impl<'p> Machine<'p> {
             Expr::Call(call) => {
                 let func = self.expr(call.func)?;
                 let (args, kwargs) = self.arguments(&call.args, &call.kwargs)?;
-                self.call_value(&func, args, kwargs)
+                if self.origins.is_none() {
+                    return self.call_value(&func, args, kwargs);
+                }
+                let before = self.begin_call(self.tree(self.pkg).expr_span(id).start);
+                let value = self.call_value(&func, args, kwargs)?;
+                self.end_frame(before);
+                Ok(value)
             }
             Expr::List(items) => self.list(items),
             Expr::ListIf { .. } | Expr::Star(_) => self.loose_item(id),
@@ -117,15 +123,25 @@ impl<'p> Machine<'p> {
         args: &[ExprId],
         kwargs: &[Keyword],
     ) -> Eval<(Vec<Value>, Vec<(Str, Value)>)> {
+        let mut origins = Vec::new();
         let mut positional = Vec::with_capacity(args.len());
         for arg in args {
             positional.push(self.expr(*arg)?);
+            self.note_origin(&mut origins);
         }
         let mut keyword = Vec::with_capacity(kwargs.len());
         for kw in kwargs {
             keyword.push((kw.name.name.clone(), self.expr(kw.value)?));
+            self.note_origin(&mut origins);
         }
+        self.pass_origins(origins);
         Ok((positional, keyword))
+    }
+
+    fn note_origin(&self, origins: &mut Vec<OriginId>) {
+        if self.origins.is_some() {
+            origins.push(self.origin);
+        }
     }
 
     fn joined(&mut self, parts: &[JoinPart]) -> Eval<Value> {

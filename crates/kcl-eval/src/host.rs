@@ -40,6 +40,7 @@ struct Checkpoint {
     own_lambda: crate::machine::OwnLambda,
     depth: u32,
     backtrack: Option<crate::machine::Backtrack>,
+    used: crate::origin::Frame,
     frames: Vec<usize>,
 }
 
@@ -55,6 +56,7 @@ impl Machine<'_> {
             own_lambda: self.own_lambda,
             depth: self.depth,
             backtrack: self.backtrack,
+            used: self.current_frame(),
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
         }
     }
@@ -69,6 +71,7 @@ impl Machine<'_> {
         self.own_lambda = to.own_lambda;
         self.depth = to.depth;
         self.backtrack = to.backtrack;
+        self.end_frame(to.used);
         for (package, len) in self.packages.iter_mut().zip(to.frames) {
             package.frames.truncate(len);
         }
@@ -82,6 +85,7 @@ fn raised(fault: Box<Fault>) -> Error {
 impl Host for MachineHost<'_, '_> {
     fn call(&mut self, func: &Value, args: &[Value]) -> Result<Value, Error> {
         let before = self.machine.checkpoint();
+        self.machine.pass_origins(Vec::new());
         self.machine.call_value(func, args.to_vec(), Vec::new()).map_err(|fault| {
             self.machine.rewind(before);
             raised(fault)
@@ -119,8 +123,9 @@ impl Host for MachineHost<'_, '_> {
         self.machine.options.arguments.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.clone())
     }
 
-    fn set_output(&mut self, text: String) {
+    fn set_output(&mut self, text: String, documents: &Value) {
         self.machine.output = Some(text);
+        self.machine.streamed = self.machine.origins.is_some().then(|| documents.clone());
     }
 
     fn charge(&mut self, cells: u64) -> Result<(), Error> {

@@ -81,6 +81,8 @@ pub struct Output {
     pub value: Value,
     /// Text that replaces it (`manifests.yaml_stream`).
     pub replaced: Option<String>,
+    /// The documents of that text, if origins are tracked.
+    pub streamed: Option<Value>,
     /// Where values came from, if tracked.
     pub origins: Option<Origins>,
 }
@@ -91,6 +93,14 @@ impl Output {
         match &self.replaced {
             Some(text) => text.clone(),
             None => output::yaml_text(&self.value, &options.output),
+        }
+    }
+
+    /// Returns the value that the text shows, and whether its items are documents of their own.
+    pub fn shown(&self) -> (&Value, bool) {
+        match &self.streamed {
+            Some(documents) => (documents, true),
+            None => (&self.value, output::is_stream(&self.value)),
         }
     }
 
@@ -127,7 +137,8 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
     }
     let value = machine.planned_value()?;
     let value = machine.selected_value(value)?;
-    Ok(Output { value, replaced: machine.output.take(), origins: machine.origins.take() })
+    let (replaced, streamed) = (machine.output.take(), machine.streamed.take());
+    Ok(Output { value, replaced, streamed, origins: machine.origins.take() })
 }
 
 // Keeping every instance costs memory, so it is done only for programs that can ask for them.

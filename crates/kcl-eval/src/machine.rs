@@ -51,6 +51,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) scratch: String,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
     pub(crate) output: Option<String>,
+    /// The documents of that output, when tracking is on.
+    pub(crate) streamed: Option<Value>,
     /// Instances per schema id, if the program asks for them: (package of creation, value).
     pub(crate) instances: Option<Vec<Vec<(usize, Value)>>>,
     pub(crate) origins: Option<Origins>,
@@ -120,6 +122,7 @@ impl<'p> Machine<'p> {
             log: String::new(),
             scratch: String::new(),
             output: None,
+            streamed: None,
             instances: None,
             origins: options.track_origins.then(Origins::default),
             origin: OriginId::default(),

@@ -96,10 +96,15 @@ fn select_path(value: &Value, path: &str, options: &OutputOptions) -> Option<Val
     })
 }
 
-/// Returns the documents of a value: a list of configs is a stream, an empty list is nothing.
+/// Whether a value is written as a stream: a list of configs.
+pub(crate) fn is_stream(value: &Value) -> bool {
+    matches!(value, Value::List(list) if list.items.iter().all(Value::is_config))
+}
+
+/// Returns the documents of a value: an empty list is nothing.
 fn documents(value: &Value) -> Vec<&Value> {
     match value {
-        Value::List(list) if list.items.iter().all(Value::is_config) => list.items.iter().collect(),
+        Value::List(list) if is_stream(value) => list.items.iter().collect(),
         other => vec![other],
     }
 }

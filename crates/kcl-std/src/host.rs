@@ -59,8 +59,8 @@ pub trait Host {
     fn print(&mut self, text: &str);
     /// Returns a top-level argument (`-D`).
     fn option(&self, key: &str) -> Option<Value>;
-    /// Replaces the program's output (`manifests.yaml_stream`).
-    fn set_output(&mut self, text: String);
+    /// Replaces the program's output (`manifests.yaml_stream`) by the text of a list of documents.
+    fn set_output(&mut self, text: String, documents: &Value);
     /// Charges cost units before a body makes many cells or bytes; fails when the budget is used up.
     fn charge(&mut self, cells: u64) -> Result<(), Error>;
     /// Returns true if 64-bit overflow must be an error (`-d`) where it would otherwise saturate.

@@ -95,7 +95,7 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
         Ok(output) => {
             write(request, &options, &output, &mut outcome);
             outcome.why =
-                output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, &output.value));
+                output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, output.shown()));
             release(request, output);
         }
         Err(fault) => outcome.diagnostics.push(fault.into_diagnostic()),

@@ -1,10 +1,14 @@
 //! Where a value of the output came from: the chain of steps for each path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use kcl_eval::{OriginKind, Origins};
 use kcl_syntax::program::Program;
 use kcl_value::{OriginId, Value};
+
+/// Package of the user's own files.
+const MAIN: &str = "__main__";
 
 /// One step of a chain, newest first.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,6 +31,7 @@ pub struct WhyStep {
 #[derive(Clone, Debug, Default)]
 pub struct Why {
     chains: BTreeMap<String, Vec<WhyStep>>,
+    stream: bool,
 }
 
 impl Why {
@@ -35,13 +40,24 @@ impl Why {
         self.chains.get(path).map(Vec::as_slice)
     }
 
+    /// Returns the line that a person would change for a path: the newest step outside of the model packages.
+    pub fn place(&self, path: &str) -> Option<&WhyStep> {
+        let steps = self.get(path)?;
+        steps.iter().find(|step| step.package == MAIN).or(steps.first())
+    }
+
+    /// Whether the output is a stream: paths begin with the number of a document (`[0].kind`).
+    pub fn is_stream(&self) -> bool {
+        self.stream
+    }
+
     /// Walks all chains in path order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[WhyStep])> {
         self.chains.iter().map(|(path, steps)| (path.as_str(), steps.as_slice()))
     }
 
-    /// Renders the chain of one path as aligned columns, or says which paths there are.
-    pub fn render(&self, path: &str) -> String {
+    /// Renders the chain of one path as aligned columns, or says which paths there are. Files below a folder are shown without it.
+    pub fn render(&self, path: &str, folder: &Path) -> String {
         let Some(steps) = self.get(path) else {
             let near: Vec<&str> =
                 self.chains.keys().map(String::as_str).filter(|p| p.starts_with(path)).take(8).collect();
@@ -52,7 +68,11 @@ impl Why {
                 }
             };
         };
-        let places: Vec<String> = steps.iter().map(|s| format!("{}:{}", s.file, s.line)).collect();
+        let shown = |file: &str| {
+            let path = Path::new(file);
+            path.strip_prefix(folder).unwrap_or(path).display().to_string()
+        };
+        let places: Vec<String> = steps.iter().map(|s| format!("{}:{}", shown(&s.file), s.line)).collect();
         let place_width = places.iter().map(String::len).max().unwrap_or(0);
         let text_width = steps.iter().map(|s| s.text.chars().count()).max().unwrap_or(0);
         let mut out = String::new();
@@ -65,10 +85,10 @@ impl Why {
 }
 
 /// Collects the chains of every path of a value.
-pub(crate) fn collect(program: &Program, origins: &Origins, value: &Value) -> Why {
-    let mut why = Why::default();
+pub(crate) fn collect(program: &Program, origins: &Origins, (value, stream): (&Value, bool)) -> Why {
+    let mut why = Why { stream, ..Why::default() };
     let mut collector = Collector { program, origins, why: &mut why };
-    collector.value(value, String::new());
+    collector.value(value, String::new(), OriginId::default());
     why
 }
 
@@ -82,20 +102,24 @@ struct Collector<'a> {
 const MAX_STEPS: usize = 64;
 
 impl Collector<'_> {
-    fn value(&mut self, value: &Value, path: String) {
+    // What a function made has no origins inside: there the one of the whole holds.
+    fn value(&mut self, value: &Value, path: String, whole: OriginId) {
+        let known = |origin: OriginId| if origin == OriginId::default() { whole } else { origin };
         match value {
             Value::Dict(_) | Value::Schema(_) => {
                 for (key, entry) in value.as_dict().into_iter().flat_map(|d| d.iter()) {
                     let at = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
-                    self.slot(&at, entry.origin);
-                    self.value(&entry.value, at);
+                    let origin = known(entry.origin);
+                    self.slot(&at, origin);
+                    self.value(&entry.value, at, origin);
                 }
             }
             Value::List(list) => {
                 for (i, item) in list.items.iter().enumerate() {
                     let at = format!("{path}[{i}]");
-                    self.slot(&at, list.origin(i));
-                    self.value(item, at);
+                    let origin = known(list.origin(i));
+                    self.slot(&at, origin);
+                    self.value(item, at, origin);
                 }
             }
             _ => {}
@@ -110,11 +134,18 @@ impl Collector<'_> {
         }
     }
 
-    // Newest first: the step itself, then where its value came from, then what it was laid over.
+    // Newest first: the step itself, then where its value came from, then what it was laid over; last who made it happen.
     fn chain(&self, origin: OriginId, steps: &mut Vec<WhyStep>) {
         let mut pending = vec![origin];
-        while let Some(id) = pending.pop() {
-            let Some(row) = self.origins.get(id) else { continue };
+        let mut frames = Vec::new();
+        let mut next = 0;
+        // Steps share their past: without this a chain of merges would be walked again at every fork.
+        let mut seen = BTreeSet::new();
+        while let Some(id) = pending.pop().or_else(|| {
+            next += 1;
+            frames.get(next - 1).copied()
+        }) {
+            let Some(row) = self.origins.get(id).filter(|_| seen.insert(id.0)) else { continue };
             if steps.len() >= MAX_STEPS {
                 break;
             }
@@ -122,6 +153,9 @@ impl Collector<'_> {
                 && !steps.iter().any(|s| s.file == step.file && s.line == step.line)
             {
                 steps.push(step);
+            }
+            if !frames.contains(&row.frame) {
+                frames.push(row.frame);
             }
             pending.push(row.previous);
             pending.push(row.source);

@@ -45,7 +45,8 @@ pub fn generate(
     }
     let mut items = Vec::new();
     for (at, document) in output_documents(&outcome)?.into_iter().enumerate() {
-        let prefix = if outcome.why.is_some() { String::new() } else { format!("[{at}]") };
+        let stream = outcome.why.as_ref().is_none_or(kcl::Why::is_stream);
+        let prefix = if stream { format!("[{at}]") } else { String::new() };
         collect(document, prefix, 0, &mut items).map_err(|found| not_a_spec(stack, at + 1, &found))?;
     }
     let (values, paths): (Vec<Value>, Vec<String>) = items.into_iter().unzip();

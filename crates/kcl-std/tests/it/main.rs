@@ -42,7 +42,7 @@ impl Host for Fake {
         (key == "port").then(|| Value::from("80"))
     }
 
-    fn set_output(&mut self, text: String) {
+    fn set_output(&mut self, text: String, _: &Value) {
         self.output = Some(text);
     }
 
