@@ -52,7 +52,7 @@ impl Types {
     pub(crate) fn inherits(&self, a: SchemaId, b: SchemaId) -> bool {
         let mut current = Some(a);
         // Circular inheritance must end, too.
-        for _ in 0..=self.heads.len() {
+        for _ in 0..=self.heads.len().min(self.reach(a)) {
             match current {
                 Some(id) if id == b => return true,
                 Some(id) => current = self.heads[id.0 as usize].base,

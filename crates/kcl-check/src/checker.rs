@@ -156,7 +156,11 @@ impl<'p> Checker<'p> {
         let mut seen: FxHashSet<SchemaId> = chain.iter().copied().collect();
         let mut current = id;
         // Circular inheritance is reported elsewhere; here it must only end.
+        let reach = self.types.reach(id);
         while let Some(base) = self.types.heads[current.0 as usize].base.filter(|b| seen.insert(*b)) {
+            if chain.len() > reach {
+                break;
+            }
             chain.push(base);
             current = base;
         }
@@ -165,6 +169,11 @@ impl<'p> Checker<'p> {
 
     /// Returns a declared attribute: own or of a mixin, else inherited.
     pub(crate) fn schema_attr(&mut self, id: SchemaId, name: &str) -> Option<AttrInfo> {
+        // Where schemas refer to later ones, each knows its base only as it was when it was built.
+        if self.forward_reference && self.schemas[id.0 as usize].home.is_none() {
+            let info = Arc::clone(&self.schemas[id.0 as usize].info);
+            return info.attrs.get(name).cloned().or_else(|| self.base_attr(&info, name));
+        }
         let mut current = Some(id);
         for _ in 0..self.schemas.len() {
             let schema = current?;

@@ -240,6 +240,8 @@ impl Checker<'_> {
                 // Repeated declarations are merged; the last one counts.
                 (*annotated, *old, *decl) = (true, ty, target.span);
             }
+            // A schema of the name is left to the run.
+            Some(Global { kind: GlobalKind::Schema(_), .. }) => {}
             Some(old) => {
                 let decl = old.decl;
                 self.immutable(target, decl);

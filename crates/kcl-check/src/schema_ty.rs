@@ -4,7 +4,9 @@
 //! mistakes of each schema are buffered and come out in source order.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::{DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, Stmt, StmtId, Str};
+use kcl_syntax::ast::{
+    DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, SchemaKind, Stmt, StmtId, Str,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
@@ -37,6 +39,26 @@ impl Checker<'_> {
             }
         }
         self.report_cycles(declared);
+        if self.forward_reference {
+            for Declared { id, .. } in declared {
+                let reach = self.reach(*id);
+                self.types.heads[id.0 as usize].reach = reach;
+            }
+        }
+    }
+
+    /// How many bases a schema knew when it was built.
+    fn reach(&self, id: SchemaId) -> usize {
+        let mut link = &self.schema_info(id).base.0;
+        let mut count = 0;
+        while let Some((base, snapshot)) = link {
+            count += 1;
+            if self.schemas[base.0 as usize].home.is_some() {
+                return usize::MAX;
+            }
+            link = &snapshot.base.0;
+        }
+        count
     }
 
     fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef) -> SchemaInfo {
@@ -47,7 +69,7 @@ impl Checker<'_> {
                 format!("schema name '{name}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})");
             self.error(Code::COMPILE, "reserved-schema-name", def.name.span, message);
         }
-        if info.kind == Kind::Protocol {
+        if info.kind == Kind::Protocol || def.keyword == SchemaKind::Protocol {
             self.check_protocol(def);
         }
         if let Some(base) = &def.base {
@@ -261,7 +283,7 @@ impl Checker<'_> {
     }
 
     /// An attribute of the base, as far as the base was built.
-    fn base_attr(&mut self, info: &SchemaInfo, name: &str) -> Option<AttrInfo> {
+    pub(crate) fn base_attr(&mut self, info: &SchemaInfo, name: &str) -> Option<AttrInfo> {
         let mut link = &info.base.0;
         while let Some((id, snapshot)) = link {
             if self.schemas[id.0 as usize].home.is_some() {

@@ -88,8 +88,27 @@ impl Checker<'_> {
                 self.last_span = attr.name.span;
                 self.attribute(attr)
             }
-            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => TyId::ANY,
+            Stmt::Schema(def) => self.nested_definition(&def.name),
+            Stmt::Rule(def) => self.nested_definition(&def.name),
+            // An alias inside a block is judged, but is no type: only keys of its name mean it when the program runs.
+            Stmt::TypeAlias { name, ty } if self.stmt_span != tree.stmt_span(id) => {
+                self.resolve_type_at(*ty, name.span)
+            }
+            Stmt::Import(_) | Stmt::TypeAlias { .. } => TyId::ANY,
         }
+    }
+
+    /// A schema inside a block or a lambda defines nothing.
+    fn nested_definition(&mut self, name: &Ident) -> TyId {
+        if self.in_lambda() || self.globals.contains_key(&name.name) {
+            let message = format!("Unique key error name '{}'", name.name);
+            self.error(Code::UNIQUE_KEY, "duplicate-schema", name.span, message);
+        } else {
+            let hint = self.name_hint(&name.name);
+            let message = format!("name '{}' is not defined{hint}", name.name);
+            self.error(Code::COMPILE, "unknown-name", name.span, message);
+        }
+        TyId::ANY
     }
 
     /// A guard or a default: the reference reports a bare unknown name where it met the last name.

@@ -114,6 +114,8 @@ pub(crate) enum ModuleKind {
 pub(crate) struct SchemaHead {
     pub(crate) name: Str,
     pub(crate) base: Option<SchemaId>,
+    /// How many bases it knew when it was built; all of them unless schemas refer to later ones.
+    pub(crate) reach: usize,
 }
 
 /// The arena.
@@ -356,9 +358,14 @@ impl Types {
         index.get(name).and_then(|i| attrs.get(*i as usize)).cloned()
     }
 
+    /// Returns how many bases a schema knows.
+    pub(crate) fn reach(&self, id: SchemaId) -> usize {
+        self.heads[id.0 as usize].reach
+    }
+
     /// Registers a schema.
     pub(crate) fn add_schema(&mut self, name: Str) -> SchemaId {
-        self.heads.push(SchemaHead { name, base: None });
+        self.heads.push(SchemaHead { name, base: None, reach: usize::MAX });
         SchemaId(self.heads.len() as u32 - 1)
     }
 

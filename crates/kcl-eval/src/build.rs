@@ -86,7 +86,7 @@ impl Machine<'_> {
     pub(crate) fn run_schema(&mut self, schema: &Rc<Schema>, run: Run) -> Eval<Value> {
         self.enter()?;
         let links = self.links(schema)?;
-        let shape = links.shape.clone();
+        let shape = links.shape_of(schema).clone();
         self.charge(4 + shape.names.len() as u64)?;
         let building = Building {
             schema: schema.clone(),
@@ -300,6 +300,10 @@ impl Machine<'_> {
             }
         }
         // The helper binding of a named key stood before the extra keys and is removed by moving the last one there.
+        // A key of that very name goes with it.
+        if let Some(name) = name.filter(|name| attrs.position(name).is_some_and(|at| at >= first)) {
+            attrs.remove(name);
+        }
         if name.is_some() && attrs.len() > first + 1 {
             let mut entries: Vec<(Str, Entry)> = attrs.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
             let last = entries.pop();

@@ -18,7 +18,9 @@ impl Machine<'_> {
             (UnaryOp::Minus, Value::Int(i)) => self.int_result(-i128::from(*i), "64"),
             (UnaryOp::Minus, Value::Float(f)) => Ok(Value::Float(0.0 - f)),
             (UnaryOp::BitNot, Value::Int(i)) => Ok(Value::Int(!i)),
-            (UnaryOp::BitNot, Value::Bool(_)) => Ok(Value::Int(-1)),
+            (UnaryOp::BitNot, Value::Float(f)) => Ok(Value::Int(!(*f as i64))),
+            // What is no number counts as 0.
+            (UnaryOp::BitNot, _) => Ok(Value::Int(-1)),
             _ => {
                 let sign = match op {
                     UnaryOp::Plus => "+",

@@ -65,6 +65,12 @@ impl Machine<'_> {
             for file in &package.tree.files {
                 shape.collect(&package.tree, &file.body, 0);
             }
+            // A unification with the name of a schema means the schema.
+            for (name, symbol) in &symbols {
+                if matches!(symbol, Symbol::Schema(_)) {
+                    shape.index.remove(name);
+                }
+            }
             self.packages.push(PackageState {
                 has_aliases: !package.tree.renamed_keys.is_empty()
                     || symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
@@ -90,8 +96,15 @@ impl Machine<'_> {
             };
             symbols.insert(link.name.clone(), symbol);
         }
-        for stmt in package.tree.files.iter().flat_map(|f| &f.body) {
+        let mut left: Vec<_> = package.tree.files.iter().flat_map(|f| &f.body).rev().collect();
+        while let Some(stmt) = left.pop() {
             match package.tree.stmt(*stmt) {
+                // An alias of a block is one of the package; the checker refuses schemas there.
+                Stmt::If { body, orelse, .. } => {
+                    left.extend(body.iter().chain(orelse.iter()).filter(|stmt| {
+                        matches!(package.tree.stmt(**stmt), Stmt::TypeAlias { .. } | Stmt::If { .. })
+                    }));
+                }
                 Stmt::Schema(def) => {
                     let id = self.schemas.len() as u32;
                     let name = def.name.name.clone();

@@ -1,6 +1,6 @@
 //! Schemas and rules as the evaluator sees them: identity, chain of bodies, attribute types.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Schema {
     pub(crate) package: usize,
     pub(crate) tree: Arc<Tree>,
     pub(crate) stmt: StmtId,
+    /// Whether its statement was reached: what it knows of its bases depends on it.
+    pub(crate) defined: Cell<bool>,
     links: OnceCell<Links>,
 }
 
@@ -36,6 +38,8 @@ pub(crate) struct Links {
     /// All bodies in the order of their names: base's parts, own, mixins' parts.
     pub(crate) parts: Vec<Rc<Schema>>,
     pub(crate) shape: Rc<Shape>,
+    /// The shape until the statement is reached, where it is another.
+    first_shape: Option<Rc<Shape>>,
     /// Declared types by name over the whole chain, mixins and the mixin's host included.
     pub(crate) types: FxHashMap<Str, Rc<RType>>,
     /// Attributes that must be set, in the order in which they are tested.
@@ -44,13 +48,25 @@ pub(crate) struct Links {
     pub(crate) declared: Vec<Str>,
     /// True if the schema or a base has an index signature.
     pub(crate) open: bool,
+    /// Whether the schema, a base or a mixin refers to one that stands further down in its package.
+    forward: bool,
     /// True if instances of this schema never take a required test, a check or a decorator (nothing to run at the end).
     pub(crate) base_count: u32,
 }
 
+impl Links {
+    /// Returns the names of an instance that is made now.
+    pub(crate) fn shape_of(&self, schema: &Schema) -> &Rc<Shape> {
+        match &self.first_shape {
+            Some(first) if !schema.defined.get() => first,
+            _ => &self.shape,
+        }
+    }
+}
+
 impl Schema {
     pub(crate) fn new(reference: Rc<SchemaRef>, package: usize, tree: Arc<Tree>, stmt: StmtId) -> Self {
-        Schema { reference, package, tree, stmt, links: OnceCell::new() }
+        Schema { reference, package, tree, stmt, defined: Cell::new(false), links: OnceCell::new() }
     }
 
     /// Returns the written statement.
@@ -128,11 +144,13 @@ impl Machine<'_> {
             mixins: mixins.clone(),
             parts: Vec::new(),
             shape: Rc::default(),
+            first_shape: None,
             types: FxHashMap::default(),
             required: Vec::new(),
             declared: Vec::new(),
             open: def.index_signature.is_some(),
             base_count: 0,
+            forward: false,
         };
         if let Some(base) = &base {
             let above = self.links(base)?;
@@ -142,6 +160,7 @@ impl Machine<'_> {
             links.required.extend(above.required.iter().cloned());
             links.declared.extend(above.declared.iter().cloned());
             links.open |= above.open;
+            links.forward |= above.forward || is_forward(schema, base);
         }
         links.parts.push(schema.clone());
         for mixin in &mixins {
@@ -149,6 +168,7 @@ impl Machine<'_> {
             links.parts.extend(above.parts.iter().cloned());
             links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
             require_all(&mut links.required, &above.required);
+            links.forward |= above.forward || is_forward(schema, mixin);
         }
         if let Some(host) = &def.host
             && let Some(host) = self.find_schema(schema.package, &host.parts)
@@ -157,8 +177,81 @@ impl Machine<'_> {
             links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
         }
         self.link_own_attributes(schema, &mut links);
-        links.shape = Rc::new(shape_of(&links.parts));
+        let mut shape = Shape::default();
+        if links.forward {
+            self.enter_early(schema, EARLY_PASSES, &mut shape)?;
+            links.declared = self.early_declared(schema);
+            let mut first = Shape::default();
+            self.enter_early(schema, 1, &mut first)?;
+            collect_parts(&links.parts, &mut first);
+            links.first_shape = Some(Rc::new(first));
+        }
+        collect_parts(&links.parts, &mut shape);
+        links.shape = Rc::new(shape);
         Ok(links)
+    }
+
+    /// Enters the names that a schema knew when it was defined. Quirk: the reference defines all schemas of a package twice, in
+    /// order, each with its base and mixins as they were at that moment; names that were not known then come last.
+    fn enter_early(&mut self, schema: &Rc<Schema>, pass: u32, shape: &mut Shape) -> Eval<()> {
+        self.enter()?;
+        let def = schema.def();
+        let base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
+        if let Some(base) = base {
+            self.enter_early_link(schema, &base, pass, shape)?;
+        }
+        let mut own = Shape::default();
+        own.collect(&schema.tree, &def.body, 0);
+        for name in &own.names {
+            shape.enter(name);
+        }
+        for name in &def.mixins {
+            if let Some(mixin) = self.find_schema(schema.package, &name.parts) {
+                self.enter_early_link(schema, &mixin, pass, shape)?;
+            }
+        }
+        self.leave();
+        Ok(())
+    }
+
+    /// The attributes that a schema knew of itself and its bases when it was defined.
+    fn early_declared(&mut self, schema: &Rc<Schema>) -> Vec<Str> {
+        let mut names = Vec::new();
+        let (mut current, mut pass) = (schema.clone(), EARLY_PASSES);
+        for _ in 0..self.schemas.len() {
+            for stmt in &current.def().body {
+                if let Stmt::Attr(attr) = current.tree.stmt(*stmt) {
+                    names.push(attr.name.name.clone());
+                }
+            }
+            let base = current.def().base.as_ref().map(|name| name.parts.clone());
+            let Some(base) = base.and_then(|parts| self.find_schema(current.package, &parts)) else { break };
+            if base.package != current.package {
+                pass = EARLY_PASSES;
+            } else if base.reference.id >= current.reference.id {
+                pass -= 1;
+            }
+            if pass == 0 {
+                break;
+            }
+            current = base;
+        }
+        names
+    }
+
+    fn enter_early_link(
+        &mut self,
+        user: &Rc<Schema>,
+        used: &Rc<Schema>,
+        pass: u32,
+        shape: &mut Shape,
+    ) -> Eval<()> {
+        if used.package != user.package {
+            return self.enter_early(used, EARLY_PASSES, shape);
+        }
+        // One that stands further down was last defined in the pass before.
+        let pass = if used.reference.id < user.reference.id { pass } else { pass - 1 };
+        if pass == 0 { Ok(()) } else { self.enter_early(used, pass, shape) }
     }
 
     fn link_own_attributes(&mut self, schema: &Rc<Schema>, links: &mut Links) {
@@ -196,10 +289,15 @@ fn require_all(required: &mut Vec<Str>, names: &[Str]) {
     }
 }
 
-fn shape_of(parts: &[Rc<Schema>]) -> Shape {
-    let mut shape = Shape::default();
+/// How often the reference defines the schemas of a package.
+const EARLY_PASSES: u32 = 2;
+
+fn is_forward(user: &Schema, used: &Schema) -> bool {
+    user.package == used.package && used.reference.id >= user.reference.id
+}
+
+fn collect_parts(parts: &[Rc<Schema>], shape: &mut Shape) {
     for (i, part) in parts.iter().enumerate() {
         shape.collect(&part.tree, &part.def().body, i as u32);
     }
-    shape
 }

@@ -10,6 +10,7 @@ use crate::fault::Eval;
 use crate::lazy::Sequential;
 use crate::machine::{Machine, StorePlace};
 use crate::origin::OriginKind;
+use crate::package::Symbol;
 use crate::record::{Building, Record, Slot};
 use crate::rtype::RType;
 use crate::union::Mode;
@@ -20,7 +21,11 @@ impl Machine<'_> {
         self.step()?;
         let tree = self.tree(self.pkg);
         self.started = (self.pkg, stmt);
-        self.start_at(tree.stmt_span(stmt));
+        match tree.stmt(stmt) {
+            // Imports are done before anything runs.
+            Stmt::Import(_) => return Ok(Value::Undefined),
+            _ => self.start_at(tree.stmt_span(stmt)),
+        }
         match tree.stmt(stmt) {
             Stmt::Expr(expr) => {
                 let value = self.expr(*expr)?;
@@ -45,9 +50,13 @@ impl Machine<'_> {
                 Ok(Value::Undefined)
             }
             Stmt::Assert { cond, guard, msg } => self.exec_assert(*cond, *guard, *msg),
-            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Schema(_) | Stmt::Rule(_) => {
+            Stmt::Schema(def) => {
+                if let Some(Symbol::Schema(id)) = self.packages[self.pkg].symbols.get(&def.name.name) {
+                    self.schemas[*id as usize].defined.set(true);
+                }
                 Ok(Value::Undefined)
             }
+            Stmt::Import(_) | Stmt::TypeAlias { .. } | Stmt::Rule(_) => Ok(Value::Undefined),
         }
     }
 
@@ -108,7 +117,13 @@ impl Machine<'_> {
         let new = self.expr(value)?;
         self.trace(span, OriginKind::Assigned);
         let old = match place {
-            StorePlace::Globals => stored(&self.packages[self.pkg].globals, name),
+            StorePlace::Globals => match self.packages[self.pkg].symbols.get(name) {
+                Some(Symbol::Schema(_)) => {
+                    let schema = self.load(name)?;
+                    return self.binary(BinaryOp::BitOr, schema, new);
+                }
+                _ => stored(&self.packages[self.pkg].globals, name),
+            },
             StorePlace::Instance => self.record().map_or(Value::Undefined, |r| stored(r, name)),
             StorePlace::Locals => {
                 self.packages[self.pkg].frames.lookup(name).map_or(Value::Undefined, |e| e.value.clone())

@@ -265,7 +265,8 @@ impl Machine<'_> {
         let mut list = unshare(left);
         for (i, new) in right.items.iter().enumerate() {
             match list.items.get_mut(i) {
-                // None and Undefined leave the item alone, as everywhere.
+                // None and Undefined leave the item alone, as everywhere; only None gives way to Undefined.
+                Some(old @ Value::None) if new.is_undefined() => *old = Value::Undefined,
                 Some(_) if new.is_nullish() => {}
                 Some(old) if is_container(old) && is_container(new) => {
                     let old = std::mem::take(old);

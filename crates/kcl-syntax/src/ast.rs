@@ -565,6 +565,8 @@ pub struct SchemaDef {
     pub name: Ident,
     /// The keyword, overruled by the endings `Mixin` and `Protocol` of the name.
     pub kind: SchemaKind,
+    /// The keyword as written.
+    pub keyword: SchemaKind,
     /// Decorators: names or calls.
     pub decorators: Box<[ExprId]>,
     /// Parameters.

@@ -1,4 +1,5 @@
-//! What judges the language: Markdown specs, verdicts, and the random program generator.
+//! What judges the language: Markdown specs, verdicts, and four sources of random programs: a generator of whole programs,
+//! mutations of the specs, unusual library calls, and programs about one mistake.
 //!
 //! In: text under `spec/`, or a seed. Out: [`Program`]s, and [`Verdict`]s about them that can be compared.
 //! Who runs a program is left open ([`Runner`]): our façade and the black-box oracle are judged by the same rules.
@@ -7,9 +8,12 @@
 //! its tests.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod faulty;
 #[cfg(feature = "ours")]
 pub mod fuzz;
 pub mod generate;
+pub mod library_calls;
+pub mod mutate;
 #[cfg(feature = "ours")]
 pub mod ours;
 pub mod program;

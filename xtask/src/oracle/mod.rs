@@ -29,6 +29,9 @@ struct Wish {
     self_check: bool,
     update: bool,
     generated: u64,
+    mutated: u64,
+    calls: u64,
+    faulty: u64,
     seed: u64,
     folders: Vec<PathBuf>,
     filter: String,
@@ -42,8 +45,8 @@ struct Wish {
     print: bool,
 }
 
-const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--seed S] [--dir FOLDER]\n\
-    \x20      [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--each N] [--no-shrink] [--print] [--jobs 1]";
+const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
+    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--each N] [--no-shrink] [--print] [--jobs 1]";
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     let wish = parse(words)?;
@@ -66,6 +69,9 @@ fn parse(words: &[String]) -> Result<Wish, String> {
         self_check: false,
         update: false,
         generated: 0,
+        mutated: 0,
+        calls: 0,
+        faulty: 0,
         seed: 1,
         folders: Vec::new(),
         filter: String::new(),
@@ -85,6 +91,9 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             "--self-check" => wish.self_check = true,
             "--update" => wish.update = true,
             "--generated" => wish.generated = number(value()?)?,
+            "--mutate" => wish.mutated = number(value()?)?,
+            "--calls" => wish.calls = number(value()?)?,
+            "--faulty" => wish.faulty = number(value()?)?,
             "--seed" => wish.seed = number(value()?)?,
             "--dir" => wish.folders.push(value()?.into()),
             "--filter" => wish.filter = value()?.clone(),
@@ -98,7 +107,8 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             _ => return Err(USAGE.to_string()),
         }
     }
-    if !wish.spec && wish.generated == 0 && wish.folders.is_empty() {
+    let random = wish.generated + wish.mutated + wish.calls + wish.faulty;
+    if !wish.spec && random == 0 && wish.folders.is_empty() {
         return Err(USAGE.to_string());
     }
     Ok(wish)

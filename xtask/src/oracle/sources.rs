@@ -38,7 +38,22 @@ pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String
     let (seed, count) = (wish.seed, wish.generated);
     let generated = (seed..seed + count)
         .map(|seed| Named { name: format!("seed-{seed}"), program: testkit::generate::program(seed) });
-    Ok(Box::new(fixed.into_iter().chain(generated)))
+    let named = |kind: &'static str, count: u64, make: Box<dyn Fn(u64) -> Program>| {
+        (seed..seed + count).map(move |seed| Named { name: format!("{kind}-{seed}"), program: make(seed) })
+    };
+    let corpus = if wish.mutated > 0 { spec_programs()? } else { Vec::new() };
+    let mutated =
+        named("mutated", wish.mutated, Box::new(move |seed| testkit::mutate::program(&corpus, seed)));
+    let calls = named("calls", wish.calls, Box::new(testkit::library_calls::program));
+    let faulty = named("faulty", wish.faulty, Box::new(testkit::faulty::program));
+    Ok(Box::new(fixed.into_iter().chain(generated).chain(mutated).chain(calls).chain(faulty)))
+}
+
+/// The programs of all spec files, those about the wheel's mistakes left out.
+fn spec_programs() -> Result<Vec<Program>, String> {
+    let files = testkit::spec::load(&root().join("spec"))?;
+    let kept = files.into_iter().filter(|file| !MEANT.contains(&file.name.as_str()));
+    Ok(kept.flat_map(|file| file.cases).map(|case| case.program).collect())
 }
 
 /// Every `*.k` file is a program; a sub-folder with files is one program of several, run with the words of its file `flags`.

@@ -162,7 +162,11 @@ impl Checker<'_> {
 
     fn computed_entry(&mut self, key: ExprId, entry: &Entry, parts: &mut Parts) {
         // Braces as a key are judged as a key only.
-        let braces = matches!(self.tree.expr(key), Expr::Config(_));
+        let inner = match self.tree.expr(key) {
+            Expr::Paren(inner) => *inner,
+            _ => key,
+        };
+        let braces = matches!(self.tree.expr(inner), Expr::Config(_));
         if braces {
             self.expects.push(Expect::default());
         }

@@ -155,7 +155,8 @@ pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Val
             pairs(&items)?
         }
     };
-    for (key, value) in args.keyword.iter().filter(|(k, _)| k != "x") {
+    // A keyword `x` is the argument and an entry.
+    for (key, value) in args.keyword {
         dict.insert(key.clone(), Entry::new(value.clone(), Op::Union));
     }
     Ok(Value::from(dict))

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use kcl_value::{List, Value, equal, order};
+use kcl_value::{Function, List, Value, equal, order};
 
 use super::convert::items_of;
 use crate::{Args, Error, Host};
@@ -130,7 +130,7 @@ pub(crate) fn zip(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
 /// `reduce(reducer, list, initial)`: the first item is the seed if there is no `initial`.
 pub(crate) fn reduce(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let func = match args.get(0, "reducer") {
-        Some(func @ Value::Func(_)) => func,
+        Some(func @ Value::Func(f)) if !matches!(**f, Function::Builtin(_)) => func,
         _ => return Err("reduce() argument 'reducer' must be a function".into()),
     };
     let Some(Value::List(list)) = args.get(1, "list") else { return Err("invalid list value".into()) };

@@ -53,11 +53,11 @@ impl<S: Sink> Parser<'_, S> {
         args.push(value);
     }
 
-    /// The name before `=`; a dotted one keeps its dots, for the checker to judge.
+    /// The name before `=`; of a dotted one the first part counts.
     fn keyword_name(&mut self, id: ExprId) -> Ident {
         let span = self.tree.expr_span(id);
         match self.tree.expr(id) {
-            Expr::Name(parts) => joined_name(parts, span),
+            Expr::Name(parts) => Ident { name: parts[0].name.clone(), span },
             _ => {
                 self.expected(&["identifier"]);
                 Ident { name: Str::new(), span }

@@ -121,6 +121,7 @@ impl<S: Sink> Parser<'_, S> {
         let def = SchemaDef {
             name,
             kind,
+            keyword,
             decorators,
             params,
             base,

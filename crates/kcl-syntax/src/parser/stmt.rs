@@ -1,11 +1,13 @@
 //! Files, statements and blocks.
 
-use base_diag::{Diagnostic, Span};
+use base_diag::{Code, Diagnostic, Place, Span};
 
 use super::Parser;
 use super::call::joined_name;
 use super::expr::named_type;
-use crate::ast::{BinaryOp, DottedRef, Expr, ExprId, Ident, Import, Stmt, StmtId, Str, Target, TypeId};
+use crate::ast::{
+    BinaryOp, DottedRef, Expr, ExprId, Ident, Import, Stmt, StmtId, Str, Target, TargetStep, TypeId,
+};
 use crate::sink::{NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
@@ -279,8 +281,22 @@ impl<S: Sink> Parser<'_, S> {
             let value = self.schema_expr();
             self.close(mark, NodeKind::Unification);
             let kind = match target {
-                Ok(target) => Stmt::Unification { target: target.name, value },
-                Err(_) => {
+                Ok(target) if !matches!(target.path.first(), Some(TargetStep::Index(_))) => {
+                    if !target.path.is_empty() {
+                        let span =
+                            Span::new(target.name.span.start - self.base, target.name.span.end - self.base);
+                        let message = "unification identifier can not be selected";
+                        let place = Place::Span(self.file, span);
+                        self.diags.push(Diagnostic::error(
+                            Code::COMPILE,
+                            "selected-attribute",
+                            place,
+                            message,
+                        ));
+                    }
+                    Stmt::Unification { target: target.name, value }
+                }
+                _ => {
                     self.error_at(start - self.base, start - self.base, "expected identifier");
                     Stmt::Expr(value)
                 }
