@@ -147,7 +147,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     }
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
     let report = tokio.block_on(carry_out(given, place, &world, &ready, task.draft, options, look))?;
-    ending::tell(&report, &ready, &place.target.scope, format)?;
+    ending::tell(&report, &ready, place, format)?;
     let code = ending::code(&report);
     if report.rollback_wanted && task.verb == "apply" {
         roll_back_after(given, place)?;
@@ -176,7 +176,7 @@ fn roll_back_after(given: &Given, place: &Place) -> Result<(), Failure> {
     let (format, options) = (format_of(given)?, options(given)?);
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
     let report = tokio.block_on(carry_out(given, place, &world, &ready, draft, options, look))?;
-    ending::tell(&report, &ready, &place.target.scope, format)
+    ending::tell(&report, &ready, place, format)
 }
 
 fn same_plan(saved: &Plan, plan: &Plan) -> Result<(), Failure> {

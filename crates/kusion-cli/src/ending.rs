@@ -6,17 +6,19 @@ use serde_json::json;
 
 use crate::failure::{Failure, exit};
 use crate::output::{Format, print};
+use crate::place::Place;
 use crate::plan_view;
 use crate::style::Style;
 
-pub(crate) fn tell(report: &Report, ready: &Ready, scope: &Scope, format: Format) -> Result<(), Failure> {
+pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let mut value = serde_json::to_value(report).unwrap_or_default();
         value["event"] = json!("report");
         value["schema"] = json!("kusion.io/report/v1");
+        value["state"] = place.meter.report();
         return print(&format!("{value}\n"));
     }
-    let style = Style::stdout();
+    let (style, scope) = (Style::stdout(), &place.target.scope);
     let mut out = String::from("\n");
     for (key, end) in &report.steps {
         let (what, cause, next) = match end {

@@ -25,6 +25,7 @@ mod health;
 mod init;
 mod logs;
 mod ls;
+mod meter;
 mod output;
 mod place;
 mod plan_view;

@@ -1,6 +1,7 @@
 //! Where a command works: the stack's folder, its state, and what the flags say about both.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kcl::Disk;
 use kusion::Target;
@@ -10,6 +11,7 @@ use kusion_store::{Liveness, Owner, Store, StoreError, local_liveness, local_own
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
+use crate::meter::{Meter, MeteredDisk};
 use crate::output::tell;
 use crate::style::Style;
 
@@ -26,6 +28,8 @@ pub(crate) struct Place {
     pub(crate) folder: StackFolder,
     pub(crate) target: Target,
     pub(crate) arguments: Vec<(String, String)>,
+    /// What the state has cost so far.
+    pub(crate) meter: Arc<Meter>,
 }
 
 /// Finds the stack that the words mean.
@@ -45,9 +49,12 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
         return Err(Failure::usage(format!("there is no workspace `{workspace}`"))
             .next("only `default` exists for now"));
     }
-    let target = Target::open(&stores(given, &folder.stack_dir)?, &folder, &workspace)?;
+    let meter = Arc::new(Meter::default());
+    let disk = Arc::new(MeteredDisk(Arc::clone(&meter)));
+    let stores = Store::new(disk, home_at(given, &folder.stack_dir)?);
+    let target = Target::open(&stores, &folder, &workspace)?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
-    Ok(Place { folder, target, arguments })
+    Ok(Place { folder, target, arguments, meter })
 }
 
 /// The folder the user stands in.

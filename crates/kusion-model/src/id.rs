@@ -36,6 +36,9 @@ impl ResourceId {
         if text.is_empty() {
             return Err(IdError::Empty);
         }
+        if is_canonical(text) {
+            return Ok(ResourceId { canonical: text.into() });
+        }
         let parts = split_parts(text)?;
         if parts.iter().any(String::is_empty) {
             return Err(IdError::EmptyPart(text.to_owned()));
@@ -94,7 +97,17 @@ impl ResourceId {
     }
 }
 
+/// Whether a text is its own canonical form, told without taking it apart: nearly every id is.
+fn is_canonical(text: &str) -> bool {
+    let rest = text.split_once(':').map_or("", |(_, rest)| rest);
+    let whole = !text.starts_with(':') && !text.ends_with(':') && !text.contains("::");
+    whole && !text.contains('\\') && !rest.contains('.')
+}
+
 fn split_parts(text: &str) -> Result<Vec<String>, IdError> {
+    if !text.contains('\\') {
+        return Ok(text.split(':').map(str::to_owned).collect());
+    }
     let mut parts = vec![String::new()];
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

@@ -1,5 +1,7 @@
 //! What a runtime saw and what it thinks would change: facts for the planner, free of any platform.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::{Action, FieldChange, FieldPath, ReferenceUse, ResourceKey, ResourceType, SecretBag};
@@ -21,17 +23,18 @@ pub struct Observed {
 
 /// What shall exist, with every reference filled in that is known before the apply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
+pub struct Desired<'a> {
     pub key: ResourceKey,
     pub kind: ResourceType,
-    /// Sealed; at the paths of `unknown` the text of the reference is still there.
-    pub attributes: Value,
+    /// Sealed; at the paths of `unknown` the text of the reference is still there. Those of the Spec, unless something was
+    /// filled in.
+    pub attributes: Cow<'a, Value>,
     pub secrets: SecretBag,
     pub unknown: Vec<ReferenceUse>,
-    pub extensions: serde_json::Map<String, Value>,
+    pub extensions: &'a serde_json::Map<String, Value>,
 }
 
-impl Desired {
+impl Desired<'_> {
     /// Returns whether a field waits for another resource.
     #[must_use]
     pub fn is_unknown(&self, path: &FieldPath) -> bool {

@@ -3,6 +3,7 @@
 //! A reference is known if the wanted attributes of its target say the value, or the target lives and its live
 //! attributes do. A value that comes from a secret makes the field that uses it a secret.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kusion_model::{
@@ -18,13 +19,13 @@ pub type OtherStacks<'a> = dyn Fn(&StackRef, &Reference) -> Option<Value> + 'a;
 
 /// Returns what shall exist, with known references filled in, in the order of the Spec. Live fields that were or will
 /// be filled from a secret are sealed on the way.
-pub fn fill_known(
-    prepared: &Prepared<'_>,
+pub fn fill_known<'a>(
+    prepared: &Prepared<'a>,
     prior: &Prior,
     live: &mut BTreeMap<ResourceKey, Observed>,
     others: &OtherStacks<'_>,
     key: &DigestKey,
-) -> Result<Vec<Desired>, Vec<Problem>> {
+) -> Result<Vec<Desired<'a>>, Vec<Problem>> {
     for (at, observed) in live.iter_mut() {
         if let Some(record) = prior.get(at) {
             seal_like(&mut observed.attributes, &record.attributes, key, &mut observed.secrets);
@@ -39,12 +40,12 @@ pub fn fill_known(
     Ok(filled)
 }
 
-fn fill_all(
-    prepared: &Prepared<'_>,
+fn fill_all<'a>(
+    prepared: &Prepared<'a>,
     live: &BTreeMap<ResourceKey, Observed>,
     others: &OtherStacks<'_>,
     key: &DigestKey,
-) -> Result<Vec<Desired>, Vec<Problem>> {
+) -> Result<Vec<Desired<'a>>, Vec<Problem>> {
     let mut filler = Filler { prepared, live, others, key, done: BTreeMap::new(), problems: Vec::new() };
     for &at in &prepared.order {
         let desired = filler.fill(at);
@@ -53,12 +54,12 @@ fn fill_all(
     if filler.problems.is_empty() { Ok(filler.done.into_values().collect()) } else { Err(filler.problems) }
 }
 
-struct Filler<'a> {
-    prepared: &'a Prepared<'a>,
-    live: &'a BTreeMap<ResourceKey, Observed>,
-    others: &'a OtherStacks<'a>,
-    key: &'a DigestKey,
-    done: BTreeMap<usize, Desired>,
+struct Filler<'s, 'a> {
+    prepared: &'s Prepared<'a>,
+    live: &'s BTreeMap<ResourceKey, Observed>,
+    others: &'s OtherStacks<'s>,
+    key: &'s DigestKey,
+    done: BTreeMap<usize, Desired<'a>>,
     problems: Vec<Problem>,
 }
 
@@ -68,16 +69,16 @@ struct Found {
     secret: bool,
 }
 
-impl Filler<'_> {
-    fn fill(&mut self, at: usize) -> Desired {
+impl<'a> Filler<'_, 'a> {
+    fn fill(&mut self, at: usize) -> Desired<'a> {
         let resource = self.prepared.resources[at];
         let mut desired = Desired {
             key: self.prepared.keys[at].clone(),
             kind: resource.kind.clone(),
-            attributes: resource.attributes.clone(),
+            attributes: Cow::Borrowed(&resource.attributes),
             secrets: resource.secrets.clone(),
             unknown: Vec::new(),
-            extensions: resource.extensions.clone(),
+            extensions: &resource.extensions,
         };
         for use_ in &self.prepared.uses[at] {
             self.fill_use(at, use_, &mut desired);
@@ -88,7 +89,7 @@ impl Filler<'_> {
         desired
     }
 
-    fn fill_use(&mut self, at: usize, use_: &ReferenceUse, desired: &mut Desired) {
+    fn fill_use(&mut self, at: usize, use_: &ReferenceUse, desired: &mut Desired<'_>) {
         let mut found: BTreeMap<&Reference, Found> = BTreeMap::new();
         for reference in use_.template.references() {
             match self.look_up(at, reference) {
@@ -106,7 +107,7 @@ impl Filler<'_> {
             Ok(Some(value)) => {
                 let value =
                     if secret { desired.secrets.put(use_.at.clone(), value, self.key) } else { value };
-                if let Some(place) = use_.at.get_mut(&mut desired.attributes) {
+                if let Some(place) = use_.at.get_mut(desired.attributes.to_mut()) {
                     *place = value;
                 }
             }
@@ -154,7 +155,7 @@ fn read(attributes: &Value, secrets: &SecretBag, path: &FieldPath) -> Option<Fou
 }
 
 /// Takes from the live object the value of a secret that is wanted by digest only (a recorded Spec has no values).
-fn adopt_secrets(desired: &mut Desired, observed: &Observed) {
+fn adopt_secrets(desired: &mut Desired<'_>, observed: &Observed) {
     if !has_seal(&desired.attributes) {
         return;
     }
@@ -197,7 +198,7 @@ mod tests {
         ResourceKey::new(ResourceId::kubernetes("v1", kind, Some("ns"), name))
     }
 
-    fn fill(spec: &Spec, live: &BTreeMap<ResourceKey, Observed>) -> Vec<Desired> {
+    fn fill<'a>(spec: &'a Spec, live: &BTreeMap<ResourceKey, Observed>) -> Vec<Desired<'a>> {
         let prepared = prepare(spec, &[]).unwrap();
         fill_known(&prepared, &Prior::default(), &mut live.clone(), &|_, _| None, &KEY).unwrap()
     }
@@ -247,7 +248,7 @@ mod tests {
         let desired = fill(&spec, &BTreeMap::new());
         assert!(is_sealed(&desired[1].attributes["data"]["dsn"]));
         assert!(!format!("{desired:?}").contains("Y2FuYXJ5"));
-        let mut clear = desired[1].attributes.clone();
+        let mut clear = desired[1].attributes.clone().into_owned();
         desired[1].secrets.unseal(&mut clear).unwrap();
         assert_eq!(clear["data"]["dsn"], "pw=Y2FuYXJ5;");
     }
@@ -277,7 +278,7 @@ mod tests {
             ..Observed::default()
         };
         let desired = fill(&recorded, &BTreeMap::from([(key("Secret", "s"), observed)]));
-        let mut attributes = desired[0].attributes.clone();
+        let mut attributes = desired[0].attributes.clone().into_owned();
         desired[0].secrets.unseal(&mut attributes).unwrap();
         assert_eq!(attributes, clear);
     }

@@ -20,7 +20,7 @@ pub struct PlanInput<'a> {
     pub spec_digest: String,
     pub prepared: &'a Prepared<'a>,
     /// In the order of the Spec, from [`fill_known`](crate::fill_known).
-    pub desired: &'a [Desired],
+    pub desired: &'a [Desired<'a>],
     pub prior: &'a Prior,
     pub live: &'a BTreeMap<ResourceKey, Observed>,
     /// The runtime's word; where it says nothing about a live object, attributes are compared as they stand.
@@ -77,7 +77,7 @@ fn in_order(mut nodes: Vec<Step>, order: &Order) -> Vec<Step> {
     order.sequence.iter().filter_map(|&node| slots[node].take()).collect()
 }
 
-fn wanted_step(input: &PlanInput<'_>, desired: &Desired) -> Step {
+fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     let key = &desired.key;
     let observed = input.live.get(key);
     let leaving = observed.and_then(|o| o.terminating.as_ref());
@@ -116,7 +116,7 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired) -> Step {
 fn finish_wanted(
     input: &PlanInput<'_>,
     mut step: Step,
-    desired: &Desired,
+    desired: &Desired<'_>,
     record: Option<&ResourceRecord>,
     live: Option<&Observed>,
 ) -> Step {
@@ -126,7 +126,7 @@ fn finish_wanted(
         step.depends_on.clear();
         return step;
     }
-    step.desired = Some(desired.attributes.clone());
+    step.desired = Some(desired.attributes.clone().into_owned());
     step.unknown = desired.unknown.clone();
     if let Some(live) = live {
         step.before = Some(shown(input, live));
@@ -139,17 +139,17 @@ fn finish_wanted(
 /// The record as it should be, if it is not.
 fn stale(
     record: &ResourceRecord,
-    desired: &Desired,
+    desired: &Desired<'_>,
     depends_on: &[ResourceKey],
     live: Option<&Observed>,
 ) -> Option<ResourceRecord> {
     let uid = live.and_then(|live| live.uid.as_ref()).or(record.uid.as_ref());
-    let same = record.attributes == desired.attributes
+    let same = record.attributes == *desired.attributes
         && record.depends_on == depends_on
-        && record.extensions == desired.extensions
+        && record.extensions == *desired.extensions
         && record.uid.as_ref() == uid;
     (!same).then(|| ResourceRecord {
-        attributes: desired.attributes.clone(),
+        attributes: desired.attributes.clone().into_owned(),
         depends_on: depends_on.to_vec(),
         extensions: desired.extensions.clone(),
         uid: uid.cloned(),
@@ -160,7 +160,7 @@ fn stale(
 /// The runtime's proposal, or the structural comparison, completed by fields that are known only later.
 fn judge(
     input: &PlanInput<'_>,
-    desired: &Desired,
+    desired: &Desired<'_>,
     record: Option<&ResourceRecord>,
     live: &Observed,
 ) -> Proposal {
@@ -211,7 +211,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
     }
 }
 
-fn blank(key: &ResourceKey, desired: &Desired, action: Action, reason: Reason) -> Step {
+fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reason) -> Step {
     Step {
         key: key.clone(),
         kind: desired.kind.clone(),

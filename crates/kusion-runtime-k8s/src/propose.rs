@@ -331,7 +331,7 @@ fn wanted<'a>(ask: &ProposeAsk<'a>) -> Result<Cow<'a, Value>, RuntimeError> {
     if desired.unknown.is_empty() {
         return clear(&desired.attributes, &desired.secrets);
     }
-    let mut object = desired.attributes.clone();
+    let mut object = desired.attributes.clone().into_owned();
     // From the end, so that positions before it stay right.
     for use_ in desired.unknown.iter().rev() {
         remove(&mut object, &use_.at);

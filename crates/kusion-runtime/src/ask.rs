@@ -18,7 +18,7 @@ pub struct ObserveAsk {
 /// What would this become?
 #[derive(Clone, Debug)]
 pub struct ProposeAsk<'a> {
-    pub desired: &'a Desired,
+    pub desired: &'a Desired<'a>,
     pub prior: Option<&'a ResourceRecord>,
     pub live: Option<&'a Observed>,
     pub rules: &'a [ConflictRule],

@@ -44,6 +44,13 @@ struct Bench {
     scale: usize,
 }
 
+/// What the records of one apply cost.
+#[derive(Clone, Copy)]
+struct State {
+    seconds: f64,
+    bytes: f64,
+}
+
 /// What one process cost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
@@ -69,19 +76,19 @@ impl Bench {
     /// New objects, then the same again.
     fn apply_row(&self, count: usize) -> Result<bool, String> {
         let objects = |namespace: &str| manifests(namespace, count, 0);
-        let ours = self.kusion(&format!("kusion apply, {count} new"), "ours", &objects("ours"), APPLY)?;
+        let new = self.kusion(&format!("kusion apply, {count} new"), "ours", &objects("ours"), APPLY)?;
+        let all = self.state()?;
         self.kubectl(&["create", "namespace", "theirs"])?;
         let file = self.manifest("theirs.json", &objects("theirs"))?;
         let server_side = ["apply", "--server-side", "-f", &file];
         let theirs = self.peer("kubectl apply --server-side", &self.plane.kubectl_path(), &server_side)?;
-        let mut good = ratio("  client CPU, ours / kubectl", ours.cpu / theirs.cpu, 0.5);
-        good &= ratio("  wall, ours / kubectl", ours.wall / theirs.wall, 0.8);
+        let mut good = ratio("  client CPU, ours / kubectl", new.cpu / theirs.cpu, 0.5);
+        good &= ratio("  wall, ours / kubectl", new.wall / theirs.wall, 0.8);
         if let Some(helm) = &self.helm {
             let chart = self.chart(&objects("charted"))?;
             self.kubectl(&["create", "namespace", "charted"])?;
             self.peer("helm install", helm, &["install", "bench", &chart, "-n", "charted"])?;
         }
-        self.state_row("ours");
         let before = Requests::read(&self.plane)?;
         let ours =
             self.kusion(&format!("kusion apply, {count} unchanged"), "ours", &objects("ours"), APPLY)?;
@@ -94,6 +101,7 @@ impl Bench {
             good &= tenfold("ours / helm", ours, theirs, false);
         }
         println!("  writes by ours: {writes}{:>50} {}", "0", super::verdict(writes == 0));
+        good &= self.state_row(all, new.wall, count)?;
         Ok(good && writes == 0)
     }
 
@@ -158,10 +166,30 @@ impl Bench {
         Ok(good && large.peak_mb <= 200)
     }
 
-    /// What the records cost, as the command itself has measured it.
-    fn state_row(&self, stack: &str) {
-        let log = self.folder.join("home");
-        println!("  state of stack {stack}: {} kB on disk", folder_size(&log) / 1024);
+    /// What the records of the whole stack cost, and those of ten objects of it: both as the command measured them itself.
+    fn state_row(&self, whole: State, wall: f64, count: usize) -> Result<bool, String> {
+        let changed = manifests("ours", count, 10);
+        self.kusion(&format!("kusion apply, 10 of {count} changed"), "ours", &changed, APPLY)?;
+        let few = self.state()?;
+        let mut good = ratio("  state, share of the wall time", whole.seconds / wall, 0.02);
+        let each = |state: State, objects: usize| state.bytes / objects as f64;
+        println!("  state: {:.0} kB, then {:.0} kB for ten", whole.bytes / 1024.0, few.bytes / 1024.0);
+        // A release has its own lines beside those of its objects: they weigh more on ten objects than on a thousand.
+        good &= ratio("  bytes per object, ten / all", each(few, 10) / each(whole, count), 3.0);
+        Ok(good)
+    }
+
+    /// The figures in the report that the last command printed.
+    fn state(&self) -> Result<State, String> {
+        let text = std::fs::read_to_string(self.output()).map_err(|e| e.to_string())?;
+        let reports = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let report = reports.filter(|line| line["event"] == "report").last().ok_or("no report")?;
+        let number = |name: &str| report["state"][name].as_f64().ok_or(format!("no {name} in the report"));
+        Ok(State { seconds: number("milliseconds")? / 1000.0, bytes: number("bytesWritten")? })
+    }
+
+    fn output(&self) -> PathBuf {
+        self.folder.join("output")
     }
 
     fn kusion(&self, name: &str, stack: &str, objects: &[Value], words: &[&str]) -> Result<Cost, String> {
@@ -187,7 +215,7 @@ impl Bench {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/timed.py");
         let before = self.server_cpu();
         let mut command = Command::new("python3");
-        command.arg(script).arg(program).args(words);
+        command.arg(script).arg(self.output()).arg(program).args(words);
         command.env("KUBECONFIG", self.plane.kubeconfig()).env("KUSION_HOME", self.folder.join("home"));
         command.env("HOME", &self.folder).env("HELM_DRIVER", "secret");
         let output = command.output().map_err(|e| e.to_string())?;
@@ -237,7 +265,7 @@ impl Bench {
     }
 }
 
-const APPLY: &[&str] = &["apply", "-y", "--no-wait"];
+const APPLY: &[&str] = &["apply", "-y", "--no-wait", "-o", "json"];
 const PREVIEW: &[&str] = &["preview"];
 
 /// Half ConfigMaps, a quarter Deployments, a quarter Services; the first `changed` ConfigMaps have another value.
@@ -293,16 +321,6 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let problem = |e: std::io::Error| format!("{}: {e}", path.display());
     path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(problem)?;
     std::fs::write(path, text).map_err(problem)
-}
-
-fn folder_size(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => folder_size(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.map(size).sum()
 }
 
 fn beside(name: &str) -> Result<PathBuf, String> {

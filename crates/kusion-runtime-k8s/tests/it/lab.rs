@@ -11,8 +11,8 @@ use kusion_apply::{
 };
 use kusion_health::{Profile, Verdict};
 use kusion_model::{
-    ConflictRule, Desired, DigestKey, Observed, Plan, Prior, Proposal, ResourceKey, ResourceRecord,
-    ResourceType, Scope, Spec, Step, Timestamp,
+    ConflictRule, DigestKey, Observed, Plan, Prior, Proposal, ResourceKey, ResourceRecord, ResourceType,
+    Scope, SecretBag, Spec, Step, Timestamp,
 };
 use kusion_plan::{PlanInput, fill_known, plan, prepare};
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
@@ -50,7 +50,7 @@ pub(crate) struct Lab {
 
 pub(crate) struct Ready {
     pub(crate) plan: Plan,
-    pub(crate) desired: Vec<Desired>,
+    secrets: BTreeMap<ResourceKey, SecretBag>,
     live: BTreeMap<ResourceKey, Observed>,
     prior: Prior,
     runtimes: Runtimes,
@@ -140,19 +140,19 @@ impl Lab {
         });
         let mut runtimes = Runtimes::default();
         runtimes.insert(ResourceType::kubernetes(), "", Arc::clone(&runtime) as Arc<dyn Runtime>);
-        Ok(Ready { plan, desired, live, prior, runtimes, runtime })
+        let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
+        Ok(Ready { plan, secrets, live, prior, runtimes, runtime })
     }
 
     pub(crate) fn execute(&self, ready: &Ready) -> (Result<Report, ApplyError>, Vec<Event>) {
         let events = Arc::new(Mutex::new(Vec::new()));
-        let secrets = ready.desired.iter().map(|d| (d.key.clone(), d.secrets.clone())).collect();
         let records: &BTreeMap<ResourceKey, ResourceRecord> = &ready.prior.records;
         let sink = Arc::clone(&events);
         let _tokio = self.tokio.enter();
         let health = self.health(ready);
         let input = ApplyInput {
             plan: &ready.plan,
-            secrets: &secrets,
+            secrets: &ready.secrets,
             live: &ready.live,
             prior: records,
             digest_key: &KEY,
