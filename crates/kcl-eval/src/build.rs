@@ -33,7 +33,9 @@ impl Machine<'_> {
     /// `S {..}`, `S(..) {..}`, `v {..}`
     pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
         self.nesting += 1;
+        let siblings = self.enter_siblings();
         let config = self.expr(expr.config)?;
+        self.siblings = siblings;
         // The name of the schema does not move the current line.
         let callee = match self.tree(self.pkg).expr(expr.name) {
             Expr::Name(parts) => self.load_dotted(parts)?,
@@ -103,10 +105,12 @@ impl Machine<'_> {
         let creator = self.pkg;
         self.records.push(record.clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
+        let siblings = self.leave_siblings();
         self.nesting += 1;
         self.run_body(&record, schema, 0)?;
         self.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
+        self.siblings = siblings;
         self.own_lambda = outer;
         self.records.pop();
         self.end_frame(used);
@@ -191,10 +195,14 @@ impl Machine<'_> {
             }
         }
         let replaced = entry.is_some_and(|e| e.op == Op::Override && e.index == NO_INDEX);
-        let ty = self.rtype(self.pkg, attr.ty);
+        let outermost = if self.is_013() { self.outermost_type(building, name)? } else { None };
+        let ty = outermost.unwrap_or_else(|| self.rtype(self.pkg, attr.ty));
         let mut slot = record.slots.borrow()[i].clone();
         match attr.default {
-            Some(default) if !replaced => slot = self.default_slot(attr, default, slot, stmt, &ty)?,
+            Some(default) if !replaced => {
+                let ty = (!self.is_013() || entry.is_none()).then_some(&*ty);
+                slot = self.default_slot(attr, default, slot, stmt, ty)?;
+            }
             // The default is not computed, but it is what a reader would have got.
             Some(_) if self.origins.is_some() => {
                 let span = self.tree(self.pkg).stmt_span(stmt);
@@ -217,13 +225,15 @@ impl Machine<'_> {
         default: ExprId,
         earlier: Slot,
         stmt: StmtId,
-        ty: &crate::rtype::RType,
+        ty: Option<&crate::rtype::RType>,
     ) -> Eval<Slot> {
         let mut value = self.expr(default)?;
         if attr.op == Some(AttrOp::Union) {
             value = self.binary(kcl_syntax::ast::BinaryOp::BitOr, earlier.value.clone(), value)?;
         }
-        let value = self.pack(value, ty)?;
+        if let Some(ty) = ty {
+            value = self.pack(value, ty)?;
+        }
         if self.origins.is_some() {
             let span = self.tree(self.pkg).stmt_span(stmt);
             self.origin = self.trace_default(span, self.origin, earlier.origin);
@@ -365,7 +375,8 @@ impl Machine<'_> {
     fn missing_attribute(&self, inst: &Instance, name: &str) -> Box<Fault> {
         let message =
             format!("attribute '{name}' of {} is required and can't be None or Undefined", inst.schema.name);
-        let place = match self.position_place(inst.position) {
+        let position = self.first_key_place(inst.position).unwrap_or(inst.position);
+        let place = match self.position_place(position) {
             base_diag::Place::Span(file, span) => {
                 base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
             }

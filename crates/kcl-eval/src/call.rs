@@ -77,6 +77,7 @@ impl Machine<'_> {
         let saved_pkg = std::mem::replace(&mut self.pkg, closure.package);
         let saved_marks = self.marks.clone();
         let was_in_lambda = std::mem::replace(&mut self.in_lambda, true);
+        let siblings = self.leave_siblings();
         let depth = self.packages[self.pkg].frames.len();
         let own = if closure.record.is_some() { OwnLambda::Method(depth as u32) } else { OwnLambda::Free };
         let outer = std::mem::replace(&mut self.own_lambda, own);
@@ -100,6 +101,7 @@ impl Machine<'_> {
         self.packages[self.pkg].frames.truncate(depth);
         self.marks = saved_marks;
         self.in_lambda = was_in_lambda;
+        self.siblings = siblings;
         self.own_lambda = outer;
         self.pkg = saved_pkg;
         self.end_frame(used);

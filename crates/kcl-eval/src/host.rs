@@ -41,6 +41,7 @@ struct Checkpoint {
     depth: u32,
     backtrack: Option<crate::machine::Backtrack>,
     used: crate::origin::Frame,
+    siblings: crate::edition::Siblings,
     frames: Vec<usize>,
 }
 
@@ -57,6 +58,7 @@ impl Machine<'_> {
             depth: self.depth,
             backtrack: self.backtrack,
             used: self.current_frame(),
+            siblings: self.siblings,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
         }
     }
@@ -72,6 +74,7 @@ impl Machine<'_> {
         self.depth = to.depth;
         self.backtrack = to.backtrack;
         self.end_frame(to.used);
+        self.siblings = to.siblings;
         for (package, len) in self.packages.iter_mut().zip(to.frames) {
             package.frames.truncate(len);
         }

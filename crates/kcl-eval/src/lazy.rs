@@ -38,14 +38,15 @@ impl Machine<'_> {
             state.level += 1;
             state.level
         };
-        let setter = record.shape.setters[i][(setters - level) as usize];
         // Inside braces, loops, lambdas and bodies the lazily run statement stores into that scope: the read sees the value, the
         // global keeps its own until its turn comes.
         let inner = !self.records.is_empty() || self.packages[record.package].frames.top().is_some();
-        let keep = inner && record.instance.is_none() && level == 1;
+        let keep = inner && (setters > 1 || !self.is_013()) && record.instance.is_none() && level == 1;
         let before = keep.then(|| record.slots.borrow()[i].clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
-        let ran = self.run_setter(record, &setter);
+        let siblings = self.leave_siblings();
+        let ran = self.run_setters(record, i, level);
+        self.siblings = siblings;
         self.own_lambda = outer;
         // Also after an error, which `runtime.catch` may swallow.
         record.lazy.borrow_mut()[i].level = level - 1;
@@ -59,6 +60,22 @@ impl Machine<'_> {
         state.cache = Some((value.clone(), self.origin));
         state.resolved = true;
         Ok(value)
+    }
+
+    // Runs the setter of a level. One that turned out to be the other side of an `if` stored nothing: edition 0.13 then goes on with
+    // the one before it.
+    fn run_setters(&mut self, record: &Rc<Record>, i: usize, level: u32) -> Eval<()> {
+        let setters = &record.shape.setters[i];
+        let mut level = level as usize;
+        loop {
+            self.skipped = false;
+            self.run_setter(record, &setters[setters.len() - level])?;
+            if !self.skipped || record.instance.is_none() || level == setters.len() {
+                return Ok(());
+            }
+            level += 1;
+            record.lazy.borrow_mut()[i].level = level as u32;
+        }
     }
 
     fn load_slot(&mut self, record: &Record, i: usize) -> Value {
@@ -139,6 +156,7 @@ impl Machine<'_> {
         let taken = if self.expr(cond)?.truthy() { Side::Then } else { Side::Else };
         // If the condition itself made another statement run, the restriction to one side is forgotten.
         if self.backtrack.is_some_and(|b| b.stmt == self.started && b.side != taken) {
+            self.skipped = self.is_013();
             return Ok(());
         }
         let branch = if taken == Side::Then { body } else { orelse };

@@ -33,6 +33,7 @@ mod braces;
 mod build;
 mod call;
 mod comp;
+mod edition;
 mod expr;
 mod fault;
 mod host;

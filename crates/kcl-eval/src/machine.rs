@@ -7,6 +7,7 @@ use kcl_syntax::ast::{StmtId, Tree};
 use kcl_syntax::program::Program;
 use kcl_value::{OriginId, Position, Precision, Str, Value};
 
+use crate::edition::Siblings;
 use crate::fault::{Eval, Fault};
 use crate::options::{Options, World};
 use crate::origin::Origins;
@@ -38,6 +39,10 @@ pub(crate) struct Machine<'p> {
     pub(crate) nesting: u32,
     /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
     pub(crate) in_lambda: bool,
+    /// Edition 0.13: the braces whose keys come before the attributes of the body they stand in.
+    pub(crate) siblings: Siblings,
+    /// Edition 0.13: the `if` that ran last for one of its assignments took the other side.
+    pub(crate) skipped: bool,
     /// The lambda that the running code stands in, if no body or statement was started since.
     pub(crate) own_lambda: OwnLambda,
     /// The `if` that is being run lazily for one of its assignments.
@@ -113,6 +118,8 @@ impl<'p> Machine<'p> {
             at: (program.main.0, 0),
             nesting: 0,
             in_lambda: false,
+            siblings: Siblings::default(),
+            skipped: false,
             own_lambda: OwnLambda::None,
             backtrack: None,
             alias_depth: 0,

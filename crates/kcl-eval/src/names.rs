@@ -22,6 +22,12 @@ impl Machine<'_> {
                 self.origin = entry.origin;
                 return Ok(entry.value.clone());
             }
+            if let Some(base) = self.siblings.base()
+                && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base, name)
+            {
+                self.origin = entry.origin;
+                return Ok(entry.value.clone());
+            }
             let position = record.position(name);
             let value = match position {
                 Some(i) if matches!(self.own_lambda, OwnLambda::Method(_)) => record.stored(i),

@@ -138,6 +138,9 @@ impl Machine<'_> {
         self.pkg = idx;
         let tree = self.tree(idx);
         for stmt in tree.files.iter().flat_map(|f| &f.body) {
+            if self.is_013() && self.ran_early(*stmt) {
+                continue;
+            }
             self.exec(StorePlace::Globals, *stmt)?;
         }
         Ok(())

@@ -24,6 +24,7 @@ impl Machine<'_> {
         match tree.stmt(stmt) {
             // Imports are done before anything runs.
             Stmt::Import(_) => return Ok(Value::Undefined),
+            Stmt::Attr(_) if self.is_013() => {}
             _ => self.start_at(tree.stmt_span(stmt)),
         }
         match tree.stmt(stmt) {
@@ -242,6 +243,9 @@ impl Machine<'_> {
     /// The type that a body stores a name with: what it declared itself, or what is declared in the schema it runs for (a base runs
     /// for itself and does not know what is derived from it, a mixin runs for its host).
     fn stored_type(&mut self, building: &Building, name: &str) -> Eval<Option<Rc<RType>>> {
+        if self.is_013() {
+            return self.outermost_type(building, name);
+        }
         let part = building.active.get();
         let mut schema = &building.schema;
         let links = self.links(schema)?;
