@@ -89,6 +89,13 @@ pub(crate) struct SchemaInfo {
     pub(crate) mixed: FxHashSet<Str>,
 }
 
+impl SchemaInfo {
+    /// Whether the body declares or sets the name. Asked before the mixins join.
+    pub(crate) fn has_own(&self, name: &str) -> bool {
+        self.attrs.contains_key(name) || self.assigned.contains(name)
+    }
+}
+
 /// A base with its own base behind it. Dropped in a loop: a chain may be longer than the stack is deep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BaseLink(pub(crate) Option<(SchemaId, Arc<SchemaInfo>)>);

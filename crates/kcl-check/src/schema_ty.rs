@@ -63,12 +63,6 @@ impl Checker<'_> {
 
     fn construct_schema(&mut self, id: SchemaId, def: &SchemaDef) -> SchemaInfo {
         let mut info = self.fresh_info(id);
-        let name = &def.name.name;
-        if BUILT_IN_TYPES.contains(&name.as_str()) {
-            let message =
-                format!("schema name '{name}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})");
-            self.error(Code::COMPILE, "reserved-schema-name", def.name.span, message);
-        }
         if info.kind == Kind::Protocol || def.keyword == SchemaKind::Protocol {
             self.check_protocol(def);
         }
@@ -80,24 +74,28 @@ impl Checker<'_> {
         if let Some(host) = &def.host {
             info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
         }
+        let name = &def.name.name;
+        if BUILT_IN_TYPES.contains(&name.as_str()) {
+            let message =
+                format!("schema name '{name}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})");
+            self.error(Code::COMPILE, "reserved-schema-name", def.name.span, message);
+        }
         if let Some(signature) = &def.index_signature {
             self.check_index_name(def, signature);
             info.index = Some(self.index_signature(def, signature));
         }
         self.collect_attrs(def, &mut info);
+        collect_assigned(self.tree, &def.body, &mut info.assigned);
+        let own: Vec<&Param> = def.params.iter().filter(|p| info.has_own(&p.name.name)).collect();
         self.add_mixins(id, def, &mut info);
         info.params = self.parameters(&def.params, true);
-        for param in &def.params {
-            if info.attrs.contains_key(&param.name.name) {
-                let message = format!(
-                    "Unexpected parameter name '{}' with the same name as the schema attribute",
-                    param.name.name
-                );
-                self.error(Code::COMPILE, "parameter-is-attribute", param.name.span, message);
-            }
+        for param in own {
+            let name = &param.name.name;
+            let message =
+                format!("Unexpected parameter name '{name}' with the same name as the schema attribute");
+            self.error(Code::COMPILE, "parameter-is-attribute", param.name.span, message);
         }
         self.decorators(&def.decorators);
-        collect_assigned(self.tree, &def.body, &mut info.assigned);
         info
     }
 

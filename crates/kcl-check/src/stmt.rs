@@ -325,8 +325,15 @@ impl Checker<'_> {
         if matches!(self.tree.expr(value), Expr::Schema(_)) {
             return true;
         }
-        let unified = |stmt: &StmtId| matches!(self.tree.stmt(*stmt), Stmt::Unification { target, .. } if target.name == name);
-        self.tree.files.iter().flat_map(|f| &f.body).any(unified)
+        let mut left: Vec<StmtId> = self.tree.files.iter().flat_map(|f| f.body.iter().copied()).collect();
+        while let Some(stmt) = left.pop() {
+            match self.tree.stmt(stmt) {
+                Stmt::Unification { target, .. } if target.name == name => return true,
+                Stmt::If { body, orelse, .. } => left.extend(body.iter().chain(orelse.iter())),
+                _ => {}
+            }
+        }
+        false
     }
 
     fn aug_assign(&mut self, target: &Target, op: BinaryOp, value: ExprId) -> TyId {

@@ -55,7 +55,26 @@ impl Machine<'_> {
     // nothing; only a lambda that was made in a body sees what it captured.
     fn load_unset(&mut self, name: &Str) -> Eval<Value> {
         if !self.in_lambda {
-            return self.read_global(self.pkg, name, false);
+            let record = self.packages[self.pkg].globals.clone();
+            let Some(i) = record.position(name) else { return self.read_global(self.pkg, name, false) };
+            let cached = record.lazy.borrow()[i].cache.clone();
+            let (value, landed) = match cached {
+                Some((value, origin)) => {
+                    self.origin = origin;
+                    let landed = value.is_undefined() && !record.slots.borrow()[i].value.is_undefined();
+                    (value, landed)
+                }
+                None => {
+                    let value = self.read_global(self.pkg, name, false)?;
+                    let landed = value.is_undefined() && record.lazy.borrow()[i].cache.is_some();
+                    (value, landed)
+                }
+            };
+            // A global that a body made run landed in an instance; the braces around have what is left.
+            return Ok(match self.packages[self.pkg].frames.lookup(name) {
+                Some(entry) if landed => entry.value.clone(),
+                _ => value,
+            });
         }
         if let OwnLambda::Method(base) = self.own_lambda
             && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base as usize, name)

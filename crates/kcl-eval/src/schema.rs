@@ -179,39 +179,48 @@ impl Machine<'_> {
         self.link_own_attributes(schema, &mut links);
         let mut shape = Shape::default();
         if links.forward {
-            self.enter_early(schema, EARLY_PASSES, &mut shape)?;
+            self.enter_early(schema, EARLY_PASSES, 0, &mut shape)?;
             links.declared = self.early_declared(schema);
             let mut first = Shape::default();
-            self.enter_early(schema, 1, &mut first)?;
-            collect_parts(&links.parts, &mut first);
+            self.enter_early(schema, 1, 0, &mut first)?;
+            enter_parts(&links.parts, &mut first);
             links.first_shape = Some(Rc::new(first));
         }
-        collect_parts(&links.parts, &mut shape);
+        if links.forward {
+            enter_parts(&links.parts, &mut shape);
+        } else {
+            collect_parts(&links.parts, &mut shape);
+        }
         links.shape = Rc::new(shape);
         Ok(links)
     }
 
-    /// Enters the names that a schema knew when it was defined. Quirk: the reference defines all schemas of a package twice, in
-    /// order, each with its base and mixins as they were at that moment; names that were not known then come last.
-    fn enter_early(&mut self, schema: &Rc<Schema>, pass: u32, shape: &mut Shape) -> Eval<()> {
+    /// Enters the names that a schema knew when it was defined, with their setters. Quirk: the reference defines all schemas of a
+    /// package twice, in order, each with its base and mixins as they were at that moment; names that were not known then come
+    /// last, and nothing makes their statements run early. `start` is the number of the schema's first part.
+    fn enter_early(&mut self, schema: &Rc<Schema>, pass: u32, start: u32, shape: &mut Shape) -> Eval<()> {
         self.enter()?;
         let def = schema.def();
         let base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
+        let mut own = start;
         if let Some(base) = base {
-            self.enter_early_link(schema, &base, pass, shape)?;
+            self.enter_early_link(schema, &base, pass, start, shape)?;
+            own += self.part_count(&base)?;
         }
-        let mut own = Shape::default();
-        own.collect(&schema.tree, &def.body, 0);
-        for name in &own.names {
-            shape.enter(name);
-        }
+        shape.collect(&schema.tree, &def.body, own);
+        let mut next = own + 1;
         for name in &def.mixins {
             if let Some(mixin) = self.find_schema(schema.package, &name.parts) {
-                self.enter_early_link(schema, &mixin, pass, shape)?;
+                self.enter_early_link(schema, &mixin, pass, next, shape)?;
+                next += self.part_count(&mixin)?;
             }
         }
         self.leave();
         Ok(())
+    }
+
+    fn part_count(&mut self, schema: &Rc<Schema>) -> Eval<u32> {
+        Ok(self.links(schema)?.parts.len() as u32)
     }
 
     /// The attributes that a schema knew of itself and its bases when it was defined.
@@ -244,14 +253,15 @@ impl Machine<'_> {
         user: &Rc<Schema>,
         used: &Rc<Schema>,
         pass: u32,
+        start: u32,
         shape: &mut Shape,
     ) -> Eval<()> {
         if used.package != user.package {
-            return self.enter_early(used, EARLY_PASSES, shape);
+            return self.enter_early(used, EARLY_PASSES, start, shape);
         }
         // One that stands further down was last defined in the pass before.
         let pass = if used.reference.id < user.reference.id { pass } else { pass - 1 };
-        if pass == 0 { Ok(()) } else { self.enter_early(used, pass, shape) }
+        if pass == 0 { Ok(()) } else { self.enter_early(used, pass, start, shape) }
     }
 
     fn link_own_attributes(&mut self, schema: &Rc<Schema>, links: &mut Links) {
@@ -294,6 +304,15 @@ const EARLY_PASSES: u32 = 2;
 
 fn is_forward(user: &Schema, used: &Schema) -> bool {
     user.package == used.package && used.reference.id >= user.reference.id
+}
+
+/// Enters the names of all bodies without their setters.
+fn enter_parts(parts: &[Rc<Schema>], shape: &mut Shape) {
+    let mut all = Shape::default();
+    collect_parts(parts, &mut all);
+    for name in &all.names {
+        shape.enter(name);
+    }
 }
 
 fn collect_parts(parts: &[Rc<Schema>], shape: &mut Shape) {

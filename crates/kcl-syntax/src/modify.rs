@@ -31,6 +31,7 @@ fn resolve_modified_names(tree: &mut Tree) {
     }
     let wanted: BTreeSet<Str> = sites.iter().map(|(name, _)| name.clone()).collect();
     let (vars, attrs) = (declared_vars(tree), declared_attrs(tree, &wanted));
+    let copies = copied_vars(tree, &vars);
     let schemas = schema_spans(tree);
     let mut done: Vec<Str> = Vec::new();
     for (name, site) in sites {
@@ -46,6 +47,9 @@ fn resolve_modified_names(tree: &mut Tree) {
                 .find(|(n, _, at)| body.is_some() && *n == name && inside(*at))
                 .map(|(_, schema, _)| schema)
         };
+        // A copy counts from its statement on.
+        let above = copies.iter().filter(|(_, at)| *at < site.start).map(|(var, _)| var);
+        let vars: Vec<(Str, Dotted)> = vars.iter().chain(above).cloned().collect();
         let of_vars = || vars.iter().rev().find(|(n, _)| *n == name).map(|(_, schema)| schema);
         let found = match key_of_braces(tree, &name, site) {
             Some(value) => declared_name(tree, value, &vars),
@@ -125,7 +129,7 @@ fn declared_name(tree: &Tree, value: ExprId, vars: &[(Str, Dotted)]) -> Option<D
     vars.iter().rev().find(|(known, _)| *known == name.name).map(|(_, schema)| schema.clone())
 }
 
-/// Globals and locals with the schema they are declared with; a copy `b = a` of a declared name counts as declared.
+/// Globals and locals with the schema they are declared with.
 fn declared_vars(tree: &Tree) -> Vec<(Str, Dotted)> {
     let mut vars = Vec::new();
     for node in &tree.stmts {
@@ -138,16 +142,25 @@ fn declared_vars(tree: &Tree) -> Vec<(Str, Dotted)> {
         }
     }
     vars.extend(unified_names(tree));
+    vars
+}
+
+/// Globals that are a copy `b = a` of a declared name, and where the copy is made.
+fn copied_vars(tree: &Tree, vars: &[(Str, Dotted)]) -> Vec<((Str, Dotted), u32)> {
+    let mut known = vars.to_vec();
+    let mut copies = Vec::new();
     for stmt in tree.files.iter().flat_map(|f| &f.body) {
         if let Stmt::Assign { targets, ty: None, value } = tree.stmt(*stmt)
             && let [target] = &targets[..]
             && target.path.is_empty()
-            && let Some(schema) = declared_name(tree, *value, &vars)
+            && let Some(schema) = declared_name(tree, *value, &known)
         {
-            vars.push((target.name.name.clone(), schema));
+            let var = (target.name.name.clone(), schema);
+            known.push(var.clone());
+            copies.push((var, target.name.span.start));
         }
     }
-    vars
+    copies
 }
 
 /// Attributes with the schema they are declared with, and where.
