@@ -57,6 +57,10 @@ pub(crate) fn read(table: &'static [Flag], words: &[String]) -> Result<Given, St
             given.rest.push(word.clone());
             continue;
         }
+        if let Some(switches) = switches(table, word) {
+            given.flags.extend(switches.into_iter().map(|long| (long, String::new())));
+            continue;
+        }
         let (flag, attached) = find(table, word)?;
         if flag.value.is_empty() {
             given.flags.push((flag.long, String::new()));
@@ -78,6 +82,13 @@ pub(crate) fn read(table: &'static [Flag], words: &[String]) -> Result<Given, St
         }
     }
     Ok(given)
+}
+
+/// Reads `-knH`: several flags without values.
+fn switches(table: &'static [Flag], word: &str) -> Option<Vec<&'static str>> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.len() > 1)?;
+    let switch = |c: char| table.iter().find(|f| f.short == Some(c) && f.value.is_empty()).map(|f| f.long);
+    letters.chars().map(switch).collect()
 }
 
 fn find(table: &'static [Flag], word: &str) -> Result<(&'static Flag, Option<String>), String> {
@@ -160,6 +171,9 @@ mod tests {
         assert_eq!(given.all("setting"), ["a.yaml", "b.yaml"]);
         assert_eq!(given.all("argument"), ["k=v"]);
         assert_eq!(given.rest, ["main.k"]);
+        let given = read(TABLE, &words("-rr -r")).unwrap();
+        assert_eq!(given.all("strict-range-check").len(), 3);
+        assert!(read(TABLE, &words("-rx")).is_err());
     }
 
     #[test]

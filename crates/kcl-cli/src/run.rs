@@ -77,7 +77,11 @@ fn usage() -> String {
 }
 
 fn wrong_call(message: &str) -> ExitCode {
-    eprintln!("error: {message}\nhelp: `kcl run --help` lists the flags");
+    // Whoever knows the next step has said it.
+    match message.contains("\nhelp: ") {
+        true => eprintln!("error: {message}"),
+        false => eprintln!("error: {message}\nhelp: `kcl run --help` lists the flags"),
+    }
     ExitCode::from(EXIT_WRONG)
 }
 
@@ -119,10 +123,11 @@ impl Job {
         };
         for (i, path) in found.iter().enumerate() {
             let shown = files.get(i).map_or_else(|| "kcl.yaml".to_owned(), |f| (*f).to_owned());
-            let text = std::fs::read_to_string(path)
-                .map_err(|_| format!("Failed to load '{shown}', no such file or directory"))?;
+            let text = std::fs::read_to_string(path).map_err(|e| unreadable_settings(&shown, &e))?;
             let folder = path.parent().unwrap_or(&work_dir);
-            output = kcl::apply_settings(&text, &shown, folder, &mut request)?.or(output);
+            output = kcl::apply_settings(&text, &shown, folder, &mut request)
+                .map_err(|message| format!("{message}\nhelp: {SETTINGS_FORM}"))?
+                .or(output);
         }
         apply_entries(given, &mut request)?;
         apply_profile(&mut request)?;
@@ -187,8 +192,8 @@ impl Job {
                     ExitCode::SUCCESS
                 }
                 Some(why) => {
-                    eprint!("kcl: {}", why.render(path, &self.request.work_dir));
-                    ExitCode::FAILURE
+                    eprint!("error: {}", why.render(path, &self.request.work_dir));
+                    ExitCode::from(EXIT_WRONG)
                 }
                 None => ExitCode::from(EXIT_BUG),
             };
@@ -232,7 +237,7 @@ impl Job {
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Err(e) => {
                 let to = self.output.as_ref().map_or("standard output".into(), |p| p.display().to_string());
-                eprintln!("error: cannot write to {to}: {e}");
+                eprintln!("error: cannot write to {to}: {e}\nhelp: -o takes a file in a folder that exists");
                 ExitCode::from(EXIT_WRONG)
             }
         }
@@ -268,9 +273,7 @@ fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) 
 
 fn apply_flags(given: &Given, request: &mut Request) -> Result<(), String> {
     for argument in given.all("argument") {
-        request
-            .arguments
-            .push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}` (write -D key=value)"))?);
+        request.arguments.push(kcl::argument(argument).map_err(|m| wrong_argument(&m, argument))?);
     }
     if given.has("overrides") {
         request.overrides = given.all("overrides").iter().map(|s| (*s).to_owned()).collect();
@@ -296,6 +299,27 @@ fn apply_flags(given: &Given, request: &mut Request) -> Result<(), String> {
         Some(other) => return Err(format!("`{other}` is not an edition: use 0.12 or 0.13")),
     };
     Ok(())
+}
+
+const SETTINGS_FORM: &str = "a settings file has `kcl_cli_configs:` (a mapping with file, output, …) and `kcl_options:` (a list of \
+                             {key: .., value: ..}), both optional";
+
+fn unreadable_settings(shown: &str, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "Failed to load '{shown}', no such file or directory\nhelp: -Y takes settings files (kcl.yaml); the files to run \
+             stand before it or after `--`"
+        ),
+        _ => format!("Failed to load '{shown}', {error}\nhelp: -Y takes settings files (kcl.yaml)"),
+    }
+}
+
+fn wrong_argument(message: &str, argument: &str) -> String {
+    let help = match argument.matches('=').count() {
+        0 | 1 => "write -D key=value",
+        _ => "a value with `=` in it goes into a settings file: kcl_options: [{key: .., value: ..}]",
+    };
+    format!("{message}: `-D {argument}`\nhelp: {help}")
 }
 
 fn apply_entries(given: &Given, request: &mut Request) -> Result<(), String> {

@@ -169,3 +169,71 @@ fn the_edition_of_the_module_is_obeyed() {
     let output = kcl(dir.path(), &["run", "main.k", "--edition", "0.12"], "");
     assert_eq!(text(&output.stdout), "a: 1\n");
 }
+
+#[test]
+fn every_wrong_input_says_what_to_do_next() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("main.k", "a = 1\nb = {c = [1]}\n"),
+            ("lost.k", "import foo\n"),
+            ("near.k", "import .nada\n"),
+            ("needs.k", "a = option(\"env\", required=True)\n"),
+            ("empty/readme.txt", ""),
+            ("number.yaml", "kcl_options: 3\n"),
+            ("broken.yaml", "a: [\n"),
+            ("mod/kcl.mod", "[package]\n[dependencies\nfoo = 1\n"),
+            ("mod/main.k", "a = 1\n"),
+            ("old/kcl.mod", "[language]\nedition = \"7\"\n"),
+            ("old/main.k", "a = 1\n"),
+        ],
+    );
+    std::fs::write(dir.path().join("latin.k"), [0xff, 0xfe, 0x00]).unwrap();
+    let trials: &[(&str, &str)] = &[
+        ("run nofile.k", "the folder"),
+        ("run nowhere/x.k", "there is no folder"),
+        ("run empty", "has no .k files"),
+        ("run latin.k", "not UTF-8"),
+        ("run lost.k", "-E foo=PATH"),
+        ("run near.k", "there is neither a folder"),
+        ("run needs.k", "-D env=?"),
+        ("run mod", "kcl.mod:2"),
+        ("run old", "use 0.12 or 0.13"),
+        ("run main.k --frmat json", "did you mean --format?"),
+        ("run main.k -f pdf", "use yaml, json, toml or xml"),
+        ("run main.k -kx", "there is no flag"),
+        ("run main.k -D", "needs a value"),
+        ("run main.k -D foo", "write -D key=value"),
+        ("run main.k -D a=b=c", "settings file"),
+        ("run main.k -O a", "Invalid spec format"),
+        ("run main.k -O a[0]=1", "Expected opening quote"),
+        ("run main.k -S zz", "the output has: a, b"),
+        ("run main.k -Y none.yaml", "no such file"),
+        ("run main.k -Y number.yaml", "kcl_options"),
+        ("run main.k -Y broken.yaml", "invalid setting file format"),
+        ("run main.k -E x", "NAME=VALUE"),
+        ("run main.k -o nowhere/out.yaml", "a folder that exists"),
+        ("run main.k -o empty", "cannot write to empty"),
+        ("run main.k --max-steps abc", "whole number"),
+        ("run main.k --edition 9", "use 0.12 or 0.13"),
+        ("run main.k --why zz", "there is: a, b"),
+        ("runn main.k", "did you mean"),
+        ("explain E0000", "codes are"),
+    ];
+    for (words, expected) in trials {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = kcl(dir.path(), &words, "");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains(expected), "{words:?}: {said}");
+        assert!(!said.contains("panicked") && output.stdout.is_empty(), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn switches_may_stand_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = kcl(dir.path(), &["run", "-", "-knH"], "b = None\n_a = 1\n");
+    assert_eq!(text(&output.stdout), "_a: 1\n", "{}", text(&output.stderr));
+}

@@ -61,7 +61,17 @@ impl Machine<'_> {
             match select_path(&value, selector, &self.options.output) {
                 Some(found) => chosen.push(found),
                 None => {
-                    let message = format!("invalid path select operand {selector}, value not found");
+                    let known: Vec<&str> = value
+                        .as_dict()
+                        .into_iter()
+                        .flat_map(|d| d.keys())
+                        .map(Str::as_str)
+                        .take(12)
+                        .collect();
+                    let message = format!(
+                        "invalid path select operand {selector}, value not found\nthe output has: {}",
+                        known.join(", ")
+                    );
                     return Err(self.fault("selector-not-found", message));
                 }
             }

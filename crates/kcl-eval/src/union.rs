@@ -383,6 +383,9 @@ impl Machine<'_> {
 
     fn conflict(&self, key: &str, old: &Value, new: &Value, path: &Path) -> Box<Fault> {
         let (old, new) = (conflict_text(old), conflict_text(new));
+        if key.is_empty() && path.is_empty() {
+            return self.fault("conflicting-values", format!("conflicting values between {new} and {old}"));
+        }
         let message = format!(
             "conflicting values on the attribute '{key}' between :\n    {old}\nand\n    {new}\nwith union path :\n    \
              {}\ntry operator '=' to override the attribute, like:\n    {{...}} | {{\n            ...\n            \

@@ -40,6 +40,34 @@ pub(crate) fn main_files(request: &Request, files: &dyn Files) -> Result<Vec<Mai
     if found.is_empty() { Err("No input KCL files or paths".into()) } else { Ok(found) }
 }
 
+/// What to do when the entries give no files.
+pub(crate) fn hint(request: &Request, files: &dyn Files) -> String {
+    for entry in &request.entries {
+        let Entry::Path(given) = entry else { continue };
+        let path = normalise(&request.work_dir.join(expand_variables(request, files, given)));
+        if files.is_file(&path) {
+            continue;
+        }
+        if files.is_dir(&path) {
+            return format!(
+                "the folder {given} has no .k files of its own (folders below it are not searched)"
+            );
+        }
+        let folder = path.parent().unwrap_or(&path);
+        if !files.is_dir(folder) {
+            return format!("there is no folder {}", folder.display());
+        }
+        let mut known: Vec<String> = files.list(folder).into_iter().filter(|n| n.ends_with(".k")).collect();
+        known.sort();
+        known.truncate(6);
+        return match known.is_empty() {
+            true => format!("the folder {} has no .k files", folder.display()),
+            false => format!("the folder {} has: {}", folder.display(), known.join(", ")),
+        };
+    }
+    "name files or folders: kcl run main.k".into()
+}
+
 // `${KCL_MOD}/x` is the module root of the other entries, `${name:KCL_MOD}/x` that of an external package.
 fn expand_variables(request: &Request, files: &dyn Files, given: &str) -> String {
     let Some((variable, rest)) = given.strip_prefix("${").and_then(|g| g.split_once('}')) else {

@@ -57,10 +57,14 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         imports: Vec::new(),
     };
     if let Err(message) = manifest {
-        loader.imports.push(Diagnostic::error(Code::MODULE, "bad-manifest", Place::None, message));
+        let help = "kcl.mod is TOML: [package], [dependencies] (name = \"1.0\" or name = { path = \"..\" }), [profile]";
+        let diagnostic = Diagnostic::error(Code::MODULE, "bad-manifest", Place::None, message);
+        loader.imports.push(diagnostic.with_help(help));
     }
     let main = main.unwrap_or_else(|message| {
-        loader.imports.push(Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message));
+        let help = crate::entries::hint(request, files);
+        let diagnostic = Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message);
+        loader.imports.push(diagnostic.with_help(help));
         Vec::new()
     });
     loader.load_main(&main, &root);
@@ -305,10 +309,28 @@ impl Loader<'_> {
                 if !path.starts_with('.') {
                     self.imports.push(Diagnostic::error(Code::MODULE, "module-not-found", place, first));
                 }
-                self.imports.push(
-                    Diagnostic::error(Code::MODULE, "module-not-found", place, second)
-                        .with_help(format!("add it to kcl.mod, or name its folder: -E {name}=PATH")),
-                );
+                let help = match self.request.externals.iter().rev().find(|(n, _)| n == name) {
+                    _ if path.starts_with('.') => format!(
+                        "there is neither a folder {} nor a file of that name with .k",
+                        looked_at.display()
+                    ),
+                    Some((_, folder))
+                        if self.files.is_file(&self.request.work_dir.join(folder).join("kcl.mod")) =>
+                    {
+                        format!(
+                            "the package {name} stands in {}, but has no such folder or file",
+                            folder.display()
+                        )
+                    }
+                    Some((_, folder)) => {
+                        format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
+                    }
+                    None => format!(
+                        "name it in kcl.mod and put a copy into vendor/{name}, or say where it is: -E {name}=PATH"
+                    ),
+                };
+                let second = Diagnostic::error(Code::MODULE, "module-not-found", place, second);
+                self.imports.push(second.with_help(help));
             }
             Lost::AboveRoot { raw } => {
                 let message = format!(

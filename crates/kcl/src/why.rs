@@ -61,8 +61,12 @@ impl Why {
         let Some(steps) = self.get(path) else {
             let near: Vec<&str> =
                 self.chains.keys().map(String::as_str).filter(|p| p.starts_with(path)).take(8).collect();
+            let top = || self.chains.keys().filter(|p| !p.contains(['.', '['])).map(String::as_str);
             return match near.is_empty() {
-                true => format!("the output has no value at `{path}`\n"),
+                true => {
+                    let known: Vec<&str> = top().take(8).collect();
+                    format!("the output has no value at `{path}`\nhelp: there is: {}\n", known.join(", "))
+                }
                 false => {
                     format!("the output has no value at `{path}` itself; try one of: {}\n", near.join(", "))
                 }
