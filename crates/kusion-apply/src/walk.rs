@@ -19,9 +19,10 @@ use crate::{
 
 /// How often the lease is shown to be alive.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// Outcomes are committed in groups: at the latest after this many, or this long.
-const GROUP_SIZE: usize = 64;
-const GROUP_MILLIS: u64 = 200;
+/// Outcomes are committed in groups: at the latest after this many, or this long. Each group costs a disk that waits for its
+/// medium; what a crash loses of one is read from the world again, because the plan is on disk before the first write.
+const GROUP_SIZE: usize = 500;
+const GROUP_MILLIS: u64 = 1000;
 
 /// A future that ended.
 enum Finished {
@@ -303,7 +304,9 @@ impl<'w, 'i> Walk<'w, 'i> {
 
     fn commit_if_due(&mut self) {
         let late = self.input.clock.now().millis_since(self.group_since) >= GROUP_MILLIS;
-        if self.group.len() >= GROUP_SIZE || late || self.n_calls == 0 {
+        // Only health is waited for, and that may take minutes.
+        let idle = self.n_calls == 0 && self.ready.is_empty();
+        if self.group.len() >= GROUP_SIZE || late || idle {
             self.commit();
         }
     }
