@@ -179,7 +179,7 @@ impl Machine<'_> {
     /// Returns the key of a plain entry; a bare name that is a loop variable is computed.
     fn entry_key(&mut self, key: &Key) -> Eval<Str> {
         match key {
-            Key::Name(name) => match self.packages[self.pkg].frames.loop_variable(name) {
+            Key::Name(name) => match self.packages[self.pkg].frames.loop_variable(self.text.loops, name) {
                 Some(value) => {
                     let value = value.clone();
                     self.key_text(&value)

@@ -15,7 +15,7 @@ use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::record::{Building, Record, Slot};
 use crate::schema::{Rule, Schema};
-use crate::scope::{Frame, FrameKind};
+use crate::scope::{Frame, FrameKind, TextStart};
 use crate::union::{Mode, Path};
 
 /// Longest chain of bases that `instances()` follows; a cycle ends here.
@@ -106,11 +106,14 @@ impl Machine<'_> {
         self.records.push(record.clone());
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         let siblings = self.leave_siblings();
+        let text =
+            std::mem::replace(&mut self.text, TextStart::at(self.packages[schema.package].frames.len()));
         self.nesting += 1;
         self.run_body(&record, schema, 0)?;
         self.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
         self.siblings = siblings;
+        self.text = text;
         self.own_lambda = outer;
         self.records.pop();
         self.end_frame(used);
@@ -135,6 +138,7 @@ impl Machine<'_> {
         }
         let own = start + links.base_count;
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
+        let text = std::mem::replace(&mut self.text, TextStart::at(self.packages[self.pkg].frames.len()));
         let saved_part = building.active.replace(own);
         let def = schema.def();
         if !def.params.is_empty() {
@@ -155,6 +159,7 @@ impl Machine<'_> {
             self.packages[schema.package].frames.pop();
         }
         building.active.set(saved_part);
+        self.text = text;
         self.pkg = saved_pkg;
         Ok(())
     }

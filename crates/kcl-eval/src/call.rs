@@ -9,7 +9,7 @@ use crate::fault::Eval;
 use crate::host::MachineHost;
 use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::record::Record;
-use crate::scope::{Frame, FrameKind};
+use crate::scope::{Frame, FrameKind, TextStart};
 
 /// A lambda with what it captured: the frames of its package, and the instance it was made in.
 pub(crate) struct Closure {
@@ -84,6 +84,8 @@ impl Machine<'_> {
         for frame in &closure.frames {
             self.packages[self.pkg].frames.push(frame.clone());
         }
+        let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len() };
+        let text = std::mem::replace(&mut self.text, start);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
         self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
         self.bind_params(&lambda.params, args, kwargs)?;
@@ -102,6 +104,7 @@ impl Machine<'_> {
         self.marks = saved_marks;
         self.in_lambda = was_in_lambda;
         self.siblings = siblings;
+        self.text = text;
         self.own_lambda = outer;
         self.pkg = saved_pkg;
         self.end_frame(used);

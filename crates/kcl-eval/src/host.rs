@@ -42,6 +42,7 @@ struct Checkpoint {
     backtrack: Option<crate::machine::Backtrack>,
     used: crate::origin::Frame,
     siblings: crate::edition::Siblings,
+    text: crate::scope::TextStart,
     frames: Vec<usize>,
 }
 
@@ -59,6 +60,7 @@ impl Machine<'_> {
             backtrack: self.backtrack,
             used: self.current_frame(),
             siblings: self.siblings,
+            text: self.text,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
         }
     }
@@ -75,6 +77,7 @@ impl Machine<'_> {
         self.backtrack = to.backtrack;
         self.end_frame(to.used);
         self.siblings = to.siblings;
+        self.text = to.text;
         for (package, len) in self.packages.iter_mut().zip(to.frames) {
             package.frames.truncate(len);
         }

@@ -15,7 +15,7 @@ use kcl_value::{Op, Str, Value};
 use crate::fault::Eval;
 use crate::machine::{Backtrack, Machine, OwnLambda, StorePlace};
 use crate::record::{Record, Setter, Side, Slot, mentions};
-use crate::scope::{Frame, FrameKind};
+use crate::scope::{Frame, FrameKind, TextStart};
 
 impl Machine<'_> {
     /// Reads a slot, running its setter if nobody has yet.
@@ -87,10 +87,13 @@ impl Machine<'_> {
     fn run_setter(&mut self, record: &Rc<Record>, setter: &Setter) -> Eval<()> {
         self.enter()?;
         let saved_pkg = self.pkg;
+        let text = self.text;
         let place = match &record.instance {
             None => {
                 self.pkg = record.package;
+                self.text = TextStart::at(self.packages[self.pkg].frames.len());
                 self.exec_setter(StorePlace::Globals, setter)?;
+                self.text = text;
                 self.pkg = saved_pkg;
                 self.leave();
                 return Ok(());
@@ -103,6 +106,7 @@ impl Machine<'_> {
         let part = self.links(&building.schema)?.parts[setter.part as usize].clone();
         let saved_part = building.active.replace(setter.part);
         self.pkg = part.package;
+        self.text = TextStart::at(self.packages[self.pkg].frames.len());
         // Parameters of another body of the chain are not on the stack: lend them for the time of this statement.
         let frame = (saved_part != setter.part)
             .then(|| building.frames.borrow().get(setter.part as usize).cloned().flatten())
@@ -124,6 +128,7 @@ impl Machine<'_> {
             self.packages[part.package].frames.pop();
         }
         building.active.set(saved_part);
+        self.text = text;
         self.pkg = saved_pkg;
         self.leave();
         result

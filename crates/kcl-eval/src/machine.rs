@@ -14,6 +14,7 @@ use crate::origin::Origins;
 use crate::package::PackageState;
 use crate::record::{Record, Side};
 use crate::schema::{Rule, Schema};
+use crate::scope::TextStart;
 
 /// A running program.
 pub(crate) struct Machine<'p> {
@@ -39,6 +40,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) nesting: u32,
     /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
     pub(crate) in_lambda: bool,
+    /// Where the frames of the running text begin.
+    pub(crate) text: TextStart,
     /// Edition 0.13: the braces whose keys come before the attributes of the body they stand in.
     pub(crate) siblings: Siblings,
     /// Edition 0.13: the `if` that ran last for one of its assignments took the other side.
@@ -118,6 +121,7 @@ impl<'p> Machine<'p> {
             at: (program.main.0, 0),
             nesting: 0,
             in_lambda: false,
+            text: TextStart::default(),
             siblings: Siblings::default(),
             skipped: false,
             own_lambda: OwnLambda::None,

@@ -184,7 +184,7 @@ impl Machine<'_> {
     }
 
     fn is_call_or_loop_variable(&self, name: &str) -> bool {
-        self.packages[self.pkg].frames.bound_as_variable(name)
+        self.packages[self.pkg].frames.bound_as_variable(self.text.text, name)
     }
 
     fn load_member(&mut self, symbol: &Symbol, name: &Str) -> Eval<Value> {

@@ -115,15 +115,35 @@ impl Frames {
         self.0.iter().skip(base).rev().find_map(|f| f.get(name))
     }
 
-    /// Returns the innermost loop variable of a name.
-    pub(crate) fn loop_variable(&self, name: &str) -> Option<&Value> {
-        self.0.iter().rev().filter(|f| f.kind == FrameKind::Loop).find_map(|f| f.vars.get(name))
+    /// Returns the innermost loop variable of a name among the frames from `base` on.
+    pub(crate) fn loop_variable(&self, base: usize, name: &str) -> Option<&Value> {
+        let frames = self.0.iter().skip(base).rev();
+        frames.filter(|f| f.kind == FrameKind::Loop).find_map(|f| f.vars.get(name))
+    }
+}
+
+/// Where the frames of the running body, lambda or lazily run statement begin.
+///
+/// Names are read through all frames, as in the reference; what is decided by the text alone (whether a key is a loop variable,
+/// whether an import is shadowed) must not see the loops of a caller.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct TextStart {
+    /// All frames of the text around: those that a lambda captured, too.
+    pub(crate) text: usize,
+    /// Frames whose loop variables are keys: a lambda does not see those around it.
+    pub(crate) loops: usize,
+}
+
+impl TextStart {
+    /// A text that begins at a number of frames.
+    pub(crate) fn at(frames: usize) -> Self {
+        TextStart { text: frames, loops: frames }
     }
 }
 
 impl Frames {
-    /// Returns true if a loop or a call binds the name (as opposed to braces).
-    pub(crate) fn bound_as_variable(&self, name: &str) -> bool {
-        self.0.iter().any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
+    /// Returns true if a loop or a call binds the name (as opposed to braces) in the frames from `base` on.
+    pub(crate) fn bound_as_variable(&self, base: usize, name: &str) -> bool {
+        self.0.iter().skip(base).any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
     }
 }
