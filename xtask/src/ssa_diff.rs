@@ -1,4 +1,4 @@
-//! `cargo xtask ssa-diff [--sequences N] [--from SEED] [--show N]`: random writes on the real server and on kube-meaning, side by side.
+//! `cargo xtask ssa-diff [--sequences N] [--from SEED] [--show N] [--kind KIND]`: random writes on the real server and on kube-meaning, side by side.
 //!
 //! In: a range of seeds. Out: a table of steps and differences per kind, the first differences path by path (ours ≠ the server's), and exit code 1 when
 //! there is any difference but one of wording.
@@ -18,6 +18,7 @@ pub(crate) fn main(words: &[String]) -> Outcome {
     let sequences = number(words, "--sequences", 300)?;
     let from = number(words, "--from", 0)?;
     let show = number(words, "--show", 3)?;
+    let only = words.iter().position(|word| word == "--kind").and_then(|at| words.get(at + 1));
     let options = Options { controllers: false, build: true, ..Options::default() };
     let plane = ControlPlane::start(options).map_err(|error| error.to_string())?;
     let mut live = Live::new(&plane)?;
@@ -25,6 +26,9 @@ pub(crate) fn main(words: &[String]) -> Outcome {
     for seed in from..from + sequences {
         let mut sequence = Sequence::new(seed);
         let kind = sequence.kind;
+        if only.is_some_and(|only| *only != kind.kind) {
+            continue;
+        }
         let mut model = Model::new(kind)?;
         live.run(&mut sequence, |step| {
             let answer = Answer { code: step.code, outcome: &step.outcome, unchanged: step.unchanged };

@@ -45,7 +45,6 @@ fn release(service: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
         "clusterIPs",
         "ipFamilies",
         "ipFamilyPolicy",
-        "internalTrafficPolicy",
         "externalTrafficPolicy",
         "healthCheckNodePort",
         "allocateLoadBalancerNodePorts",
@@ -131,7 +130,7 @@ pub(crate) fn as_stored(service: &Value) -> Option<Value> {
 }
 
 /// Hides what readers of an external name never see.
-pub(crate) fn hide(service: &mut Value) {
+pub fn hide(service: &mut Value) {
     if service.pointer("/spec/type").is_some_and(|t| t == "ExternalName")
         && let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut)
     {

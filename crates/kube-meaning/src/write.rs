@@ -60,12 +60,28 @@ pub fn write(
     verb: Verb<'_>,
     by: Writer<'_>,
 ) -> Result<Written, Refusal> {
+    let stored = live.filter(|_| is_service(target)).and_then(service::as_stored);
+    let mut written = write_stored(target, stored.as_ref().or(live), verb, by)?;
+    if is_service(target) {
+        service::hide(&mut written.object);
+    }
+    Ok(written)
+}
+
+fn is_service(target: Target<'_>) -> bool {
+    target.resource.kind == "Service" && !target.resource.custom
+}
+
+/// The same with objects as they are stored, where a Service has a value that no reader sees ([`service::hide`] takes it away).
+pub fn write_stored(
+    target: Target<'_>,
+    live: Option<&Value>,
+    verb: Verb<'_>,
+    by: Writer<'_>,
+) -> Result<Written, Refusal> {
     if target.subresource == "scale" {
         return write_scale(target, live, verb, by);
     }
-    let is_service = target.resource.kind == "Service" && !target.resource.custom;
-    let stored = live.filter(|_| is_service).and_then(service::as_stored);
-    let live = stored.as_ref().or(live);
     match (verb, live) {
         (Verb::Apply(body), live) => apply(target, live, body, by),
         (Verb::Create(body), _) => create(target, body, by),
@@ -158,15 +174,9 @@ fn finish_update(
         problems(target, &new, Some(live)).into_iter().chain(immutable_changes(target.resource, live, &new)),
     )?;
     stored(target.schema, target.resource, &mut new);
-    let mut live = std::borrow::Cow::Borrowed(live);
-    if target.resource.kind == "Service" && !target.resource.custom {
-        service::hide(&mut new);
-        service::hide(live.to_mut());
-    }
     Managed::default().write_to(&mut new);
-    let same = same_object(&new, &live);
-    if same && managed.is_of(&live) {
-        return Ok(Written { object: live.into_owned(), unchanged: true, created: false });
+    if same_object(&new, live) && managed.is_of(live) {
+        return Ok(Written { object: live.clone(), unchanged: true, created: false });
     }
     managed.write_to(&mut new);
     Ok(Written { object: new, unchanged: false, created: false })

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use kube_meaning::schema::Schema;
-use kube_meaning::service::{Pool, allocate};
+use kube_meaning::service::{Pool, allocate, hide};
 use kube_meaning::ssa::Target;
 use kube_meaning::status::Refusal;
-use kube_meaning::write::{Verb, Writer, write};
+use kube_meaning::write::{Verb, Writer, write, write_stored};
 use serde_json::{Value, json};
 
 use crate::{Kind, Operation, Request, definition, normal};
@@ -135,7 +135,7 @@ impl Model {
         let mut admit = |object: &mut Value, live: Option<&Value>| admit(Some("sequences"), object, live);
         let by =
             Writer { manager: &request.manager, force: request.force, now: NOW, uid: UID, admit: &mut admit };
-        match write(target, self.live.as_ref(), verb, by) {
+        match write_stored(target, self.live.as_ref(), verb, by) {
             Ok(written) => Ours(Ok((written.object, written.created, written.unchanged))),
             Err(refusal) => Ours(Err(status(&refusal))),
         }
@@ -211,7 +211,7 @@ fn compare(request: &Request, ours: &Ours, theirs: &Answer<'_>) -> Option<Differ
     };
     match (&ours.0, theirs.outcome) {
         (Ok((object, created, unchanged)), Ok(expected)) => {
-            let object = normal::object(object);
+            let object = normal::object(&shown(request, object));
             let code = if *created { 201 } else { 200 };
             if without_owners(&object) != without_owners(expected) {
                 return differs(Class::Object, object, expected.clone());
@@ -235,12 +235,21 @@ fn compare(request: &Request, ours: &Ours, theirs: &Answer<'_>) -> Option<Differ
         }
         (Ok((object, _, _)), Err(expected)) => {
             let class = if theirs.code == 422 { Class::Validation } else { Class::Code };
-            differs(class, normal::object(object), expected.clone())
+            differs(class, normal::object(&shown(request, object)), expected.clone())
         }
         (Err(error), Err(expected)) | (Err(error), Ok(expected)) => {
             differs(Class::Code, error.clone(), expected.clone())
         }
     }
+}
+
+/// What an answer shows of a stored object. The status path shows all of it.
+fn shown(request: &Request, object: &Value) -> Value {
+    let mut object = object.clone();
+    if object["kind"] == "Service" && request.subresource.is_none() {
+        hide(&mut object);
+    }
+    object
 }
 
 fn owners(object: &Value) -> Value {

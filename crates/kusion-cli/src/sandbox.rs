@@ -22,6 +22,13 @@ use crate::place::{here, home_at};
 pub(crate) const FLAGS: &[Flag] = &[
     flag("folder", None, "DIR", "where it keeps its objects (default: sandbox in the home of kusion)"),
     flag("port", None, "N", "the port on 127.0.0.1 (default: the last one, else a free one)"),
+    flag(
+        "listen",
+        None,
+        "ADDRESS",
+        "another address than 127.0.0.1; needs --beyond-loopback if it is not loopback",
+    ),
+    flag("beyond-loopback", None, "", "let other machines reach it; whoever has its token rules it"),
     flag("memory", None, "", "forget the objects when it stops"),
     flag("fault", None, "SCRIPT", "inject faults, e.g. `verb=write call=every:5 error=503 retry-after=1`"),
     flag("foreground", None, "", "do not go to the background"),
@@ -77,10 +84,16 @@ fn foreground(given: &Given, folder: &Path) -> Result<(), Failure> {
 /// Opens a sandbox in this process.
 pub(crate) fn open(given: &Given, folder: &Path) -> Result<Sandbox, Failure> {
     let port = given.last("port").map(|text| text.parse().map_err(|_| no_port(&text))).transpose()?;
+    let no_address = |text: &str| {
+        Failure::usage(format!("--listen {text} is no address")).next("for example 127.0.0.1 or ::1")
+    };
+    let address = given.last("listen").map(|text| text.parse().map_err(|_| no_address(&text))).transpose()?;
     let setup = Setup {
         folder: folder.to_owned(),
         in_memory: given.has("memory"),
         port,
+        address,
+        beyond_loopback: given.has("beyond-loopback"),
         seed: None,
         fault: given.last("fault"),
     };
@@ -128,13 +141,15 @@ fn start(given: &Given, folder: &Path) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|e| unwritable(folder, &e))?;
     let mut command = Command::new(program);
     command.args(["sandbox", "start", "--foreground", "--folder"]).arg(folder);
-    for name in ["port", "fault"] {
+    for name in ["port", "fault", "listen"] {
         if let Some(value) = given.last(name) {
             command.arg(format!("--{name}={value}"));
         }
     }
-    if given.has("memory") {
-        command.arg("--memory");
+    for name in ["memory", "beyond-loopback"] {
+        if given.has(name) {
+            command.arg(format!("--{name}"));
+        }
     }
     // A group of its own: Ctrl-C in this terminal is not meant for it.
     command.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);

@@ -87,17 +87,26 @@ impl Identity {
 
     /// What clients need to reach it.
     pub fn kubeconfig(&self, address: SocketAddr) -> String {
-        let config = json!({
+        // From this machine an address that means "every one" is reached by loopback.
+        let reached = match address.ip().is_unspecified() {
+            true => SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, address.port())),
+            false => address,
+        };
+        let mut config = json!({
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": CONTEXT,
             "clusters": [{"name": CONTEXT, "cluster": {
-                "server": format!("https://{address}"),
+                "server": format!("https://{reached}"),
                 "certificate-authority-data": BASE64.encode(self.ca_pem.as_bytes()),
             }}],
             "users": [{"name": CONTEXT, "user": {"token": self.token}}],
             "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
         });
+        if !reached.ip().is_loopback() {
+            // The certificate does not know this address.
+            config["clusters"][0]["cluster"]["tls-server-name"] = json!("localhost");
+        }
         format!("{config:#}\n")
     }
 }

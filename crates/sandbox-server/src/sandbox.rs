@@ -1,6 +1,6 @@
 //! A whole sandbox on a thread of its own: world, pump, server, files.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::host::Host;
 use crate::identity::{Identity, IdentityError};
 use crate::keep::{KeepError, Keeper, write_private};
-use crate::serve::{ServeError, serve};
+use crate::serve::{ServeError, serve_on};
 
 /// How it runs.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,9 @@ pub struct Setup {
     pub in_memory: bool,
     /// The port; the last one when it is free, else any, when none is given.
     pub port: Option<u16>,
+    /// Where it listens; loopback when none is given. Another address is refused unless `beyond_loopback` says it is meant.
+    pub address: Option<IpAddr>,
+    pub beyond_loopback: bool,
     pub seed: Option<u64>,
     /// A fault script.
     pub fault: Option<String>,
@@ -135,8 +138,10 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
     let host = Host::start(world, keeper);
     let last = setup.folder.join("port");
     let wanted = setup.port.or_else(|| std::fs::read_to_string(&last).ok()?.trim().parse().ok());
-    let listening = match (serve(host.clone(), &identity, wanted.unwrap_or(0)).await, setup.port) {
-        (Err(ServeError::Listen { .. }), None) => serve(host.clone(), &identity, 0).await?,
+    let ip = setup.address.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let listen = |port| serve_on(host.clone(), &identity, SocketAddr::new(ip, port), setup.beyond_loopback);
+    let listening = match (listen(wanted.unwrap_or(0)).await, setup.port) {
+        (Err(ServeError::Listen { .. }), None) => listen(0).await?,
         (other, _) => other?,
     };
     let address = listening.address();

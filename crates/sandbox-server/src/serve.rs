@@ -26,7 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Why it does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("the sandbox listens on loopback only; {0} is not a loopback address")]
+    #[error(
+        "the sandbox listens on loopback only; {0} is not a loopback address, and whoever reaches it has one token to guess. To mean it, say so a second time: --beyond-loopback"
+    )]
     NotLoopback(SocketAddr),
     #[error("the sandbox cannot listen on {address}: {error}")]
     Listen { address: SocketAddr, error: std::io::Error },
@@ -54,12 +56,17 @@ impl Drop for Listening {
 
 /// Serves a host on a loopback port; port 0 takes a free one.
 pub async fn serve(host: Host, identity: &Identity, port: u16) -> Result<Listening, ServeError> {
-    serve_on(host, identity, SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
+    serve_on(host, identity, SocketAddr::from((Ipv4Addr::LOCALHOST, port)), false).await
 }
 
-/// Serves on an address, which must be loopback.
-pub async fn serve_on(host: Host, identity: &Identity, address: SocketAddr) -> Result<Listening, ServeError> {
-    if !address.ip().is_loopback() {
+/// Serves on an address; one that is not loopback must be meant.
+pub async fn serve_on(
+    host: Host,
+    identity: &Identity,
+    address: SocketAddr,
+    beyond_loopback: bool,
+) -> Result<Listening, ServeError> {
+    if !address.ip().is_loopback() && !beyond_loopback {
         return Err(ServeError::NotLoopback(address));
     }
     let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));

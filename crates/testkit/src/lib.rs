@@ -11,6 +11,8 @@
 pub mod faulty;
 #[cfg(feature = "ours")]
 pub mod fuzz;
+#[cfg(feature = "kube")]
+pub mod fuzz_kube;
 pub mod generate;
 pub mod library_calls;
 pub mod mutate;

@@ -65,6 +65,11 @@ pub(crate) fn main(words: &[String]) -> Outcome {
     Ok(ExitCode::FAILURE)
 }
 
+/// The language's targets, then those of the Kubernetes half.
+fn names() -> impl Iterator<Item = &'static str> {
+    testkit::fuzz::TARGETS.iter().chain(testkit::fuzz_kube::TARGETS).map(|(name, _)| *name)
+}
+
 fn parse(words: &[String]) -> Result<(u64, Vec<String>), String> {
     let mut minutes = 10;
     let mut targets = Vec::new();
@@ -72,14 +77,14 @@ fn parse(words: &[String]) -> Result<(u64, Vec<String>), String> {
     while let Some(word) = words.next() {
         if word == "--minutes" {
             minutes = words.next().and_then(|n| n.parse().ok()).ok_or(USAGE)?;
-        } else if testkit::fuzz::TARGETS.iter().any(|(name, _)| name == word) {
+        } else if names().any(|name| name == word) {
             targets.push(word.clone());
         } else {
             return Err(USAGE.into());
         }
     }
     if targets.is_empty() {
-        targets = testkit::fuzz::TARGETS.iter().map(|(name, _)| (*name).to_string()).collect();
+        targets = names().map(str::to_owned).collect();
     }
     Ok((minutes, targets))
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use crate::wire::Wire;
+use crate::client::Wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -44,4 +44,27 @@ fn files_are_private_and_the_address_is_loopback() {
         let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");
     }
+}
+
+#[test]
+fn it_listens_beyond_loopback_only_when_told_so_twice() {
+    use sandbox_server::{Sandbox, SandboxError, ServeError, Setup};
+    let start = |beyond_loopback| {
+        let folder = tempfile::tempdir().unwrap();
+        let address = Some("0.0.0.0".parse().unwrap());
+        let setup = Setup { folder: folder.path().to_owned(), address, beyond_loopback, ..Setup::default() };
+        (Sandbox::start(setup), folder)
+    };
+    let (refused, folder) = start(false);
+    assert!(matches!(refused, Err(SandboxError::Serve(ServeError::NotLoopback(_)))));
+    assert!(!folder.path().join("kubeconfig").exists(), "a refused sandbox leaves no way to reach it");
+    let (taken, _folder) = start(true);
+    let sandbox = taken.unwrap();
+    assert!(sandbox.address().ip().is_unspecified());
+    // Its kubeconfig reaches it, by loopback.
+    assert!(Wire::new(&sandbox).call("GET", "/version", None).is_ok());
+    // Without being told anything it is loopback, whatever its folder says.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("port"), "0.0.0.0:80").unwrap();
+    assert!(crate::start(folder.path()).address().ip().is_loopback());
 }

@@ -1,6 +1,7 @@
 //! The sandbox as clients meet it: TLS, real kubectl, restarts, hostile clients.
 #![allow(clippy::unwrap_used)]
 
+mod client;
 mod hostile;
 mod kept;
 mod kubectl;

@@ -1,59 +1,11 @@
-//! A client over TLS with the kubeconfig that the sandbox has written.
+//! Speed and access over TLS.
 
 use std::time::{Duration, Instant};
 
-use http::Request;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use sandbox_server::Sandbox;
+use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
-pub(crate) struct Wire {
-    tokio: tokio::runtime::Runtime,
-    client: kube::Client,
-}
-
-impl Wire {
-    pub(crate) fn new(sandbox: &Sandbox) -> Wire {
-        Wire::with(&Kubeconfig::read_from(sandbox.kubeconfig()).unwrap())
-    }
-
-    pub(crate) fn with(config: &Kubeconfig) -> Wire {
-        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let options = KubeConfigOptions::default();
-        let client = tokio.block_on(async {
-            let config = kube::Config::from_custom_kubeconfig(config.clone(), &options).await.unwrap();
-            kube::Client::try_from(config).unwrap()
-        });
-        Wire { tokio, client }
-    }
-
-    /// The body of an answer, or the Status of a refusal.
-    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Value> {
-        self.tokio.block_on(self.ask(method, path, body))
-    }
-
-    async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Value> {
-        let bytes = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        let kind = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
-        let request =
-            Request::builder().method(method).uri(path).header("content-type", kind).body(bytes).unwrap();
-        match self.client.request::<Value>(request).await {
-            Ok(value) => Ok(value),
-            Err(kube::Error::Api(status)) => Err(json!({"code": status.code, "reason": status.reason})),
-            Err(error) => Err(json!({"code": 0, "reason": error.to_string()})),
-        }
-    }
-
-    /// Many applies, some at a time.
-    pub(crate) fn apply_all(&self, objects: &[(String, Value)]) {
-        use futures::stream::{self, StreamExt as _};
-        self.tokio.block_on(async {
-            let asks = objects.iter().map(|(path, object)| self.ask("PATCH", path, Some(object)));
-            let failed = stream::iter(asks).buffer_unordered(16).filter_map(|answer| async { answer.err() });
-            assert_eq!(failed.collect::<Vec<_>>().await, Vec::<Value>::new());
-        });
-    }
-}
+use crate::client::Wire;
 
 fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}})

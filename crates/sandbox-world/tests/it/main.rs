@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod corpus;
 mod ends;
 mod failures;
 mod real;
