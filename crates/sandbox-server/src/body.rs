@@ -35,6 +35,8 @@ pub(crate) async fn carry<B>(host: &Host, request: Request<B>) -> Result<Respons
 where
     B: Body,
 {
+    let mut request = request;
+    let upgrade = hyper::upgrade::on(&mut request);
     let (head, body) = request.into_parts();
     let body = match read(body).await? {
         Some(body) => body,
@@ -56,6 +58,7 @@ where
     };
     match host.handle(&ask) {
         Answer::Broken => Err(Dropped),
+        Answer::Upgrade { protocol, talk } => Ok(crate::talk::begin(&head.headers, upgrade, protocol, talk)),
         Answer::Whole(mut answer) => {
             wait_on_purpose(&mut answer.headers).await;
             let zip = head

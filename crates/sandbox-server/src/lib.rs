@@ -3,6 +3,7 @@
 //!
 //! * [`host`] — the world behind a lock, its pump (controllers and timers), its open streams.
 //! * [`serve`] — loopback HTTP with TLS; [`client`] — the same requests in process, without sockets.
+//! * `talk` — exec and port-forward on upgraded connections.
 //! * [`sandbox`] — all of it on one thread; [`identity`] — certificates, token and kubeconfig; [`keep`] — the data folder.
 //!
 //! Invariants: it never decides what a request means; it listens on loopback only, unless told so twice; a client that is
@@ -17,6 +18,7 @@ pub mod identity;
 pub mod keep;
 pub mod sandbox;
 pub mod serve;
+mod talk;
 
 pub use body::{Dropped, OutBody};
 pub use client::{InProcess, in_process_client};

@@ -13,7 +13,7 @@ fn call(world: &mut World, method: &str, path: &str, body: &str) -> u16 {
     let request = Request { method, path, query, headers: &headers, body: body.as_bytes() };
     match world.handle(&request) {
         Answer::Whole(response) => response.status,
-        Answer::Stream { .. } | Answer::Broken => 0,
+        Answer::Stream { .. } | Answer::Upgrade { .. } | Answer::Broken => 0,
     }
 }
 

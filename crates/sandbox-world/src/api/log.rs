@@ -109,8 +109,8 @@ fn push(text: &mut String, line: &LogLine, stamped: bool) {
     text.push('\n');
 }
 
-/// The container whose log is asked for.
-fn chosen_container(ask: &Ask<'_>, pod: &Value) -> Result<String, Refusal> {
+/// The container that is asked for.
+pub(crate) fn chosen_container(ask: &Ask<'_>, pod: &Value) -> Result<String, Refusal> {
     let mut names: Vec<&str> = Vec::new();
     let mut regular = 0;
     for list in ["containers", "initContainers", "ephemeralContainers"] {

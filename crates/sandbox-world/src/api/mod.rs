@@ -24,6 +24,7 @@ mod select;
 mod show;
 mod subresource;
 mod table;
+pub mod talk;
 mod watch;
 
 use kube_meaning::status::Refusal;
@@ -76,6 +77,11 @@ pub enum Answer {
         id: StreamId,
         headers: Vec<(&'static str, String)>,
     },
+    /// Status 101 to a WebSocket of this sub-protocol; then the rim talks.
+    Upgrade {
+        protocol: &'static str,
+        talk: talk::Talk,
+    },
     /// A fault: the connection breaks off without an answer.
     Broken,
 }
@@ -117,7 +123,7 @@ impl World {
                 common_headers(&mut response.headers, request, number);
             }
             Answer::Stream { headers, .. } => common_headers(headers, request, number),
-            Answer::Broken => {}
+            Answer::Upgrade { .. } | Answer::Broken => {}
         }
         answer
     }

@@ -156,7 +156,7 @@ fn with_deprecation(answer: Answer, served: &Served) -> Answer {
             headers.push(("warning", format!("299 - \"{}\"", text.replace('"', "\\\""))));
             Answer::Stream { id, headers }
         }
-        Answer::Broken => Answer::Broken,
+        other => other,
     }
 }
 

@@ -35,10 +35,7 @@ impl World {
             }
             ("log", "get") => self.log(ask),
             ("token", "create") => self.token(ask),
-            ("exec" | "attach" | "portforward", _) => {
-                self.found(ask)?;
-                Err(Refusal::bad_request("Upgrade request required"))
-            }
+            ("exec" | "attach" | "portforward", _) => self.talk(ask),
             ("proxy", _) => {
                 let message = "the sandbox runs no containers: there is nothing to be a proxy for";
                 Err(Refusal::new(503, "ServiceUnavailable", message))

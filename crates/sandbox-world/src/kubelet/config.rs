@@ -65,7 +65,7 @@ fn missing_source(view: View<'_>, namespace: &str, source: &Value) -> Option<Str
     })
 }
 
-fn find<'w>(view: View<'w>, kind: &str, namespace: &str, name: &str) -> Option<&'w Value> {
+pub(super) fn find<'w>(view: View<'w>, kind: &str, namespace: &str, name: &str) -> Option<&'w Value> {
     let plural = if kind == "secret" { "secrets" } else { "configmaps" };
     view.get("", plural, namespace, name).map(|found| &**found)
 }

@@ -16,6 +16,7 @@ use crate::write::Removal;
 
 mod config;
 mod image;
+pub mod inside;
 pub mod run;
 pub mod scheduler;
 mod script;

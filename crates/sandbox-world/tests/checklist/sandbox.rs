@@ -53,6 +53,7 @@ impl Wire for Sandbox {
                 world.close(id);
                 Reply { code: 200, headers: Vec::new(), body: polled.bytes }
             }
+            Answer::Upgrade { .. } => Reply { code: 101, ..Reply::default() },
             Answer::Broken => Reply::default(),
         }
     }
@@ -65,7 +66,7 @@ impl Wire for Sandbox {
                 lines.bytes = whole.body;
                 lines.ended = true;
             }
-            Answer::Broken => lines.ended = true,
+            Answer::Upgrade { .. } | Answer::Broken => lines.ended = true,
         }
         Box::new(lines)
     }

@@ -20,6 +20,7 @@ fn call(world: &mut World, method: &str, target: &str, kind: &str, body: &[u8]) 
             world.close(id);
             Response { status: 200, ..Response::default() }
         }
+        Answer::Upgrade { .. } => Response { status: 101, ..Response::default() },
         Answer::Broken => panic!("{method} {target} broke off"),
     }
 }

@@ -160,6 +160,7 @@ pub(super) fn answer(world: &mut World, method: &str, path: &str, query: &str, k
             world.poll(id);
             world.close(id);
         }
+        Answer::Upgrade { .. } => {}
         Answer::Broken => panic!("{method} {path} broke off without a fault"),
         Answer::Whole(response) if response.status < 400 => {}
         Answer::Whole(response) => {
