@@ -104,7 +104,8 @@ fn pairs(mut bytes: &[u8]) -> Option<Vec<(String, String)>> {
 
 /// An empty header block: the first of a connection begins the stream, without a dictionary, with stored bytes.
 pub(super) fn no_headers(first: bool) -> Vec<u8> {
-    let block: &[u8] = &[0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0];
+    // The count zero, then an empty block: readers hand out what they have when they see one.
+    let block: &[u8] = &[0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
     match first {
         true => [&[0x78, 0x01], block].concat(),
         false => block.to_vec(),
@@ -123,6 +124,24 @@ mod tests {
             (a, (b + a) % 65_521)
         });
         assert_eq!((bytes.len(), sum.1 << 16 | sum.0), (1423, 0xe3c6_a7c2));
+    }
+
+    #[test]
+    fn headers_of_two_streams_are_read_from_one_zlib_stream() {
+        let mut headers = Headers::new();
+        let blocks: [&[u8]; 2] = [
+            &[
+                120, 249, 227, 198, 167, 194, 2, 37, 58, 72, 249, 91, 4, 78, 234, 22, 6, 22, 6, 64, 154, 179,
+                8, 18, 95, 153, 160, 116, 204, 104, 0, 78, 137, 37, 69, 169, 137, 185, 208, 194, 134, 53, 21,
+                20, 21, 0, 0, 0, 0, 255, 255,
+            ],
+            &[34, 83, 51, 168, 164, 74, 4, 0, 0, 0, 255, 255],
+        ];
+        for (block, kind) in blocks.iter().zip(["error", "data"]) {
+            let read = headers.read(block).unwrap();
+            let wanted = [("port", "8080"), ("requestid", "0"), ("streamtype", kind)];
+            assert_eq!(read, wanted.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        }
     }
 
     #[test]
