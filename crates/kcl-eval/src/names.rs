@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::Dotted;
+use kcl_syntax::ast::{Dotted, Ident};
 use kcl_value::{Function, Str, Value};
 
 use crate::fault::Eval;
@@ -159,7 +159,7 @@ impl Machine<'_> {
         if parts.len() == 1 {
             return self.load(&first.name);
         }
-        let (mut value, rest) = match self.package_of(&first.name) {
+        let (mut value, rest) = match self.package_of(first) {
             Some(symbol) => (self.load_member(&symbol, &parts[1].name)?, &parts[2..]),
             None => (self.load(&first.name)?, &parts[1..]),
         };
@@ -170,7 +170,8 @@ impl Machine<'_> {
     }
 
     /// Returns the import that a name means, unless a global, a loop variable or a parameter has that name.
-    fn package_of(&self, name: &Str) -> Option<Symbol> {
+    fn package_of(&self, ident: &Ident) -> Option<Symbol> {
+        let name = &ident.name;
         let package = &self.packages[self.pkg];
         let symbol = package.symbols.get(name)?;
         if !matches!(symbol, Symbol::Package(_) | Symbol::System(_) | Symbol::Plugin(_)) {
@@ -180,7 +181,7 @@ impl Machine<'_> {
             || package.framed.contains(name)
                 && package.frames.lookup(name).is_some()
                 && self.is_call_or_loop_variable(name);
-        (!shadowed).then(|| symbol.clone())
+        (!shadowed && self.sees_import(self.pkg, ident)).then(|| symbol.clone())
     }
 
     fn is_call_or_loop_variable(&self, name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Dotted, Expr, Key, Stmt, Tree, TypeId};
+use kcl_syntax::ast::{Dotted, Expr, Ident, Key, Stmt, StmtId, Tree, TypeId};
 use kcl_syntax::program::{ImportTarget, Package};
 use kcl_value::{SchemaRef, Str, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,6 +33,8 @@ pub(crate) struct PackageState {
     pub(crate) frames: Frames,
     /// Names that some frame of this package may bind. All others are looked up in the globals at once.
     pub(crate) framed: FxHashSet<Str>,
+    /// The names that each file imports, if that matters.
+    imports: Option<Vec<Vec<Str>>>,
     /// Whether keys may mean the text of a type.
     pub(crate) has_aliases: bool,
     /// Converted types by [`TypeId`].
@@ -74,6 +76,7 @@ impl Machine<'_> {
             self.packages.push(PackageState {
                 has_aliases: !package.tree.renamed_keys.is_empty()
                     || symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
+                imports: (program.main.0 as usize != idx).then(|| imports_by_file(&package.tree)).flatten(),
                 symbols,
                 globals: Rc::new(Record::new(Rc::new(shape), idx, None)),
                 frames: Frames::default(),
@@ -136,12 +139,41 @@ impl Machine<'_> {
     /// Runs all statements of a package in order.
     pub(crate) fn run_package(&mut self, idx: usize) -> Eval<()> {
         self.pkg = idx;
+        self.check_bases(idx)?;
         let tree = self.tree(idx);
         for stmt in tree.files.iter().flat_map(|f| &f.body) {
             if self.is_013() && self.ran_early(*stmt) {
                 continue;
             }
             self.exec(StorePlace::Globals, *stmt)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a name means an import where it is written. In the expressions of an imported package only those of the same file
+    /// do, as in the reference; types and the main package see all.
+    pub(crate) fn sees_import(&self, package: usize, name: &Ident) -> bool {
+        let Some(imports) = &self.packages[package].imports else { return true };
+        let (file, _) = self.tree(package).locate(name.span.start);
+        imports.get(file).is_none_or(|names| names.contains(&name.name))
+    }
+
+    // Bases and mixins are looked up when a schema is defined, before any statement runs.
+    fn check_bases(&mut self, idx: usize) -> Eval<()> {
+        if self.packages[idx].imports.is_none() {
+            return Ok(());
+        }
+        let tree = self.tree(idx);
+        for stmt in tree.files.iter().flat_map(|f| &f.body) {
+            let Stmt::Schema(def) = tree.stmt(*stmt) else { continue };
+            for name in def.base.iter().chain(&def.mixins) {
+                if let [first, member, ..] = &*name.parts
+                    && self.packages[idx].symbols.contains_key(&first.name)
+                    && !self.sees_import(idx, first)
+                {
+                    self.select(&Value::Undefined, &member.name)?;
+                }
+            }
         }
         Ok(())
     }
@@ -158,6 +190,21 @@ impl Machine<'_> {
             _ => None,
         }
     }
+}
+
+/// The names that each file of a package imports; nothing if all files import the same.
+fn imports_by_file(tree: &Tree) -> Option<Vec<Vec<Str>>> {
+    if tree.files.len() < 2 {
+        return None;
+    }
+    let names = |stmt: &StmtId| match tree.stmt(*stmt) {
+        Stmt::Import(import) => Some(import.bound_name()),
+        _ => None,
+    };
+    let mut files: Vec<Vec<Str>> =
+        tree.files.iter().map(|file| file.body.iter().filter_map(names).collect()).collect();
+    files.iter_mut().for_each(|names| names.sort_unstable());
+    files.windows(2).any(|pair| pair[0] != pair[1]).then_some(files)
 }
 
 /// Collects every name that a frame may bind: parameters, loop variables, locals of lambdas, keys of braces.
