@@ -91,8 +91,11 @@ pub fn apply(
         ApplyError::Typed(format!("failed to create typed patch object ({}): {e}", describe(target, config)))
     })?;
     let managed = first_apply(target, live, managed, by.now);
+    if by.manager != "kubectl" {
+        return merge(target, live, managed, config, by);
+    }
     match merge(target, live, managed.clone(), config, by) {
-        Err(ApplyError::Conflicts(conflicts)) if by.manager == "kubectl" => {
+        Err(ApplyError::Conflicts(conflicts)) => {
             let allowed = last_applied_fields(target, live);
             let left: Vec<Conflict> = conflicts.into_iter().filter(|c| !allowed.has(&c.path)).collect();
             match left.is_empty() {
@@ -138,9 +141,7 @@ fn merge(
         set = set.difference_deep(reset.set());
     }
     let manager = target.manager(by.manager, Operation::Apply);
-    let last = managed.get(&manager).cloned();
-    place(&mut managed, &manager, set);
-    if let Some(mut last) = last {
+    if let Some(mut last) = place(&mut managed, &manager, set) {
         if !reset.is_none() {
             last.fields = last.fields.difference_deep(reset.set());
         }
@@ -159,15 +160,15 @@ fn merge(
     Ok(Applied { object, managed })
 }
 
-/// Puts the applier's new set in place; its time stays until the object turns out to have changed.
-fn place(managed: &mut Managed, manager: &Manager, fields: FieldSet) {
-    match managed.get_mut(manager) {
-        Some(entry) => {
-            entry.manager = manager.clone();
-            entry.fields = fields;
-        }
-        None => managed.entries.push(Entry { manager: manager.clone(), time: None, fields }),
-    }
+/// Puts the applier's new set in place and gives back its last entry; its time stays until the object turns out to have
+/// changed.
+fn place(managed: &mut Managed, manager: &Manager, fields: FieldSet) -> Option<Entry> {
+    let Some(entry) = managed.get_mut(manager) else {
+        managed.entries.push(Entry { manager: manager.clone(), time: None, fields });
+        return None;
+    };
+    let fresh = Entry { manager: manager.clone(), time: entry.time.clone(), fields };
+    Some(std::mem::replace(entry, fresh))
 }
 
 /// Removes what the manager no longer applies and nobody else owns.

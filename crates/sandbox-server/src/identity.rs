@@ -80,6 +80,11 @@ impl Identity {
         })
     }
 
+    /// The certificate that signs its own, as PEM.
+    pub fn root_certificate(&self) -> &str {
+        &self.ca_pem
+    }
+
     /// What a caller must show.
     pub fn token(&self) -> &str {
         &self.token

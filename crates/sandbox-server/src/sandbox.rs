@@ -135,6 +135,7 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
         }
     };
     world.set_faults(faults.unwrap_or_default());
+    world.set_root_certificate(identity.root_certificate());
     let host = Host::start(world, keeper);
     let last = setup.folder.join("port");
     let wanted = setup.port.or_else(|| std::fs::read_to_string(&last).ok()?.trim().parse().ok());

@@ -1,7 +1,8 @@
 //! Admission: what the server adds to or refuses of an object because of what else there is in the cluster.
 //!
 //! In: the prepared object and the store. Out, in place: the additions of the built-in admission plug-ins (namespace life
-//! cycle, service accounts, default tolerations, priorities, default storage class, protection finalizers, taints, quota)
+//! cycle, service accounts, default tolerations, priorities, default storage class, protection finalizers, taints, limit
+//! ranges, quota)
 //! and Service addresses. Each is one small function; ownership was counted before, so that nobody owns what is added here.
 
 use kube_meaning::service::{Pool, allocate};
@@ -9,6 +10,7 @@ use kube_meaning::status::{Cause, Refusal};
 use kube_meaning::write::Verb;
 use serde_json::{Value, json};
 
+use crate::limits;
 use crate::quota;
 use crate::seed::Seed;
 use crate::store::{ObjectKey, ResourceKey, Store, meta_text};
@@ -82,6 +84,9 @@ impl Admission<'_, '_> {
             _ => {}
         }
         if live.is_none() {
+            if resource.group.is_empty() {
+                limits::apply(self.store, &self.ask.served, (self.ask.namespace, self.name), object)?;
+            }
             quota::check(self.store, &self.ask.served, self.name, object)?;
         }
         Ok(())

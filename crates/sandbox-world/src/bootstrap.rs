@@ -20,7 +20,26 @@ impl World {
             world.put_first(&object);
         }
         world.advance(std::time::Duration::ZERO);
+        world.put_endpoints();
         world
+    }
+
+    /// The API's own Service has no pods: the server says itself where it is. Fixed uids: nothing is drawn for them.
+    fn put_endpoints(&mut self) {
+        let now = self.now.text();
+        let meta = |at: u8, labels: Value| {
+            json!({"name": "kubernetes", "namespace": "default", "uid": format!("00000000-0000-4000-8000-00000000e00{at}"),
+                "creationTimestamp": now, "labels": labels})
+        };
+        let port = json!({"name": "https", "port": 6443, "protocol": "TCP"});
+        let slice = json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": meta(1, json!({"kubernetes.io/service-name": "kubernetes"})),
+            "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": true}}], "ports": [port]});
+        let endpoints = json!({"apiVersion": "v1", "kind": "Endpoints",
+            "metadata": meta(2, json!({"endpointslice.kubernetes.io/skip-mirror": "true"})),
+            "subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": [port]}]});
+        self.store.put(&crate::store::ResourceKey::new("discovery.k8s.io", "endpointslices"), slice);
+        self.store.put(&crate::store::ResourceKey::new("", "endpoints"), endpoints);
     }
 
     /// What is built in is valid by construction: a refusal would be a bug that the tests of this file show.

@@ -27,6 +27,7 @@ mod drive;
 pub mod faults;
 mod index;
 pub mod kubelet;
+mod limits;
 pub mod pace;
 pub mod qos;
 mod quota;

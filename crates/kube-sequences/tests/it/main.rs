@@ -120,8 +120,10 @@ fn the_model_agrees_with_the_real_server_on_sequences_it_has_not_seen() {
     let mut live = Live::new(plane).unwrap();
     let mut wrong = Vec::new();
     // The recordings are mostly lower seeds; `cargo xtask ssa-diff` runs any number and shows more.
-    let count = std::env::var("KUSION_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
-    for seed in 30_000..30_000 + count {
+    let given = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (first, count) =
+        (given("KUSION_SEQUENCES_FROM").unwrap_or(30_000), given("KUSION_SEQUENCES").unwrap_or(300));
+    for seed in first..first + count {
         let mut sequence = Sequence::new(seed);
         let kind = sequence.kind;
         let mut steps = Vec::new();
@@ -132,6 +134,9 @@ fn the_model_agrees_with_the_real_server_on_sequences_it_has_not_seen() {
         wrong.extend(
             differences(kind, &steps).into_iter().map(|line| format!("{} {seed}: {line}", kind.kind)),
         );
+        if (seed + 1 - first) % 500 == 0 {
+            eprintln!("{} sequences, {} differences", seed + 1 - first, wrong.len());
+        }
     }
     assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -9,10 +9,32 @@ use super::read::*;
 use crate::change::{Change, Outcome};
 use crate::store::{Event, EventKind, ResourceKey};
 use crate::view::View;
+use crate::world::World;
 use crate::write::{Propagation, Removal};
 
 const ROOT: &str = "kube-root-ca.crt";
 const ABOUT_ROOT: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
+
+/// What a world without a server says.
+const NO_CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nsandbox\n-----END CERTIFICATE-----\n";
+
+impl World {
+    /// The certificate by which clients know this API, as PEM: namespaces show it to their pods.
+    pub fn set_root_certificate(&mut self, pem: &str) {
+        self.runtime.root = Some(pem.into());
+        let maps = ResourceKey::new("", "configmaps");
+        let stale: Vec<Value> = self
+            .store
+            .list(&maps, None)
+            .filter(|(key, map)| key.name == ROOT && map.value["data"]["ca.crt"] != pem)
+            .map(|(_, map)| Value::clone(&map.value))
+            .collect();
+        for mut map in stale {
+            map["data"]["ca.crt"] = json!(pem);
+            self.store.put(&maps, map);
+        }
+    }
+}
 
 pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     if is_of(event, "", "namespaces") {
@@ -46,7 +68,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
         let object = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": ROOT, "namespace": name, "annotations": {"kubernetes.io/description": ABOUT_ROOT}},
-            "data": {"ca.crt": "-----BEGIN CERTIFICATE-----\nsandbox\n-----END CERTIFICATE-----\n"},
+            "data": {"ca.crt": view.runtime.root.as_deref().unwrap_or(NO_CERTIFICATE)},
         });
         outcome.changes.push(Change::Create { object, note: None });
     }

@@ -33,6 +33,8 @@ pub struct Runtime {
     images: BTreeSet<(EcoString, EcoString)>,
     /// How many addresses were given away.
     addresses: u64,
+    /// The certificate that pods are given to know the API by.
+    pub(crate) root: Option<std::sync::Arc<str>>,
 }
 
 impl Runtime {
