@@ -260,6 +260,12 @@ impl Checker<'_> {
                     return Some(attr.ty);
                 }
                 if let Some(ty) = annotation {
+                    let old = self.scopes[scope].vars.get(&name.name).map(|v| v.ty);
+                    if old.is_some_and(|old| old != TyId::ANY && !self.types.sub(old, ty)) {
+                        let message =
+                            format!("can not change the type of '{}' to {}", name.name, self.text(ty));
+                        self.error(Code::TYPE, "conflicting-annotation", name.span, message);
+                    }
                     let var = Var { ty, annotated: true };
                     self.scopes[scope].vars.insert(name.name.clone(), var);
                     return Some(ty);

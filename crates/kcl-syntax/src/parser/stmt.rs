@@ -38,6 +38,10 @@ impl<S: Sink> Parser<'_, S> {
             return None;
         }
         let doc = Str::from(strings::plain(lit.content, false).as_ref());
+        // Placeholders must be expressions even here; nobody computes them.
+        if !lit.raw && lit.content.contains("${") {
+            self.joined(&lit, self.token().start as usize + lit.lead);
+        }
         self.bump();
         Some(doc)
     }
