@@ -10,6 +10,9 @@ use crate::fault::Eval;
 use crate::machine::Machine;
 use crate::origin::OriginKind;
 
+/// What a call was given: by position, and by name.
+type Arguments = (Vec<Value>, Vec<(Str, Value)>);
+
 impl<'p> Machine<'p> {
     /// Computes an expression.
     pub(crate) fn expr(&mut self, id: ExprId) -> Eval<Value> {
@@ -118,11 +121,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Computes arguments in order: positional, then keyword.
-    pub(crate) fn arguments(
-        &mut self,
-        args: &[ExprId],
-        kwargs: &[Keyword],
-    ) -> Eval<(Vec<Value>, Vec<(Str, Value)>)> {
+    pub(crate) fn arguments(&mut self, args: &[ExprId], kwargs: &[Keyword]) -> Eval<Arguments> {
         let mut origins = Vec::new();
         let mut positional = Vec::with_capacity(args.len());
         for arg in args {

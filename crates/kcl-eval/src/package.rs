@@ -68,11 +68,7 @@ impl Machine<'_> {
                 shape.collect(&package.tree, &file.body, 0);
             }
             // A unification with the name of a schema means the schema.
-            for (name, symbol) in &symbols {
-                if matches!(symbol, Symbol::Schema(_)) {
-                    shape.index.remove(name);
-                }
-            }
+            shape.index.retain(|name, _| !matches!(symbols.get(name), Some(Symbol::Schema(_))));
             self.packages.push(PackageState {
                 has_aliases: !package.tree.renamed_keys.is_empty()
                     || symbols.values().any(|s| matches!(s, Symbol::Alias(..))),
@@ -216,10 +212,8 @@ fn framed_names(tree: &Tree) -> FxHashSet<Str> {
             Expr::Config(entries) => {
                 for entry in entries {
                     match &entry.key {
-                        Key::Name(name) | Key::Str(name) => {
-                            if !names.contains(name) {
-                                names.insert(name.clone());
-                            }
+                        Key::Name(name) | Key::Str(name) if !names.contains(name) => {
+                            names.insert(name.clone());
                         }
                         _ => {}
                     }

@@ -182,8 +182,8 @@ impl Bench {
     /// The figures in the report that the last command printed.
     fn state(&self) -> Result<State, String> {
         let text = std::fs::read_to_string(self.output()).map_err(|e| e.to_string())?;
-        let reports = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let report = reports.filter(|line| line["event"] == "report").last().ok_or("no report")?;
+        let mut lines = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let report = lines.find(|line| line["event"] == "report").ok_or("no report")?;
         let number = |name: &str| report["state"][name].as_f64().ok_or(format!("no {name} in the report"));
         Ok(State { seconds: number("milliseconds")? / 1000.0, bytes: number("bytesWritten")? })
     }

@@ -53,8 +53,8 @@ fn line(input: &mut impl BufRead) -> String {
 
 /// Reads the head of an answer; the flag says that the body comes in chunks.
 fn head(input: &mut impl BufRead) -> (Reply, bool, Option<usize>) {
-    let mut reply = Reply::default();
-    reply.code = line(input).split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let code = line(input).split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let mut reply = Reply { code, ..Reply::default() };
     let (mut chunked, mut length) = (false, None);
     loop {
         let text = line(input);
