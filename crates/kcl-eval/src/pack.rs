@@ -79,8 +79,8 @@ impl Machine<'_> {
                     kwargs: Rc::default(),
                     position: self.current_position(),
                 };
-                // An empty dict that leaves required attributes open is tried, but stays a dict inside other instances.
-                let hopeless = direct && dict.is_empty() && self.nesting > 0 && self.needs_values(schema)?;
+                // An empty dict that leaves required attributes open is tried, but stays a dict.
+                let hopeless = direct && dict.is_empty() && self.needs_values(schema)?;
                 let instance = self.run_schema(schema, run)?;
                 Ok(if hopeless { value } else { instance })
             }
@@ -94,13 +94,24 @@ impl Machine<'_> {
         Ok(links.open || dict.keys().all(|k| k.starts_with('_') || links.declared.contains(k)))
     }
 
-    // True if some required attribute that the chain declares has no default; what bodies assign does not count.
+    // True if some required attribute has no default where it is declared first, own body before bases; what bodies assign and
+    // what mixins declare does not count.
     fn needs_values(&mut self, schema: &Rc<Schema>) -> Eval<bool> {
         let links = self.links(schema)?;
-        let open = |name: &&Str| {
-            links.declared.contains(*name) && !links.parts.iter().any(|part| has_default(part, name))
-        };
-        Ok(links.required.iter().any(|name| open(&name)))
+        let declared = |name: &&Str| links.declared.contains(*name);
+        for name in links.required.iter().filter(declared) {
+            let mut above = Some(schema.clone());
+            while let Some(part) = above {
+                if let Some(has_default) = first_declaration(&part, name) {
+                    if !has_default {
+                        return Ok(true);
+                    }
+                    break;
+                }
+                above = self.links(&part)?.base.clone();
+            }
+        }
+        Ok(false)
     }
 
     fn mismatch_details(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<String> {
@@ -119,11 +130,12 @@ impl Machine<'_> {
     }
 }
 
-fn has_default(schema: &Schema, name: &str) -> bool {
+/// Whether the first declaration of an attribute in a body has a default; none if the body does not declare it.
+fn first_declaration(schema: &Schema, name: &str) -> Option<bool> {
     use kcl_syntax::ast::Stmt;
-    let body = &schema.def().body;
-    body.iter().any(|stmt| {
-        matches!(schema.tree.stmt(*stmt), Stmt::Attr(attr) if attr.default.is_some() && attr.name.name == name)
+    schema.def().body.iter().find_map(|stmt| match schema.tree.stmt(*stmt) {
+        Stmt::Attr(attr) if attr.name.name == name => Some(attr.default.is_some()),
+        _ => None,
     })
 }
 

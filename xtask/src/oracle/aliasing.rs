@@ -92,7 +92,9 @@ fn reads_of_line(line: &str, offset: usize, out: &mut Vec<(usize, usize)>) {
         let alone = !rest.starts_with(['(', '[', '{', '=', ':', '?']) && !rest.starts_with("+=");
         let word = &line[start..end];
         let keyword = ["if", "for", "in", "not", "None", "True", "False", "Undefined", "lambda", "else"];
-        if value && alone && !keyword.contains(&word) {
+        // An item of a list may have a line for itself.
+        let item = before == '\n' && (rest.is_empty() || rest == ",");
+        if (value || item) && alone && !keyword.contains(&word) {
             out.push((offset + start, offset + end));
         }
         before = 'a';
@@ -105,9 +107,9 @@ mod tests {
 
     #[test]
     fn names_that_are_values_are_found() {
-        let text = "a = {k = name.x, l += b}\nc: pkg.S {d = 1}\nimport e\n";
+        let text = "a = {k = name.x, l += b}\nc: pkg.S {d = 1}\nimport e\nl = [\n    f\n]\n";
         let found: Vec<&str> = reads(text).into_iter().map(|(start, end)| &text[start..end]).collect();
-        assert_eq!(found, ["name.x", "b"]);
+        assert_eq!(found, ["name.x", "b", "f"]);
     }
 
     /// A wheel that says "aliased" until the read of `b` is a copy.

@@ -108,8 +108,8 @@ fn mended(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'stati
     if is_address(ours, theirs) {
         return Some("function-address");
     }
-    let both = matches!((ours, theirs), (Verdict::Output(_), Verdict::Output(_)));
-    if both && mentions(program, "runtime.catch(lambda") && mentions(program, "import pkg") {
+    let evaluates = matches!(ours, Verdict::Output(_));
+    if evaluates && mentions(program, "runtime.catch(lambda") && mentions(program, "import pkg") {
         return Some("catch-scope");
     }
     if our.starts_with("bad operand type for abs()") || our.starts_with("range() ") {

@@ -41,7 +41,7 @@ pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String
     let named = |kind: &'static str, count: u64, make: Box<dyn Fn(u64) -> Program>| {
         (seed..seed + count).map(move |seed| Named { name: format!("{kind}-{seed}"), program: make(seed) })
     };
-    let corpus = if wish.mutated > 0 { spec_programs()? } else { Vec::new() };
+    let corpus = if wish.mutated > 0 { corpus()? } else { Vec::new() };
     let mutated =
         named("mutated", wish.mutated, Box::new(move |seed| testkit::mutate::program(&corpus, seed)));
     let calls = named("calls", wish.calls, Box::new(testkit::library_calls::program));
@@ -49,11 +49,15 @@ pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String
     Ok(Box::new(fixed.into_iter().chain(generated).chain(mutated).chain(calls).chain(faulty)))
 }
 
-/// The programs of all spec files, those about the wheel's mistakes left out.
-fn spec_programs() -> Result<Vec<Program>, String> {
+/// What is mutated: the programs of all spec files, those about the wheel's mistakes left out, and some generated ones.
+fn corpus() -> Result<Vec<Program>, String> {
+    const GENERATED: u64 = 400;
     let files = testkit::spec::load(&root().join("spec"))?;
     let kept = files.into_iter().filter(|file| !MEANT.contains(&file.name.as_str()));
-    Ok(kept.flat_map(|file| file.cases).map(|case| case.program).collect())
+    let mut programs: Vec<Program> = kept.flat_map(|file| file.cases).map(|case| case.program).collect();
+    let seeds = (1..=GENERATED).filter(|seed| testkit::generate::is_meant_to_evaluate(*seed));
+    programs.extend(seeds.map(testkit::generate::program));
+    Ok(programs)
 }
 
 /// Every `*.k` file is a program; a sub-folder with files is one program of several, run with the words of its file `flags`.

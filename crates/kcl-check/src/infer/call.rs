@@ -34,6 +34,13 @@ impl Checker<'_> {
                 self.arguments(&callee, &params, false, &call.args, &call.kwargs, at);
                 self.types.schema(id, true)
             }
+            // What an annotation declares may be called like its schema.
+            Ty::Schema(id, true) if self.is_declared(call.func) => {
+                let callee = self.callee(call.func);
+                let params = self.schema_params(id);
+                self.arguments(&callee, &params, false, &call.args, &call.kwargs, at);
+                func
+            }
             Ty::Schema(id, true) => {
                 let message = format!("schema '{}' instance is not callable", self.schema_name(id));
                 self.error(Code::COMPILE, "not-callable", at, message);
@@ -44,6 +51,24 @@ impl Checker<'_> {
                 self.error(Code::COMPILE, "not-callable", at, message);
                 TyId::ANY
             }
+        }
+    }
+
+    /// Whether an expression reads an attribute of the body that is walked, or a global with an annotation.
+    fn is_declared(&mut self, expr: ExprId) -> bool {
+        let tree = self.tree;
+        match tree.expr(expr) {
+            Expr::Name(parts) => {
+                let Some(first) = parts.first() else { return false };
+                let local = self.scopes.iter().any(|s| s.vars.contains_key(&first.name));
+                let annotated = self
+                    .globals
+                    .get(&first.name)
+                    .is_some_and(|global| matches!(global.kind, GlobalKind::Var { annotated: true, .. }));
+                !local && (self.is_attribute(&first.name) || annotated)
+            }
+            Expr::Index { value, .. } | Expr::Selector { value, .. } => self.is_declared(*value),
+            _ => false,
         }
     }
 

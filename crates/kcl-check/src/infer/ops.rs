@@ -168,7 +168,8 @@ fn union(types: &mut Types, left: TyId, right: TyId) -> Option<TyId> {
 }
 
 fn dict_union(types: &mut Types, a: &DictTy, b: &DictTy) -> TyId {
-    let key = types.sup(&[a.key, b.key]);
+    // Any text is more than one known text.
+    let key = if a.key == TyId::STR { TyId::STR } else { types.sup(&[a.key, b.key]) };
     let val = types.sup(&[a.val, b.val]);
     let attrs = match (&a.attrs, &b.attrs) {
         (Some(x), Some(y)) => Some(merged_attrs(types, x, y).into()),

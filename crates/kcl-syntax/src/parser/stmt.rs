@@ -329,10 +329,11 @@ impl<S: Sink> Parser<'_, S> {
         if !self.peek(ahead).is_name() || !matches!(self.peek(ahead + 1), T::LBrace | T::LParen) {
             return false;
         }
-        let Some(token) = self.lexed.tokens.get(self.pos + ahead) else { return false };
+        // A basic type is a type, whatever follows it.
+        let Some(token) = self.lexed.tokens.get(self.pos + first) else { return false };
         let text = &self.text[token.start as usize..token.end as usize];
-        let literal = matches!(token.kind, T::KwTrue | T::KwFalse);
-        first != ahead || !(literal || named_type(text).is_some())
+        let literal = first == ahead && matches!(token.kind, T::KwTrue | T::KwFalse);
+        !(literal || named_type(text).is_some())
     }
 
     fn assign(
