@@ -44,6 +44,7 @@ pub mod immutable;
 pub mod managed;
 pub mod names;
 pub mod normalise;
+mod owners;
 pub mod patch;
 pub mod quantity;
 mod reset;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::crd;
 use crate::names::{label_value, name_check, qualified_name};
+use crate::owners::check_owners;
 use crate::schedule::Schedule;
 use crate::selectors::LabelSelector;
 use crate::ssa::Target;
@@ -46,6 +47,7 @@ fn metadata(target: Target<'_>, object: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid("metadata.name", &Value::from(name), &text));
     }
     labels(meta.get("labels"), "metadata.labels", causes);
+    check_owners(meta.get("ownerReferences"), causes);
     for (key, _) in meta.get("annotations").and_then(Value::as_object).into_iter().flatten() {
         if let Some(text) = qualified_name(&key.to_lowercase()) {
             causes.push(Cause::invalid("metadata.annotations", &Value::from(key.as_str()), &text));
