@@ -5,10 +5,10 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kusion::{Cluster, Connected, Engine, Profile, connect};
+use kusion::{Cluster, Connected, Engine, Profile};
 use kusion_health::Rules;
 use kusion_runtime::{ErrorKind, RuntimeError};
-use kusion_runtime_k8s::ConnectError;
+use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
@@ -25,6 +25,8 @@ pub(crate) const CLUSTER: &[Flag] = &[
         "the context of the kubeconfig (default: stack.yaml's, then the current one)",
     ),
     flag("kubeconfig", None, "FILE", "the kubeconfig (default: stack.yaml's, then $KUBECONFIG)"),
+    flag("as", None, "USER", "act as another user, where the cluster allows it"),
+    flag("as-group", None, "GROUP", "act as a member of a group; may be repeated"),
     flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
     flag("profile", None, "NAME", "graces of health: default or sandbox"),
     flag("rules", None, "FILE", "health rules for custom kinds, beside health.rules of project and stack"),
@@ -75,13 +77,22 @@ pub(crate) fn choice(
 pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>) -> Result<World, Failure> {
     let (file, context) = choice(given, Some(place))?;
     let limit = seconds(given, "request-timeout")?.unwrap_or(Duration::from_secs(60));
-    let default = open(file.as_ref(), context.as_deref()).await?;
+    let identity = Identity {
+        user: given.last("as"),
+        groups: given.all("as-group").into_iter().map(str::to_owned).collect(),
+    };
+    if identity.user.is_none() && !identity.groups.is_empty() {
+        return Err(
+            Failure::usage("--as-group needs --as").next("name the user too: --as USER --as-group GROUP")
+        );
+    }
+    let default = open(file.as_ref(), context.as_deref(), &identity).await?;
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
     let engine = Engine::new(default.client, &context, profile.clone()).with_request_limit(limit);
     let mut engine = engine.with_rules(rules(given, place)?);
     for name in names.iter().filter(|name| !name.is_empty()) {
-        let Connected { client, context, .. } = open(file.as_ref(), Some(name)).await?;
+        let Connected { client, context, .. } = open(file.as_ref(), Some(name), &identity).await?;
         engine = engine.with_cluster(name, Cluster { client, context, profile: profile.clone() });
     }
     Ok(World { engine, context, server })
@@ -126,8 +137,13 @@ pub(crate) fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Fai
     Ok(Some(Duration::from_secs(count.saturating_mul(unit))))
 }
 
-async fn open(file: Option<&PathBuf>, context: Option<&str>) -> Result<Connected, Failure> {
-    connect(file.map(PathBuf::as_path), context).await.map_err(|error| unknown_cluster(&error))
+async fn open(
+    file: Option<&PathBuf>,
+    context: Option<&str>,
+    identity: &Identity,
+) -> Result<Connected, Failure> {
+    let file = file.map(PathBuf::as_path);
+    connect_as(file, context, identity).await.map_err(|error| unknown_cluster(&error))
 }
 
 /// A cluster that cannot be named.

@@ -7,8 +7,8 @@ use crate::output::{Format, format_of, print, print_json};
 use crate::place::STACK;
 use crate::planned::{CONFLICT, SPEC};
 use crate::{
-    apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls, preview,
-    quickstart, release, sandbox, status, why,
+    apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls,
+    port_forward, preview, quickstart, release, sandbox, status, why,
 };
 
 /// One command.
@@ -188,6 +188,18 @@ pub(crate) const COMMANDS: &[Command] = &[
         logs::main,
     ),
     command(
+        "port-forward",
+        "[STACK] RESOURCE [LOCAL:]PORT...",
+        "a port of this machine that leads to a pod of the stack",
+        &[
+            "kusion port-forward dev Service/web 8080:80",
+            "kusion port-forward dev Deployment/web 8080",
+            "kusion port-forward dev web",
+        ],
+        &[port_forward::FLAGS, STACK, CLUSTER],
+        port_forward::main,
+    ),
+    command(
         "health",
         "",
         "judge objects of a file: healthy or not, and why",
@@ -289,7 +301,7 @@ fn help() -> String {
          kusion health -f objects.yaml\n\nCommands:\n",
     );
     for command in COMMANDS {
-        out.push_str(&format!("  {:<11} {}\n", command.name, command.help));
+        out.push_str(&format!("  {:<12} {}\n", command.name, command.help));
     }
     out.push_str("\n`kusion COMMAND --help` says more.\n");
     out

@@ -88,7 +88,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     })
 }
 
-fn is(key: &ResourceKey, word: &str) -> bool {
+/// Whether a word names a resource: its id, its name, or `Kind/name`.
+pub(crate) fn is(key: &ResourceKey, word: &str) -> bool {
     let (kind, name) = short(key);
     let bare = name.rsplit('/').next().unwrap_or(&name);
     key.to_string() == word

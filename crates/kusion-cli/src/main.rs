@@ -30,6 +30,7 @@ mod output;
 mod place;
 mod plan_view;
 mod planned;
+mod port_forward;
 mod preview;
 mod progress;
 mod quickstart;

@@ -27,9 +27,31 @@ pub enum ConnectError {
     Client { context: String, message: String },
 }
 
+/// Whom to act as, where the server allows it; empty: as the kubeconfig says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub user: Option<String>,
+    pub groups: Vec<String>,
+}
+
+/// Opens the client of a context as whom the kubeconfig says.
+///
+/// # Errors
+/// A kubeconfig or a context that cannot be used.
+pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Connected, ConnectError> {
+    connect_as(file, context, &Identity::default()).await
+}
+
 /// Opens the client of a context; `None` is the current context, no file means `$KUBECONFIG` or the default file.
 /// Nothing is sent yet. Must be called inside a Tokio runtime.
-pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Connected, ConnectError> {
+///
+/// # Errors
+/// A kubeconfig or a context that cannot be used.
+pub async fn connect_as(
+    file: Option<&Path>,
+    context: Option<&str>,
+    identity: &Identity,
+) -> Result<Connected, ConnectError> {
     let read = match file {
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),
@@ -48,6 +70,12 @@ pub async fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Conne
         Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|e| failed(e.to_string()))?;
     // The executor retries, with its own clock and its own events.
     config.default_retry = false;
+    if identity.user.is_some() {
+        config.auth_info.impersonate.clone_from(&identity.user);
+    }
+    if !identity.groups.is_empty() {
+        config.auth_info.impersonate_groups = Some(identity.groups.clone());
+    }
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
     let client = Client::try_from(config).map_err(|e| failed(e.to_string()))?;
     Ok(Connected { client, context, server, namespace })
@@ -82,4 +110,37 @@ pub fn contexts(file: Option<&Path>) -> Result<Vec<ContextInfo>, ConnectError> {
         current: kubeconfig.current_context.as_ref() == Some(&named.name),
     };
     Ok(kubeconfig.contexts.iter().map(info).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    #[tokio::test]
+    async fn impersonation_goes_with_every_request() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+             clusters: [{{name: a, cluster: {{server: \"{server}\"}}}}]\nusers: [{{name: a, user: {{token: t}}}}]\n"
+        );
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let seen = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = vec![0; 4096];
+            let count = stream.read(&mut bytes).await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+            String::from_utf8_lossy(&bytes[..count]).to_lowercase()
+        });
+        let identity = Identity { user: Some("li".into()), groups: vec!["ops".into(), "dev".into()] };
+        let connected = connect_as(Some(file.path()), None, &identity).await.unwrap();
+        let request = http::Request::get("/version").body(kube::client::Body::empty()).unwrap();
+        connected.client.send(request).await.unwrap();
+        let seen = seen.await.unwrap();
+        for header in ["impersonate-user: li", "impersonate-group: ops", "impersonate-group: dev"] {
+            assert!(seen.contains(header), "{header} in {seen}");
+        }
+    }
 }

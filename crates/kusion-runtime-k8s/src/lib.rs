@@ -16,6 +16,7 @@ mod conflict;
 mod connect;
 mod edges;
 mod failure;
+mod forward;
 mod gone;
 mod health;
 mod kinds;
@@ -28,8 +29,9 @@ mod redact;
 mod runtime;
 mod watch;
 
-pub use connect::{ConnectError, Connected, ContextInfo, connect, contexts};
+pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, connect_as, contexts};
 pub use edges::meaning_edges;
+pub use forward::Forward;
 pub use health::{KubeHealth, OnVerdict};
 pub use kube::Client;
 pub use look::LogAsk;
