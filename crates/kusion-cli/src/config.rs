@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag, nearest, variable_name};
-use crate::output::{Format, format_of, print, print_json};
+use crate::output::{Format, format_of, print, print_json, tell};
 use crate::style::Style;
 use crate::table::table;
 use crate::yaml;
@@ -75,6 +75,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let mut values = load()?;
     match words.as_slice() {
         [] | ["list"] if format_of(given)? == Format::Json => print_json(&json!(values)),
+        [] | ["list"] if values.is_empty() => {
+            tell("nothing is set; `kusion config explain` shows the defaults\n");
+            Ok(())
+        }
         [] | ["list"] => values.iter().try_for_each(|(key, value)| print(&format!("{key}: {value}\n"))),
         ["get", key] => match values.get(check(key)?) {
             Some(value) => print(&format!("{value}\n")),

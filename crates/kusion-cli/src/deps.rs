@@ -28,7 +28,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let folder = given.rest.first().map_or_else(|| here.clone(), |word| here.join(word));
     let focus: Vec<PathBuf> = given.all("focus").iter().map(|file| clean(&here.join(file))).collect();
     if let Some(missing) = focus.iter().find(|path| !path.exists()) {
-        return Err(Failure::usage("the focus is not there").place(missing.display().to_string()));
+        return Err(Failure::usage("the focus is not there")
+            .place(missing.display().to_string())
+            .next("--focus FILE, seen from the folder you are in"));
     }
     let stacks = stacks_below(&Disk, &folder);
     let up = match given.last("direct").as_deref() {

@@ -46,6 +46,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
             }
             out.push_str(&match plan.steps.len() + secrets.len() {
+                0 if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
                 0 => "No drift: everything is as the last release left it.\n".to_owned(),
                 1 => format!("\n1 resource has drifted. `kusion apply {}` brings it back.\n", plan.scope),
                 n => {

@@ -63,7 +63,8 @@ pub(crate) fn read_text(file: &str) -> Result<String, Failure> {
         _ => std::fs::read(file).map(|read| bytes = read),
     };
     read.map_err(|error| {
-        Failure::usage(format!("{file} cannot be read")).cause(error.to_string()).place(file)
+        let next = "name a file that is there, or `-` for standard input";
+        Failure::usage(format!("{file} cannot be read")).cause(error.to_string()).place(file).next(next)
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

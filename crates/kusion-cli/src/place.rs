@@ -36,7 +36,8 @@ pub(crate) struct Place {
 pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
     let words: Vec<String> = given.rest.iter().cloned().chain(given.last("workdir")).collect();
     if words.len() > 1 {
-        return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and "))));
+        return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and ")))
+            .next("call it once for each"));
     }
     open_named(given, words.first().map(String::as_str))
 }

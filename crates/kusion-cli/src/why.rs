@@ -1,6 +1,6 @@
 //! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
 
-use kcl::WhyStep;
+use kcl::{OriginKind, WhyStep};
 use kusion_model::{FieldPath, Resource, Segment, is_sealed};
 use serde_json::{Value, json};
 
@@ -61,11 +61,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         return print(&format!("{shown}\n  the program does not say where this comes from\n"));
     }
     let known = authors.iter().any(Option::is_some);
-    let rows: Vec<Vec<String>> = steps
-        .iter()
-        .zip(&authors)
+    let mut told: Vec<(&WhyStep, &Option<Author>)> = steps.iter().copied().zip(&authors).collect();
+    for_people(&mut told);
+    let rows: Vec<Vec<String>> = told
+        .into_iter()
         .map(|(step, author)| {
-            let mut row = vec![place_of(step), line(step, value), step.kind.words().to_owned()];
+            let mut row = vec![place_of(step), cut(&line(step, value)), step.kind.words().to_owned()];
             if known {
                 row.push(author.as_ref().map_or(String::new(), by));
             }
@@ -74,6 +75,24 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         .collect();
     let head: &[&str] = if known { &["WHERE", "LINE", "STEP", "BY"] } else { &["WHERE", "LINE", "STEP"] };
     print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
+}
+
+/// The stack's own lines before those of the models; where something is merely used is told only when nobody wrote it here.
+fn for_people(steps: &mut Vec<(&WhyStep, &Option<Author>)>) {
+    let own = |step: &WhyStep| step.package == "__main__";
+    let used = |step: &WhyStep| step.kind == OriginKind::Used;
+    let written = steps.iter().any(|(step, _)| own(step) && !used(step));
+    steps.retain(|(step, _)| !used(step) || (own(step) && !written));
+    steps.sort_by_key(|(step, _)| !own(step));
+}
+
+/// A long line of a model says no more than its beginning.
+fn cut(line: &str) -> String {
+    const LONGEST: usize = 60;
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    line.chars().take(LONGEST).collect::<String>() + "..."
 }
 
 /// `wang, 3 weeks ago`.
@@ -101,7 +120,12 @@ fn matches(resource: &Resource, word: &str) -> bool {
 fn unknown_resource(place: &Place, resources: &[Resource], word: &str) -> Failure {
     let failure = Failure::usage(format!("stack {} has no resource `{word}`", place.target.scope));
     let names: Vec<&str> = resources.iter().map(|resource| resource.id.as_str()).collect();
-    match nearest(names.iter().copied(), word) {
+    let short: Vec<String> = resources
+        .iter()
+        .filter_map(|resource| resource.id.to_kubernetes().ok())
+        .map(|id| format!("{}/{}", id.kind, id.name))
+        .collect();
+    match nearest(names.iter().copied().chain(short.iter().map(String::as_str)), word) {
         Some(near) => failure.next(format!("did you mean `{near}`?")),
         None => {
             failure.next(format!("it has:\n{}", names.into_iter().take(20).collect::<Vec<_>>().join("\n")))
