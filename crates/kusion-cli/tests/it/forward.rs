@@ -69,10 +69,6 @@ fn port_of_this_machine_leads_to_a_pod_of_the_service() {
         stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        if answer.is_empty() {
-            eprintln!("SKIPPED: this sandbox opens no ports of pods");
-            return;
-        }
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(answer.contains(told["pod"].as_str().unwrap()), "{answer} comes from {told}");
     }
