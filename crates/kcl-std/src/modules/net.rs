@@ -44,7 +44,12 @@ pub(crate) fn split_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> An
 pub(crate) fn join_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let part = |at: usize, name: &str| args.get(at, name).map(to_text).unwrap_or_default();
     let (host, port) = (part(0, "host"), part(1, "port"));
-    Ok(Value::from(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }))
+    let is_text = matches!(args.get(0, "host"), Some(Value::Str(_)));
+    Ok(Value::from(if is_text && host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }))
 }
 
 /// `fqdn(name="")`: names are not resolved; a name answers for itself.
