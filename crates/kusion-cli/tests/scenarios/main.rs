@@ -2,7 +2,8 @@
 //!
 //! Each runs on the real control plane and on the sandbox; a difference between the two is a bug of the sandbox.
 //! `KUSION_SCENARIOS=real|sandbox|offline` narrows it; `UPDATE=1` rewrites expectations. The language of the scripts is in `scenarios/README.md`.
-#![allow(clippy::unwrap_used)]
+// What is skipped is said aloud.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod backend;
 mod run;
