@@ -15,6 +15,7 @@ const STAGES: &[Stage] = &[
     ("format", &["fmt", "--all", "--check"]),
     ("tests", &["test", "--workspace", "--locked"]),
     ("tidy", &["xtask", "tidy"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     // The ratchet: so many generated programs may still differ. docs/status.md has the count; it only goes down.
     (
         "wheel: generated programs",

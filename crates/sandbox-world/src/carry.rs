@@ -58,10 +58,10 @@ impl World {
         &mut self,
         manager: &'static str,
         changes: Vec<Change>,
-    ) -> Result<(), (Change, Refusal)> {
+    ) -> Result<(), Box<(Change, Refusal)>> {
         for change in changes {
             if let Err(refusal) = self.carry(manager, &change) {
-                return Err((change, refusal));
+                return Err(Box::new((change, refusal)));
             }
         }
         Ok(())

@@ -217,8 +217,9 @@ impl World {
                     self.drive.set_timer(at.max(self.now + Duration::from_millis(1)), work);
                 }
             }
-            Err((change, refusal)) => {
-                let answer = (controller.refused)(self.view(), &work.1, &change, &refusal);
+            Err(refused) => {
+                let (change, refusal) = &*refused;
+                let answer = (controller.refused)(self.view(), &work.1, change, refusal);
                 // What is refused of the answer is left: the next try says it again.
                 let _ = self.carry_all(controller.manager, answer.changes);
                 let tries = self.drive.refused.entry(work.clone()).or_default();

@@ -8,7 +8,7 @@ use base_diag::FileId;
 use base_yaml::{Data, Limits, Node, Sink, YamlWriter};
 
 /// Name and body of every target.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[crate::FuzzTarget] = &[
     ("parser", parser),
     ("pipeline", pipeline),
     ("yaml", yaml),

@@ -7,6 +7,8 @@
 //! Invariant: without the feature `ours` nothing here depends on the language crates, so that every one of them may use it in
 //! its tests.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+// What is picked is a reference to a text: the lint's advice does not compile.
+#![allow(clippy::explicit_auto_deref)]
 
 pub mod faulty;
 #[cfg(feature = "ours")]
@@ -21,6 +23,9 @@ pub mod ours;
 pub mod program;
 pub mod spec;
 pub mod verdict;
+
+/// A fuzz target: its name, and what it does with a heap of bytes.
+pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 pub use program::{Flags, Program, SourceText};
 pub use verdict::{Fault, Output, Verdict};

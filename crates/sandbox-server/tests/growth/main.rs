@@ -1,6 +1,6 @@
 //! What hostile clients cost: each does its worst again and again, and the process is no larger than after the first time.
 //! A test program of its own, because memory is counted for the whole process.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};

@@ -53,6 +53,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 "#;
 
 /// The real kubectl; none, loudly, where it was not built.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn program() -> Option<std::path::PathBuf> {
     let folder = testenv::binary();
     if folder.is_none() {

@@ -169,9 +169,9 @@ impl<'b> Feed<'b> {
 
     fn scalar(&mut self, kind: ScalarKind) -> Value {
         match kind {
-            ScalarKind::Bool => Value::from(self.byte() % 2 == 0),
+            ScalarKind::Bool => Value::from(self.byte().is_multiple_of(2)),
             ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Number => Value::from(*self.pick(NUMBERS)),
-            ScalarKind::IntOrString if self.byte() % 2 == 0 => Value::from(*self.pick(NUMBERS)),
+            ScalarKind::IntOrString if self.byte().is_multiple_of(2) => Value::from(*self.pick(NUMBERS)),
             _ => Value::from(self.word()),
         }
     }

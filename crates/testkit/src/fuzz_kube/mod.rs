@@ -17,7 +17,7 @@ pub use world::world;
 pub use writes::patches;
 
 /// Name and body of every target.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[crate::FuzzTarget] = &[
     ("patches", patches),
     ("kube_selectors", kube_selectors),
     ("field_paths", field_paths),

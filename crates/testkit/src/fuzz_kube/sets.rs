@@ -60,7 +60,7 @@ pub fn managed_fields(bytes: &[u8]) {
         let manager = *feed.pick(&["a", "b", "kubectl", ""]);
         let by = Writer {
             manager,
-            force: feed.byte() % 2 == 0,
+            force: feed.byte().is_multiple_of(2),
             now: "2026-01-01T00:00:09Z",
             uid: "00000000-0000-4000-8000-000000000001",
             admit: &mut |_, _| Ok(()),
@@ -93,7 +93,7 @@ fn entry(feed: &mut Feed<'_>) -> Value {
         "fieldsType": "FieldsV1",
         "fieldsV1": fields(feed, 6),
     });
-    if feed.byte() % 2 == 0 {
+    if feed.byte().is_multiple_of(2) {
         entry["time"] = Value::from(*feed.pick(&["2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "x"]));
     }
     if feed.rarely(4) {

@@ -85,7 +85,7 @@ pub fn protobuf(bytes: &[u8]) {
     let resource = &schema.resources()[feed.below(schema.resources().len())];
     let namespace = resource.namespaced.then_some("default");
     let path = kube_meaning::api_path::collection_path(resource, namespace);
-    let wrapped = feed.byte() % 8 != 0;
+    let wrapped = !feed.byte().is_multiple_of(8);
     let raw = feed.rest();
     let body = match wrapped {
         true => envelope(&resource.api_version(), &resource.kind, raw),

@@ -122,7 +122,7 @@ fn thing(feed: &mut Feed<'_>) -> Value {
 }
 
 fn options(feed: &mut Feed<'_>) -> Vec<u8> {
-    if feed.byte() % 2 == 0 {
+    if feed.byte().is_multiple_of(2) {
         return Vec::new();
     }
     let policy = *feed.pick(&["Background", "Foreground", "Orphan", "x"]);

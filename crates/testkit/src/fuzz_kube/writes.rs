@@ -26,7 +26,7 @@ pub fn patches(bytes: &[u8]) {
         let status = feed.rarely(6) && live.is_some();
         let target = Target { schema, resource, subresource: if status { "status" } else { "" } };
         let manager = *feed.pick(&["a", "b", "kubectl"]);
-        let force = feed.byte() % 2 == 0;
+        let force = feed.byte().is_multiple_of(2);
         let old = live.clone();
         let (kind, body) = body(&mut feed, target, &sample, old.as_ref());
         let verb = match kind {
@@ -195,7 +195,7 @@ fn operations(feed: &mut Feed<'_>, live: &Value) -> Value {
         .map(|_| {
             let op = *feed.pick(&["add", "remove", "replace", "move", "copy", "test", "x"]);
             let mut operation = json!({"op": op, "path": pointer(feed, live), "value": feed.any(3)});
-            if feed.byte() % 2 == 0 {
+            if feed.byte().is_multiple_of(2) {
                 operation["from"] = Value::from(pointer(feed, live));
             }
             operation

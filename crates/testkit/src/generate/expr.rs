@@ -123,22 +123,22 @@ impl Gen {
         }
         match ty {
             Ty::Int if self.rng.chance(40) => self.arithmetic(depth),
-            Ty::Int => self.from_table(calls::INT, 45, ty, depth),
-            Ty::Float => self.from_table(calls::FLOAT, 45, ty, depth),
+            Ty::Int => self.out_of_table(calls::INT, 45, ty, depth),
+            Ty::Float => self.out_of_table(calls::FLOAT, 45, ty, depth),
             Ty::Str if self.rng.chance(25) => self.interpolation(depth),
             Ty::Str if self.rng.chance(15) => {
                 let (left, right) = (self.operand(ty, depth), self.operand(ty, depth));
                 format!("{left} + {right}")
             }
-            Ty::Str => self.from_table(calls::STR, 50, ty, depth),
-            Ty::Bool => self.from_table(calls::BOOL, 75, ty, depth),
+            Ty::Str => self.out_of_table(calls::STR, 50, ty, depth),
+            Ty::Bool => self.out_of_table(calls::BOOL, 75, ty, depth),
             Ty::List(of) => self.list(of, ty, depth),
             Ty::Dict(of) => self.dict(of, ty, depth),
             Ty::Schema(index) => self.instance(*index, depth),
         }
     }
 
-    fn from_table(&mut self, table: &[&str], percent: usize, ty: &Ty, depth: usize) -> String {
+    fn out_of_table(&mut self, table: &[&str], percent: usize, ty: &Ty, depth: usize) -> String {
         if !self.rng.chance(percent) {
             return self.leaf(ty);
         }
@@ -356,7 +356,7 @@ impl Gen {
             _ => &[],
         };
         if !table.is_empty() && self.rng.chance(50) {
-            return self.from_table(table, 100, ty, depth);
+            return self.out_of_table(table, 100, ty, depth);
         }
         let count = self.rng.below(4);
         if self.rng.chance(15) && self.flat_level == 0 && count > 0 {
@@ -391,7 +391,7 @@ impl Gen {
 
     fn dict(&mut self, of: &Ty, ty: &Ty, depth: usize) -> String {
         if *of == Ty::Int && self.rng.chance(35) {
-            return self.from_table(calls::INT_DICTS, 100, ty, depth);
+            return self.out_of_table(calls::INT_DICTS, 100, ty, depth);
         }
         let of = of.clone();
         self.braces(&super::config::Shape::Dict(of), depth)

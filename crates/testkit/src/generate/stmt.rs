@@ -101,7 +101,7 @@ impl Gen {
         let mut required = 0;
         for position in 0..count {
             let ty = self.some_type(0);
-            let name = format!("{}", ["x", "y", "z", "v"][position]);
+            let name = ["x", "y", "z", "v"][position].to_string();
             let annotation =
                 if self.rng.chance(50) { format!(": {}", self.world.text(&ty)) } else { String::new() };
             let default = required < position || self.rng.chance(20);
