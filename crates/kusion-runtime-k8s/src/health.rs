@@ -11,7 +11,7 @@ use kusion_apply::{Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{
     Profile, Rules, Snapshot, State, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
 };
-use kusion_model::{KubeId, ResourceKey};
+use kusion_model::{KubeId, ResourceKey, Timestamp};
 use serde_json::Value;
 
 use crate::runtime::{KubeRuntime, parse};
@@ -68,6 +68,13 @@ impl KubeHealth {
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = Some(rules);
+        self
+    }
+
+    /// Counts time from the caller's now: events are old or new by the clock that the caller goes by.
+    #[must_use]
+    pub fn with_start(mut self, now: Timestamp) -> Self {
+        self.clock.started = i64::try_from(now.millis).unwrap_or(i64::MAX / 2);
         self
     }
 

@@ -63,10 +63,11 @@ impl Clusters {
 
     /// Health of all clusters, each on its own watches.
     #[must_use]
-    pub fn health(&self, listener: &OnVerdict, timeout: Option<Duration>) -> Healths {
+    pub fn health(&self, listener: &OnVerdict, timeout: Option<Duration>, now: Timestamp) -> Healths {
         let one = |(runtime, profile): &(Arc<KubeRuntime>, Profile)| {
-            let health =
-                KubeHealth::new(Arc::clone(runtime), profile.clone()).with_listener(Arc::clone(listener));
+            let health = KubeHealth::new(Arc::clone(runtime), profile.clone())
+                .with_listener(Arc::clone(listener))
+                .with_start(now);
             let health = match &self.rules {
                 Some(rules) => health.with_rules(rules.clone()),
                 None => health,

@@ -226,7 +226,7 @@ impl Engine {
         let mut session = self.lock(target, ask).await.map_err(failed)?;
         let observer = Arc::clone(&ask.observer);
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
-        let health = Arc::new(ready.clusters.health(&listener, ask.timeout));
+        let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
         (ask.observer)(Happening::Began(Arc::clone(&health)));
         let with = Execution {
             runtimes: &ready.clusters.runtimes,
@@ -250,7 +250,7 @@ impl Engine {
     pub async fn verify(&self, ready: &Ready, ask: &ApplyAsk) -> BTreeMap<ResourceKey, HealthOutcome> {
         let observer = Arc::clone(&ask.observer);
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
-        let health = Arc::new(ready.clusters.health(&listener, ask.timeout));
+        let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
         (ask.observer)(Happening::Began(Arc::clone(&health)));
         let steps = ready.planned.plan.steps.iter();
         let waits = steps.filter_map(|step| {

@@ -1,6 +1,8 @@
 //! The engine on the sandbox's world, in process and in virtual time: the real Kubernetes runtime, real requests, no sockets.
 #![allow(clippy::unwrap_used)]
 
+mod causes;
+mod clusters;
 mod kill;
 mod lab;
 mod objects;
