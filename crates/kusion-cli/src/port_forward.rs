@@ -1,6 +1,7 @@
 //! `kusion port-forward`: a port of this machine that leads to a pod of the stack.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kusion::{DryRun, find};
 use kusion_health::{Snapshot, dependents};
@@ -211,7 +212,11 @@ async fn serve(runtime: Arc<KubeRuntime>, goal: &Goal, format: Format) -> Result
 
 async fn accept(listener: TcpListener, runtime: Arc<KubeRuntime>, goal: &Goal, port: u16) {
     loop {
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let Ok((stream, _)) = listener.accept().await else {
+            // No descriptor is free, for example: it must not be asked again and again without a pause.
+            ::tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
         let (runtime, goal) = (Arc::clone(&runtime), goal.clone());
         ::tokio::spawn(async move {
             if let Err(problem) = carry(&runtime, &goal, port, stream).await {

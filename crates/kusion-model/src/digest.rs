@@ -3,15 +3,6 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Returns the compact JSON of a value with sorted keys.
-#[must_use]
-pub fn canonical_json(value: &Value) -> String {
-    let mut out = Vec::new();
-    write_canonical(value, &mut out);
-    // The writer writes text only.
-    String::from_utf8(out).unwrap_or_default()
-}
-
 /// Appends the compact JSON of a value with sorted keys.
 pub(crate) fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
@@ -81,6 +72,12 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn canonical_json(value: &Value) -> String {
+        let mut out = Vec::new();
+        write_canonical(value, &mut out);
+        String::from_utf8(out).unwrap()
+    }
 
     #[test]
     fn key_order_does_not_matter_list_order_does() {

@@ -35,7 +35,7 @@ mod time;
 mod world;
 
 pub use change::{FieldChange, Note, Origin};
-pub use digest::{canonical_json, sha256_hex};
+pub use digest::sha256_hex;
 pub use id::{IdError, KubeId, ResourceId, ResourceKey};
 pub use path::{FieldPath, PathError, Segment};
 pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};

@@ -5,7 +5,7 @@ use std::io::Result;
 use sandbox_world::api::talk::{Exec, Forward, exit_status, failed_status};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::socket::Socket;
+use super::socket::{PIECE, Socket};
 
 const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
@@ -16,8 +16,6 @@ const HALF_CLOSE: u8 = 255;
 
 /// What a command may be given to read.
 const MOST_STDIN: usize = 4 << 20;
-/// Pieces in which output is sent.
-const PIECE: usize = 32 << 10;
 
 /// Runs a command: its input is read to the end, because what runs here answers only then.
 pub(super) async fn exec<S>(socket: &mut Socket<S>, exec: &Exec) -> Result<()>

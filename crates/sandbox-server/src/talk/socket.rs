@@ -7,6 +7,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The largest message that is taken.
 const LARGEST: usize = 1 << 20;
+/// Pieces in which output is sent.
+pub(super) const PIECE: usize = 32 << 10;
 /// A conversation in which nothing is said for so long is over.
 const IDLE: Duration = Duration::from_secs(3600);
 

@@ -10,7 +10,7 @@ use sandbox_world::api::talk::{Forward, Page};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::inflate::{Headers, no_headers};
-use super::socket::Socket;
+use super::socket::{PIECE, Socket};
 
 const SYN_STREAM: u16 = 1;
 const SYN_REPLY: u16 = 2;
@@ -22,7 +22,6 @@ const FIN: u8 = 1;
 /// The largest frame, and how many streams may be open.
 const LARGEST: usize = 1 << 20;
 const STREAMS: usize = 1000;
-const PIECE: usize = 32 << 10;
 
 enum Stream {
     Error,
