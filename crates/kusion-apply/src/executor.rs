@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kusion_model::{DigestKey, Note, Observed, Plan, ResourceKey, ResourceRecord, SecretBag, StackOutput};
+use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ResourceKey, SecretBag, StackOutput};
 use kusion_runtime::Runtimes;
 use kusion_store::{ReleaseDraft, Session, StoreError};
 
@@ -53,8 +53,8 @@ pub struct ApplyInput<'a> {
     pub secrets: &'a BTreeMap<ResourceKey, SecretBag>,
     /// The live objects as observed for the plan; references to what does not change read from them.
     pub live: &'a BTreeMap<ResourceKey, Observed>,
-    /// The records before.
-    pub prior: &'a BTreeMap<ResourceKey, ResourceRecord>,
+    /// The records before, and what an interrupted release was going to make.
+    pub prior: &'a Prior,
     pub digest_key: &'a DigestKey,
     pub outputs: &'a [StackOutput],
     pub runtimes: &'a Runtimes,

@@ -28,7 +28,10 @@ impl KubeRuntime {
             error.message = redactor.clean(&error.message);
             error
         };
-        let answer = self.apply_by_rules(&kind, &path, object, &ask).await.map_err(cleaned)?;
+        let mut answer = self.apply_by_rules(&kind, &path, object, &ask).await.map_err(cleaned)?;
+        if ask.imported && (200..300).contains(&answer.code) {
+            answer = self.take_from_former_tools(&path, answer).await.map_err(cleaned)?;
+        }
         let warnings = answer.warnings.iter().map(|text| redactor.clean(text)).collect();
         let observed = self.observed(answer.ok().map_err(cleaned)?);
         Ok(Applied { observed, warnings })

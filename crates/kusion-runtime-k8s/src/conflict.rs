@@ -12,6 +12,10 @@ use crate::path::{locate, named};
 const FORMER_TOOLS: [&str; 6] =
     ["kubectl-client-side-apply", "kubectl-create", "kubectl-run", "before-first-apply", "helm", "Helm"];
 
+pub(crate) fn is_former_tool(manager: &str) -> bool {
+    FORMER_TOOLS.contains(&manager)
+}
+
 /// A conflict as rules see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Clash {
@@ -32,7 +36,7 @@ pub(crate) fn policy(clash: &Clash, kind: &str, rules: &[ConflictRule], import: 
     if clash.by_scale && clash.path == FieldPath::keys(["spec", "replicas"]) {
         return ConflictPolicy::Leave;
     }
-    if import && FORMER_TOOLS.contains(&clash.manager.as_str()) {
+    if import && is_former_tool(&clash.manager) {
         return ConflictPolicy::TakeOver;
     }
     ConflictPolicy::Refuse

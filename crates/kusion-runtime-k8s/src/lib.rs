@@ -18,6 +18,7 @@ mod edges;
 mod failure;
 mod forward;
 mod gone;
+mod handover;
 mod health;
 mod kinds;
 mod look;

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::apply::missing_secret;
 use crate::conflict::{Clash, policy};
+use crate::handover::is_shared;
 use crate::kinds::Kind;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Redactor;
@@ -151,7 +152,9 @@ impl KubeRuntime {
             }
         }
         let shown = Shown { live: &current, import: ask.prior.is_none(), redactor };
+        let half_imported = || interrupted_import(ask) && is_shared(&current);
         match decision {
+            Decision::NoChange if half_imported() => Ok((update(left), None)),
             Decision::NoChange => Ok((unchanged(left), None)),
             Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
             Decision::Replace(replace) => {
@@ -161,7 +164,10 @@ impl KubeRuntime {
             }
             // The server would only book what others did before the first apply: nothing of ours changes.
             Decision::Change(Change { fields, conflicts })
-                if fields.is_empty() && conflicts.is_empty() && !owns_anew(target, &current, &object) =>
+                if fields.is_empty()
+                    && conflicts.is_empty()
+                    && !owns_anew(target, &current, &object)
+                    && !half_imported() =>
             {
                 Ok((unchanged(left), None))
             }
@@ -272,6 +278,11 @@ fn was_foreign(ask: &ProposeAsk<'_>) -> bool {
     ask.prior.is_none_or(|record| record.imported)
 }
 
+/// An import that was killed after it had applied the object may not have taken the former tool out of its owners.
+fn interrupted_import(ask: &ProposeAsk<'_>) -> bool {
+    ask.prior.is_some_and(|intent| intent.imported && intent.uid.is_none())
+}
+
 /// How changed fields are put before a user.
 struct Shown<'a> {
     live: &'a Value,
@@ -296,6 +307,11 @@ impl Shown<'_> {
         change.at = change.manager.as_ref().and_then(|manager| written_at(self.live, manager));
         change
     }
+}
+
+/// Something to write, though no field changes beside what is left to others.
+fn update(left: Vec<FieldChange>) -> Proposal {
+    Proposal { what: Proposed::Update, ..unchanged(left) }
 }
 
 /// Nothing to do, beside what is left to others.

@@ -34,7 +34,7 @@ pub async fn execute(
         plan: &planned.plan,
         secrets: &planned.secrets,
         live: &planned.live,
-        prior: &planned.prior.records,
+        prior: &planned.prior,
         digest_key: with.key,
         outputs: with.outputs,
         runtimes: with.runtimes,

@@ -56,6 +56,10 @@ fn trial(root: &Path, on: &str, file: PathBuf, backend: Option<Arc<dyn Backend>>
         if scenario.needs_cluster && backend.is_none() {
             return Ok(());
         }
+        if scenario.needs_helm && run::helm().is_none() {
+            eprintln!("SKIPPED: {shown}: Helm is not built (cargo xtask testenv build helm)");
+            return Ok(());
+        }
         let rewritten = run::run(&shown, &scenario, backend.as_deref()).map_err(Failed::from)?;
         if !rewritten.is_empty() {
             std::fs::write(&file, update::rewrite(&text, &rewritten)).unwrap();

@@ -217,6 +217,7 @@ impl Runner<'_> {
         let mut command = match (program.as_str(), self.backend) {
             ("kusion", _) => Command::new(env!("CARGO_BIN_EXE_kusion")),
             ("kubectl", Some(backend)) => backend.kubectl(),
+            ("helm", Some(_)) => self.helm()?,
             ("cat" | "ls" | "grep" | "test" | "git", _) => Command::new(program),
             _ => return Err(format!("`{program}` is not allowed in a scenario")),
         };
@@ -234,6 +235,15 @@ impl Runner<'_> {
             None => command.env_remove("KUBECONFIG"),
         };
         command.envs(self.env.iter().cloned());
+        Ok(command)
+    }
+
+    fn helm(&self) -> Result<Command, String> {
+        let mut command = Command::new(helm().ok_or("there is no Helm")?);
+        let folder = self.folder.path().join("helm");
+        for name in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {
+            command.env(name, &folder);
+        }
         Ok(command)
     }
 
@@ -286,6 +296,11 @@ impl Runner<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// The pinned Helm, if it is built.
+pub(crate) fn helm() -> Option<PathBuf> {
+    std::env::var_os("KUSION_HELM").map(PathBuf::from).or_else(testenv::helm)
 }
 
 fn every_file(folder: &Path, files: &mut Vec<PathBuf>) {

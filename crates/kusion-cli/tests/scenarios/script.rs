@@ -7,6 +7,8 @@ pub(crate) struct Scenario {
     pub(crate) steps: Vec<Step>,
     /// Without this it needs no cluster.
     pub(crate) needs_cluster: bool,
+    /// Without Helm it is skipped.
+    pub(crate) needs_helm: bool,
 }
 
 /// One step of a script.
@@ -103,6 +105,10 @@ impl Scenario {
         }
         if line == "needs cluster" {
             self.needs_cluster = true;
+            return Ok(());
+        }
+        if line == "needs helm" {
+            self.needs_helm = true;
             return Ok(());
         }
         if let Some(expected) = line.strip_prefix("  ") {

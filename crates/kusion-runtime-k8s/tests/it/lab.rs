@@ -11,8 +11,8 @@ use kusion_apply::{
 };
 use kusion_health::{Profile, Verdict};
 use kusion_model::{
-    ConflictRule, DigestKey, Observed, Plan, Prior, Proposal, ResourceKey, ResourceRecord, ResourceType,
-    Scope, SecretBag, Spec, Step, Timestamp,
+    ConflictRule, DigestKey, Observed, Plan, Prior, Proposal, ResourceKey, ResourceType, Scope, SecretBag,
+    Spec, Step, Timestamp,
 };
 use kusion_plan::{PlanInput, fill_known, plan, prepare};
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
@@ -146,7 +146,6 @@ impl Lab {
 
     pub(crate) fn execute(&self, ready: &Ready) -> (Result<Report, ApplyError>, Vec<Event>) {
         let events = Arc::new(Mutex::new(Vec::new()));
-        let records: &BTreeMap<ResourceKey, ResourceRecord> = &ready.prior.records;
         let sink = Arc::clone(&events);
         let _tokio = self.tokio.enter();
         let health = self.health(ready);
@@ -154,7 +153,7 @@ impl Lab {
             plan: &ready.plan,
             secrets: &ready.secrets,
             live: &ready.live,
-            prior: records,
+            prior: &ready.prior,
             digest_key: &KEY,
             outputs: &[],
             runtimes: &ready.runtimes,

@@ -3,6 +3,7 @@
 
 mod causes;
 mod clusters;
+mod import;
 mod kill;
 mod lab;
 mod objects;
