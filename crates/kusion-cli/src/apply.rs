@@ -1,13 +1,12 @@
 //! `kusion apply`, `destroy`, `rollback`: a plan, consent, the walk, the record.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
 use kusion_apply::{ApplyError, FailurePolicy, Options};
 use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec};
 use kusion_plan::moved_since;
-use kusion_store::{ReleaseDraft, State};
+use kusion_store::{ReleaseDraft, Session, State};
 use serde_json::json;
 
 use crate::cluster::{World, seconds, tokio};
@@ -15,8 +14,10 @@ use crate::consent::consent;
 use crate::ending;
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
+use crate::hold::{Way, hold, lock_ask};
+use crate::namesake::{self, kin};
 use crate::output::{Format, format_of, print, tell};
-use crate::place::{Place, liveness, open, owner, subject};
+use crate::place::{Place, now, open, subject};
 use crate::planned::{ready, refuse_conflicts, wanted};
 use crate::preview::{detail_of, show};
 use crate::progress::{Look, Progress};
@@ -32,6 +33,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     flag("lock-timeout", None, "TIME", "how long to wait for a locked stack"),
     flag("detail", None, "all", "show everything"),
     flag("message", Some('m'), "TEXT", "a word about this release"),
+    namesake::SAME[0],
 ];
 
 pub(crate) const PLAN: &[Flag] =
@@ -90,6 +92,7 @@ fn draft(given: &Given, place: &Place) -> ReleaseDraft {
     ReleaseDraft {
         by: subject(),
         commit: kusion::commit_of(&place.folder.stack_dir),
+        folder: Some(namesake::folder(place)),
         inputs: place.arguments.iter().cloned().collect(),
         message: given.last("message"),
         ..ReleaseDraft::default()
@@ -144,9 +147,18 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     }
     if !plan.is_empty() && asks {
         consent(task.verb, plan)?;
+    } else if task.saved.is_none() && !given.has("same-project") {
+        kin(&ready.state, place).refuse(plan, place)?;
+    }
+    let way = Way { verb: task.verb, asks, exact: task.saved.is_some(), dry_run, format, detail };
+    let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
+    if ready.planned.plan.is_empty() && !stale && !doubtful {
+        session.close(now())?;
+        return finish_empty(format, task.verb, &ready.state);
     }
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
-    let report = tokio.block_on(carry_out(given, place, &world, &ready, task.draft, options, look))?;
+    let work = Work { session, ready: &ready, draft: task.draft, options, look };
+    let report = tokio.block_on(carry_out(given, place, &world, work))?;
     ending::tell(&report, &ready, place, format)?;
     let code = ending::code(&report);
     if report.rollback_wanted && task.verb == "apply" {
@@ -156,7 +168,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
 }
 
 /// The planner sees an empty configuration; the user asked for something else.
-fn say_destroyed(plan: &mut Plan) {
+pub(crate) fn say_destroyed(plan: &mut Plan) {
     let gone = plan.steps.iter_mut().filter(|step| step.reason == Reason::NotInConfiguration);
     gone.for_each(|step| step.reason = Reason::Destroyed);
 }
@@ -174,8 +186,18 @@ fn roll_back_after(given: &Given, place: &Place) -> Result<(), Failure> {
     let tokio = tokio()?;
     let (ready, world) = tokio.block_on(ready(given, place, spec, DryRun::Updates))?;
     let (format, options) = (format_of(given)?, options(given)?);
+    let way = Way {
+        verb: "rollback",
+        asks: false,
+        exact: false,
+        dry_run: DryRun::Updates,
+        format,
+        detail: detail_of(given)?,
+    };
+    let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
-    let report = tokio.block_on(carry_out(given, place, &world, &ready, draft, options, look))?;
+    let work = Work { session, ready: &ready, draft, options, look };
+    let report = tokio.block_on(carry_out(given, place, &world, work))?;
     ending::tell(&report, &ready, place, format)
 }
 
@@ -205,7 +227,7 @@ async fn verify(given: &Given, ready: &Ready, world: &World, format: Format) -> 
     ask.observer = Arc::new(move |happening| progress.happened(&happening));
     let outcomes = tokio::select! {
         outcomes = world.engine.verify(ready, &ask) => outcomes,
-        () = signalled() => return Err(Failure::told(exit::INTERRUPTED)),
+        () = interrupt() => return Err(Failure::told(exit::INTERRUPTED)),
     };
     let bad: Vec<_> = outcomes.iter().filter(|(_, outcome)| !outcome.verdict.is_ready()).collect();
     let Some((_, first)) = bad.first() else { return Ok(()) };
@@ -229,34 +251,33 @@ fn finish_empty(format: Format, verb: &str, state: &State) -> Result<(), Failure
     }
 }
 
-async fn carry_out(
-    given: &Given,
-    place: &Place,
-    world: &World,
-    ready: &Ready,
+/// A plan under its lock.
+struct Work<'a> {
+    session: Session,
+    ready: &'a Ready,
     draft: ReleaseDraft,
     options: Options,
     look: Look,
-) -> Result<Report, Failure> {
+}
+
+async fn carry_out(given: &Given, place: &Place, world: &World, work: Work<'_>) -> Result<Report, Failure> {
+    let Work { session, ready, draft, options, look } = work;
     let release = ready.state.next_release();
     let title =
         format!("Release {release} of {}, plan {}", place.target.scope, ready.planned.plan.short_hash());
     let progress = Arc::new(Progress::new(look, &ready.planned.plan, title));
     let told = Arc::clone(&progress);
     let cancel = CancelToken::default();
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
     let ask = ApplyAsk {
         draft,
         options,
         timeout: seconds(given, "timeout")?,
-        owner: owner(&command),
-        alive: liveness,
-        lock_timeout: seconds(given, "lock-timeout")?.unwrap_or(Duration::ZERO),
         cancel: cancel.clone(),
         observer: Arc::new(move |happening| told.happened(&happening)),
+        ..lock_ask(given)?
     };
     let result = tokio::select! {
-        result = world.engine.apply(&place.target, ready, &ask) => Some(result),
+        result = world.engine.apply_in(session, &place.target, ready, &ask) => Some(result),
         () = interrupted_twice(&cancel) => None,
         () = progress.keep_drawing() => None,
     };
@@ -289,14 +310,14 @@ fn apply_failed(error: ApplyError) -> Failure {
 
 /// Ctrl-C once drains; twice ends at once.
 async fn interrupted_twice(cancel: &CancelToken) {
-    signalled().await;
+    interrupt().await;
     cancel.cancel();
     tell("\nstopping after what is in flight; Ctrl-C again stops at once\n");
-    signalled().await;
+    interrupt().await;
 }
 
 /// Waits for an interrupt from the terminal or for an order to end.
-async fn signalled() {
+pub(crate) async fn interrupt() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut ended) = signal(SignalKind::terminate()) else { return std::future::pending().await };
     tokio::select! {

@@ -1,17 +1,15 @@
 //! `kusion logs`: the ends of the logs of a stack's pods.
 
-use kusion::{DryRun, find};
-use kusion_health::dependents;
 use kusion_model::ResourceKey;
 use kusion_runtime_k8s::LogAsk;
 use serde_json::Value;
 
-use crate::board::short;
-use crate::cluster::{remote, tokio, world};
+use crate::cluster::tokio;
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, tell};
 use crate::place::open_named;
+use crate::sight::{Sight, look, named, pods};
 use crate::style::Style;
 
 pub(crate) const FLAGS: &[Flag] = &[
@@ -44,34 +42,15 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         text.parse().map_err(|_| Failure::usage(format!("--tail {text} is no number")).next("--tail 100"))
     })?;
     let place = open_named(given, stack.as_deref())?;
-    let state = place.target.store.read()?;
-    let keys: Vec<ResourceKey> = state
-        .records
-        .keys()
-        .filter(|key| wanted.as_ref().is_none_or(|word| is(key, word)))
-        .cloned()
-        .collect();
-    if let (Some(word), true) = (&wanted, keys.is_empty()) {
-        return Err(Failure::usage(format!("stack {} has made no `{word}`", state.scope))
-            .next(format!("kusion ls {}", state.scope)));
-    }
+    let keys = named(&place.target.store.read()?, wanted.as_deref())?;
     tokio()?.block_on(async {
-        let names = keys.iter().map(|key| key.cluster.to_string()).collect();
-        let world = world(given, &place, &names).await?;
-        let clusters = world.engine.clusters(&place.target.key, DryRun::All);
-        let looks = clusters.look(&keys).await.map_err(|error| remote(&error, &world.server))?;
-        let mut sources = Vec::new();
-        for key in &keys {
-            let Some((snapshot, _)) = looks.get(&*key.cluster) else { continue };
-            if let Some(object) = find(key, snapshot) {
-                pods(object, &|object| dependents(object, snapshot), &key.cluster, 4, &mut sources);
-            }
-        }
+        let sight = look(given, &place, &keys).await?;
+        let sources: Vec<Source> = keys.iter().flat_map(|key| sources(key, &sight)).collect();
         if sources.is_empty() {
             tell("no pod belongs to these resources\n");
         }
         for source in &sources {
-            let Some(runtime) = clusters.kube(&source.cluster) else { continue };
+            let Some(runtime) = sight.clusters.kube(&source.cluster) else { continue };
             let ask = LogAsk {
                 namespace: source.namespace.clone(),
                 pod: source.pod.clone(),
@@ -88,38 +67,23 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     })
 }
 
-/// Whether a word names a resource: its id, its name, or `Kind/name`.
-pub(crate) fn is(key: &ResourceKey, word: &str) -> bool {
-    let (kind, name) = short(key);
-    let bare = name.rsplit('/').next().unwrap_or(&name);
-    key.to_string() == word
-        || bare == word
-        || word.split_once('/').is_some_and(|(k, n)| k.eq_ignore_ascii_case(&kind) && n == bare)
-}
-
-fn pods<'s>(
-    object: &'s Value,
-    below: &dyn Fn(&Value) -> Vec<&'s Value>,
-    cluster: &str,
-    deep: usize,
-    found: &mut Vec<Source>,
-) {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    if text("/kind") == "Pod" {
-        let containers = object.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten();
-        for container in containers {
+/// The containers of the pods below a resource.
+fn sources(key: &ResourceKey, sight: &Sight) -> Vec<Source> {
+    let Some((object, snapshot)) = sight.object(key) else { return Vec::new() };
+    let mut found = Vec::new();
+    for pod in pods(object, snapshot) {
+        let text =
+            |pointer: &str| pod.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        for container in pod.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten() {
             found.push(Source {
-                cluster: cluster.to_owned(),
+                cluster: key.cluster.to_string(),
                 namespace: text("/metadata/namespace"),
                 pod: text("/metadata/name"),
                 container: container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
             });
         }
-        return;
     }
-    if deep > 0 {
-        below(object).into_iter().for_each(|object| pods(object, below, cluster, deep - 1, found));
-    }
+    found
 }
 
 fn show(source: &Source, text: &str, format: Format) -> Result<(), Failure> {

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use kusion::{DryRun, PlanFailure, Ready};
+use kusion::{DryRun, PlanFailure, Ready, Target};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
 use kusion_plan::{Problem, conflicts};
 
 use crate::cluster::{World, patiently, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
+use crate::namesake::kin;
+use crate::output::tell;
 use crate::place::Place;
+use crate::style::Style;
 
 pub(crate) const CONFLICT: &[Flag] = &[flag(
     "conflict",
@@ -58,6 +61,13 @@ pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
     }
 }
 
+/// The stack with the conflict rules of the command line before its own.
+pub(crate) fn ruled(given: &Given, place: &Place) -> Result<Target, Failure> {
+    let mut target = place.target.clone();
+    target.rules.splice(0..0, rules(given)?);
+    Ok(target)
+}
+
 /// Plans a Spec against the state and the clusters.
 pub(crate) async fn ready(
     given: &Given,
@@ -69,8 +79,10 @@ pub(crate) async fn ready(
     let state = place.target.store.read()?;
     names.extend(state.records.keys().chain(state.intents.keys()).map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
-    let mut target = place.target.clone();
-    target.rules.splice(0..0, rules(given)?);
+    let target = ruled(given, place)?;
+    if let Some(note) = kin(&state, place).note(&state) {
+        tell(&format!("{} {note}\n", Style::stderr().yellow("note:")));
+    }
     let asked = format!("the cluster {} at {}", world.context, world.server);
     let planned = patiently(&asked, world.engine.plan_from(&target, state, spec, dry_run)).await;
     Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))

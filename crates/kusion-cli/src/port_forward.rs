@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kusion::{DryRun, find};
-use kusion_health::{Snapshot, dependents};
+use kusion_health::Snapshot;
 use kusion_model::ResourceKey;
 use kusion_runtime_k8s::KubeRuntime;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::cluster::{remote, tokio, world};
+use crate::cluster::tokio;
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
-use crate::logs::is;
 use crate::output::{Format, format_of, print, tell};
 use crate::place::open_named;
+use crate::sight::{look, named, pods};
 
 pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text, or json: one line per port")];
 
@@ -47,27 +46,21 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     };
     let place = open_named(given, stack.as_deref())?;
     let state = place.target.store.read()?;
-    let keys = named(state.records.keys(), &wanted);
-    if keys.is_empty() {
-        return Err(Failure::usage(format!("stack {} has made no `{wanted}`", state.scope))
-            .next(format!("kusion ls {}", state.scope)));
-    }
+    let mut keys = named(&state, Some(&wanted))?;
+    // Of several with one name those first that lead to pods most directly.
+    let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();
+    keys.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
     tokio()?.block_on(async {
-        let clusters = keys.iter().map(|key| key.cluster.to_string()).collect();
-        let world = world(given, &place, &clusters).await?;
-        let clusters = world.engine.clusters(&place.target.key, DryRun::All);
-        let looks = clusters.look(&keys).await.map_err(|error| remote(&error, &world.server))?;
+        let sight = look(given, &place, &keys).await?;
         for key in &keys {
-            let Some((snapshot, _)) = looks.get(&*key.cluster) else { continue };
-            let Some(goal) = find(key, snapshot).and_then(|object| goal(object, snapshot, &ports)) else {
-                continue;
-            };
-            let Some(runtime) = clusters.kube(&key.cluster) else { continue };
+            let Some((object, snapshot)) = sight.object(key) else { continue };
+            let Some(goal) = goal(object, snapshot, &ports) else { continue };
+            let Some(runtime) = sight.clusters.kube(&key.cluster) else { continue };
             return serve(Arc::clone(runtime), &goal, format).await;
         }
         Err(Failure::new(exit::REMOTE, format!("no pod of `{wanted}` can be reached"))
             .cause("none of its pods is running on a node")
-            .place(world.server.clone())
+            .place(sight.server.clone())
             .next(format!("kusion status {}; a bare control plane runs no pods", state.scope)))
     })
 }
@@ -90,14 +83,6 @@ fn words(rest: &[String]) -> Result<(Vec<String>, Vec<Ports>), Failure> {
     Ok((rest[..at].to_vec(), ports.collect::<Result<_, _>>()?))
 }
 
-/// The resources of a word; of several with one name those first that lead to pods most directly.
-fn named<'k>(keys: impl Iterator<Item = &'k ResourceKey>, word: &str) -> Vec<ResourceKey> {
-    let mut found: Vec<ResourceKey> = keys.filter(|key| is(key, word)).cloned().collect();
-    let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();
-    found.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
-    found
-}
-
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
@@ -114,8 +99,7 @@ fn goal(object: &Value, snapshot: &Snapshot, ports: &[Ports]) -> Option<Goal> {
     if text(object, "/kind") == "Service" {
         return behind_service(object, snapshot, ports);
     }
-    let mut pods = Vec::new();
-    pods_below(object, snapshot, 4, &mut pods);
+    let mut pods = pods(object, snapshot);
     // A ready one before one that only runs.
     pods.sort_by_key(|pod| !is_ready(pod));
     let pod = pods.into_iter().find(|pod| text(pod, "/status/phase") == "Running")?;
@@ -132,16 +116,6 @@ fn goal(object: &Value, snapshot: &Snapshot, ports: &[Ports]) -> Option<Goal> {
         ports,
     };
     (!ports.is_empty()).then(|| goal(ports))
-}
-
-fn pods_below<'s>(object: &'s Value, snapshot: &'s Snapshot, deep: usize, found: &mut Vec<&'s Value>) {
-    if text(object, "/kind") == "Pod" {
-        found.push(object);
-    } else if deep > 0 {
-        dependents(object, snapshot)
-            .into_iter()
-            .for_each(|below| pods_below(below, snapshot, deep - 1, found));
-    }
 }
 
 fn is_ready(pod: &Value) -> bool {

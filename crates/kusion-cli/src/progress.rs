@@ -70,6 +70,7 @@ impl Progress {
     pub(crate) fn happened(&self, happening: &Happening<'_>) {
         if let Some(Ok(mut live)) = self.live.as_ref().map(|live| live.lock()) {
             match happening {
+                Happening::Waiting(_) => {}
                 Happening::Began(healths) => live.healths = Some(Arc::clone(healths)),
                 Happening::Event(event) => live.board.event(&event.kind, self.wait, self.elapsed()),
                 Happening::Verdict { key, verdict } => live.board.verdict(key, verdict, self.elapsed()),
@@ -77,7 +78,7 @@ impl Progress {
             return;
         }
         match happening {
-            Happening::Began(_) => {}
+            Happening::Began(_) | Happening::Waiting(_) => {}
             Happening::Event(event) => self.event(event),
             Happening::Verdict { key, verdict } => self.verdict(key, verdict),
         }

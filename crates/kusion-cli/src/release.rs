@@ -123,6 +123,7 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         ("ended", release.ended.map(|at| at.to_string())),
         ("by", Some(release.by.to_string())),
         ("commit", release.commit.clone()),
+        ("folder", release.folder.clone()),
         ("inputs", (!inputs.is_empty()).then(|| inputs.join(" "))),
         ("plan", Some(release.plan_hash.chars().take(12).collect())),
         ("engine", Some(release.engine.clone())),

@@ -1,11 +1,11 @@
 //! `kusion status`: the health of everything a stack has made, right now, with everything below it.
 
-use kusion::{DryRun, Node, below, judge_key};
+use kusion::{Node, below, judge_key};
 use kusion_health::{State as Health, worst};
 use kusion_model::ResourceKey;
 use serde_json::{Value, json};
 
-use crate::cluster::{remote, tokio, world};
+use crate::cluster::tokio;
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::health::mark;
@@ -13,6 +13,7 @@ use crate::output::{Format, format_of, print};
 use crate::place::{Place, now, open};
 use crate::plan_view::header;
 use crate::screen::Screen;
+use crate::sight;
 use crate::style::Style;
 
 pub(crate) const FLAGS: &[Flag] = &[
@@ -57,15 +58,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
     let state = place.target.store.read()?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
-    let names = keys.iter().map(|key| key.cluster.to_string()).collect();
-    let world = world(given, place, &names).await?;
-    let clusters = world.engine.clusters(&place.target.key, DryRun::All);
-    let looks = clusters.look(&keys).await.map_err(|error| remote(&error, &world.server))?;
+    let sight = sight::look(given, place, &keys).await?;
     let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
-        let Some((snapshot, profile)) = looks.get(&*key.cluster) else { continue };
-        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, clusters.rules(), at);
+        let Some((snapshot, profile)) = sight.around(key) else { continue };
+        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, sight.clusters.rules(), at);
         let below = below(key, snapshot, profile, at);
         let json = verdict.to_json(&key.to_string());
         let message = verdict.message.clone();
@@ -92,7 +90,7 @@ async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, Str
                 })
                 .collect();
             let document = json!({
-                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": world.context,
+                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": sight.context,
                 "release": state.latest(), "verdict": all.as_str(), "resources": resources,
             });
             let text = match given.has("watch") {
@@ -103,7 +101,7 @@ async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, Str
         }
         Format::Text => {
             let style = Style::stdout();
-            let mut out = header(&state, &world.context, &style) + "\n";
+            let mut out = header(&state, &sight.context, &style) + "\n";
             draw(&rows, !given.has("no-tree"), &style, &mut out);
             let healthy = rows.iter().filter(|row| row.verdict.is_good()).count();
             out.push_str(&match rows.is_empty() {

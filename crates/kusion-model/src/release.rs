@@ -70,6 +70,9 @@ pub struct Release {
     /// The commit of the source, with `+` behind it if files were changed beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The folder of the project: two projects of one name would share this state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Options, arguments and files that the configuration was made from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,

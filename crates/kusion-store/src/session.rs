@@ -17,6 +17,8 @@ const KEEP_RELEASES: usize = 50;
 pub struct ReleaseDraft {
     pub by: Subject,
     pub commit: Option<String>,
+    /// The folder of the project.
+    pub folder: Option<String>,
     pub inputs: BTreeMap<String, String>,
     pub message: Option<String>,
     pub rollback_to: Option<ReleaseNo>,
@@ -74,6 +76,7 @@ impl Session {
             phase: if draft.destroy { Phase::Destroying } else { Phase::Applying },
             by: draft.by,
             commit: draft.commit,
+            folder: draft.folder,
             inputs: draft.inputs,
             plan_hash: plan.hash.clone(),
             engine: plan.engine.clone(),

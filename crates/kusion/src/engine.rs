@@ -11,7 +11,7 @@ use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef};
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
-use kusion_store::{Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError};
+use kusion_store::{Holder, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError};
 use serde_json::Value;
 
 use crate::clusters::{Cluster, Clusters, Healths, WallClock};
@@ -66,6 +66,8 @@ impl Target {
 
 /// Something a person may want to see while an apply runs.
 pub enum Happening<'a> {
+    /// Somebody else holds the lock, and it is waited for; told once.
+    Waiting(&'a Holder),
     /// The walk begins; the healths answer questions about dependents until it ends.
     Began(Arc<Healths>),
     /// An event of the executor.
@@ -117,6 +119,15 @@ pub struct Ready {
     pub spec: Spec,
     pub state: State,
     pub clusters: Clusters,
+}
+
+impl Ready {
+    /// Whether the plan was made from this state.
+    #[must_use]
+    pub fn is_of(&self, state: &State) -> bool {
+        self.state.serial == state.serial
+            && (self.state.lineage == state.lineage || self.state.lineage.is_empty())
+    }
 }
 
 /// The world: clusters and a clock.
@@ -220,10 +231,42 @@ impl Engine {
     /// Carries a plan out under the stack's lock and records the release. Needs a Tokio runtime.
     ///
     /// # Errors
-    /// A lock that somebody else holds, conflicts with other managers, or a state that cannot be written.
+    /// A lock that somebody else holds, conflicts with other managers, or a state that moved or cannot be written.
     pub async fn apply(&self, target: &Target, ready: &Ready, ask: &ApplyAsk) -> Result<Report, ApplyError> {
+        let locked = self.lock(target, ask).await;
+        let session = locked.map_err(|source| ApplyError::Store { source, report: None })?;
+        self.apply_in(session, target, ready, ask).await
+    }
+
+    /// Plans again what was planned from a state that has moved since; `None` if it has not. For who had to wait for the lock.
+    ///
+    /// # Errors
+    /// What is wrong with the Spec or the world.
+    pub async fn plan_again(
+        &self,
+        session: &Session,
+        target: &Target,
+        ready: &Ready,
+        dry_run: DryRun,
+    ) -> Result<Option<Ready>, PlanFailure> {
+        if ready.is_of(session.state()) {
+            return Ok(None);
+        }
+        self.plan_from(target, session.state().clone(), ready.spec.clone(), dry_run).await.map(Some)
+    }
+
+    /// Carries a plan out with a lock that has been won; gives the lock back.
+    ///
+    /// # Errors
+    /// Conflicts with other managers, or a state that moved or cannot be written.
+    pub async fn apply_in(
+        &self,
+        mut session: Session,
+        target: &Target,
+        ready: &Ready,
+        ask: &ApplyAsk,
+    ) -> Result<Report, ApplyError> {
         let failed = |source| ApplyError::Store { source, report: None };
-        let mut session = self.lock(target, ask).await.map_err(failed)?;
         let observer = Arc::clone(&ask.observer);
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
         let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
@@ -263,14 +306,22 @@ impl Engine {
         futures::future::join_all(waits).await.into_iter().collect()
     }
 
-    async fn lock(&self, target: &Target, ask: &ApplyAsk) -> Result<Session, StoreError> {
+    /// Takes the stack's lock; waits for it as long as the ask says.
+    ///
+    /// # Errors
+    /// A lock that somebody else holds for longer, or a state that cannot be written.
+    pub async fn lock(&self, target: &Target, ask: &ApplyAsk) -> Result<Session, StoreError> {
         let started = self.clock.now();
+        let mut told = false;
         loop {
             let now = self.clock.now();
             match target.store.acquire(ask.owner.clone(), now, &ask.alive) {
-                Err(StoreError::Locked { .. })
+                Err(StoreError::Locked { holder })
                     if u128::from(now.millis_since(started)) < ask.lock_timeout.as_millis() =>
                 {
+                    if !std::mem::replace(&mut told, true) {
+                        (ask.observer)(Happening::Waiting(&holder));
+                    }
                     self.clock.sleep(LOCK_PAUSE).await;
                 }
                 other => return other,

@@ -128,7 +128,7 @@ impl Lab {
                 told.lock().unwrap().push(format!("{key} {}", verdict.full_message()));
             }
             Happening::Event(event) => events.lock().unwrap().push(event.clone()),
-            Happening::Began(_) => {}
+            Happening::Began(_) | Happening::Waiting(_) => {}
         });
         ask
     }
@@ -141,6 +141,15 @@ impl Lab {
             () = self.wire.killed.notified() => None,
             result = engine.apply(&target, ready, ask) => Some(result),
         }
+    }
+
+    /// Carries a plan out; if the state moved while it waited for the lock, a plan of the state as it is then.
+    pub(crate) async fn execute_late(&self, ready: &Ready, ask: &ApplyAsk) -> Result<Report, ApplyError> {
+        let (target, engine) = (self.target(), self.engine());
+        let failed = |source| ApplyError::Store { source, report: None };
+        let session = engine.lock(&target, ask).await.map_err(failed)?;
+        let again = engine.plan_again(&session, &target, ready, DryRun::Updates).await.unwrap();
+        engine.apply_in(session, &target, again.as_ref().unwrap_or(ready), ask).await
     }
 
     /// Plans and applies; `None` when it was killed.

@@ -1,9 +1,10 @@
 //! Two applies at once: one wins, the other is told who holds the lock; nothing is lost.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kusion::ApplyError;
 use kusion::model::Phase;
+use kusion::{ApplyError, DryRun, Happening};
 use kusion_store::{Liveness, StoreError};
 use serde_json::Value;
 
@@ -68,6 +69,56 @@ async fn who_waits_for_the_lock_is_told_that_the_plan_is_old() {
     let late = b.unwrap();
     assert!(matches!(late, Err(ApplyError::Store { source: StoreError::Stale { .. }, .. })), "{late:?}");
     lab.assert_converged(&ten("1"), "the first").await;
+}
+
+/// Both are carried out one after the other, and the second does what is right after the first.
+async fn one_after_the_other(faults: &str, mine: &Value, theirs: &Value) {
+    let lab = Lab::new();
+    let (first, second) = (lab.plan(mine).await, lab.plan(theirs).await);
+    lab.faults(faults);
+    let (mut li, mut wang) = (lab.ask("li"), lab.ask("wang"));
+    for ask in [&mut li, &mut wang] {
+        ask.alive = |_| Liveness::Alive;
+        ask.lock_timeout = Duration::from_secs(3600);
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    for ask in [&mut li, &mut wang] {
+        let told = Arc::clone(&told);
+        ask.observer = Arc::new(move |happening| {
+            if let Happening::Waiting(holder) = happening {
+                told.lock().unwrap().push(holder.owner.user.clone());
+            }
+        });
+    }
+    let (a, b) = tokio::join!(lab.execute_late(&first, &li), lab.execute_late(&second, &wang));
+    assert!(a.unwrap().is_success() && b.unwrap().is_success());
+    assert_eq!(*told.lock().unwrap(), ["li"], "who waits is told for whom, once");
+    lab.faults("");
+    lab.assert_converged(theirs, "the one that came second").await;
+    let phases: Vec<Phase> = lab.state().releases.values().map(|release| release.phase).collect();
+    assert_eq!(phases, [Phase::Succeeded, Phase::Succeeded]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_plans_again_after_waiting_takes_the_first_into_account() {
+    // The second deletes what the first has made and it does not want, and makes nothing twice.
+    one_after_the_other("", &ten("1"), &others()).await;
+    one_after_the_other("", &ten("1"), &ten("2")).await;
+    one_after_the_other(TROUBLE, &others(), &ten("1")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waited_for_one_that_did_the_same_has_nothing_left_to_do() {
+    let lab = Lab::new();
+    let (first, second) = (lab.plan(&ten("1")).await, lab.plan(&ten("1")).await);
+    assert!(lab.execute_late(&first, &lab.ask("li")).await.unwrap().is_success());
+    let (target, engine, wang) = (lab.target(), lab.engine(), lab.ask("wang"));
+    let session = engine.lock(&target, &wang).await.unwrap();
+    let again = engine.plan_again(&session, &target, &second, DryRun::Updates).await.unwrap();
+    assert!(again.expect("the state has moved").planned.plan.is_empty());
+    let current = lab.plan(&ten("1")).await;
+    let same = engine.plan_again(&session, &target, &current, DryRun::Updates).await.unwrap();
+    assert!(same.is_none(), "nothing moved");
 }
 
 #[tokio::test(start_paused = true)]
