@@ -146,7 +146,7 @@ impl Checker<'_> {
         let mut result = TyId::ANY;
         for (i, target) in targets.iter().enumerate() {
             // A local's own annotation says nothing about a config yet; what was known before does.
-            let known = self.local_type(&target.name.name);
+            let known = self.local_type(&target.name.name).filter(|_| !self.is_open(&target.name.name));
             if known.is_none() && target.path.is_empty() && self.in_lambda() {
                 // A local is known, as any, in its own first value.
                 self.settle(&target.name, TyId::ANY);
@@ -154,7 +154,9 @@ impl Checker<'_> {
             let declared = self.target_type(target, annotation);
             let expected = match () {
                 () if !target.path.is_empty() => None,
-                () if annotation.is_some() && self.in_lambda() => known,
+                () if annotation.is_some() && (self.in_lambda() || self.in_body_only(&target.name.name)) => {
+                    known
+                }
                 () => declared,
             };
             self.push_expected(expected, target.name.span);
@@ -266,14 +268,34 @@ impl Checker<'_> {
                             format!("can not change the type of '{}' to {}", name.name, self.text(ty));
                         self.error(Code::TYPE, "conflicting-annotation", name.span, message);
                     }
-                    let var = Var { ty, annotated: true };
-                    self.scopes[scope].vars.insert(name.name.clone(), var);
+                    // In a schema body the first assignment without an annotation goes on to decide.
+                    let decided = old.is_some_and(|old| old != TyId::ANY) && !self.is_open(&name.name);
+                    if !decided || self.current_schema().is_none() {
+                        let var = Var { ty, annotated: true };
+                        self.scopes[scope].vars.insert(name.name.clone(), var);
+                    }
                     return Some(ty);
+                }
+                if self.is_open(&name.name) {
+                    return None;
                 }
                 let var = self.scopes[scope].vars.get(&name.name)?;
                 (var.annotated || var.ty != TyId::ANY).then_some(var.ty)
             }
         }
+    }
+
+    /// Quirk: an annotation inside a schema body (not an attribute: in a block or a lambda) binds its own value only; the type of
+    /// the name is still decided by the first assignment without one.
+    fn is_open(&self, name: &str) -> bool {
+        let Some(scope) = self.assignment_scope() else { return false };
+        self.current_schema().is_some() && self.scopes[scope].vars.get(name).is_some_and(|v| v.annotated)
+    }
+
+    /// Whether a name is assigned in the body that is walked, but no attribute with a type.
+    fn in_body_only(&mut self, name: &str) -> bool {
+        let Some(id) = self.current_schema() else { return false };
+        self.schema_attr(id, name).is_none_or(|attr| attr.ty == TyId::ANY)
     }
 
     fn in_lambda(&self) -> bool {
@@ -371,7 +393,11 @@ impl Checker<'_> {
         let declared = self.target_type(target, None);
         // A module or a built-in function is judged like a value.
         let foreign = target.path.is_empty() && (is_module || !is_var && self.assignment_scope().is_none());
-        let left = if foreign { found } else { declared.unwrap_or(TyId::ANY) };
+        let left = match declared {
+            _ if foreign => found,
+            None if target.path.is_empty() && self.is_open(&name.name) => found,
+            _ => declared.unwrap_or(TyId::ANY),
+        };
         let right = self.expr(value);
         let got = ops::binary(self, op, left, right, name.span, Some(value));
         if let Some(declared) = declared {

@@ -98,6 +98,7 @@ impl Machine<'_> {
             position: run.position,
             frames: RefCell::new(vec![None; links.parts.len()]),
             active: Cell::new(0),
+            declared: RefCell::new(vec![None; shape.names.len()]),
             index_key: RefCell::new(None),
         };
         let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
@@ -193,6 +194,7 @@ impl Machine<'_> {
             return Ok(Value::Undefined);
         };
         self.targets.push(name.clone());
+        building.declared.borrow_mut()[i] = Some((self.pkg as u32, attr.ty));
         let entry = building.config.entry(name);
         if entry.is_some() {
             for decorator in &attr.decorators {

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree};
+use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree, TypeId};
 use kcl_value::{Dict, Entry, NO_INDEX, Op, OriginId, Position, Str, Value};
 use rustc_hash::FxHashMap;
 
@@ -164,6 +164,8 @@ pub(crate) struct Building {
     pub(crate) frames: RefCell<Vec<Option<Rc<Frame>>>>,
     /// The body that is running.
     pub(crate) active: Cell<u32>,
+    /// The type that each slot was declared with last: by the attribute statement that *ran* last, of whichever body.
+    pub(crate) declared: RefCell<Vec<Option<(u32, TypeId)>>>,
     /// The helper binding of a named index signature.
     pub(crate) index_key: RefCell<Option<(Str, Value)>>,
 }

@@ -223,7 +223,7 @@ impl Machine<'_> {
     pub(crate) fn store_attribute(&mut self, record: &Rc<Record>, i: usize, value: Value) -> Eval<()> {
         let Some(building) = &record.instance else { return Ok(()) };
         let name = &record.shape.names[i];
-        let ty = self.stored_type(building, name)?;
+        let ty = self.stored_type(building, i, name)?;
         let origin = self.origin;
         let value = match &ty {
             Some(ty) => self.pack(value, ty)?,
@@ -240,28 +240,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The type that a body stores a name with: what it declared itself, or what is declared in the schema it runs for (a base runs
-    /// for itself and does not know what is derived from it, a mixin runs for its host).
-    fn stored_type(&mut self, building: &Building, name: &str) -> Eval<Option<Rc<RType>>> {
+    /// The type that a body stores a name with: that of the declaration that ran last. So a base does not know what is derived
+    /// from it, a mixin knows its host, and a declaration that a read made run early counts from then on.
+    fn stored_type(&mut self, building: &Building, i: usize, name: &str) -> Eval<Option<Rc<RType>>> {
         if self.is_013() {
             return self.outermost_type(building, name);
         }
-        let part = building.active.get();
-        let mut schema = &building.schema;
-        let links = self.links(schema)?;
-        if let Some(own) = links.parts.get(part as usize)
-            && let Some(ty) = self.links(own)?.types.get(name)
-        {
-            return Ok(Some(ty.clone()));
-        }
-        let mut links = links;
-        while part < links.base_count
-            && let Some(base) = &links.base
-        {
-            schema = base;
-            links = self.links(schema)?;
-        }
-        Ok(links.types.get(name).cloned())
+        let declared = building.declared.borrow()[i];
+        Ok(declared.map(|(package, ty)| self.rtype(package as usize, ty)))
     }
 
     fn read_target(&mut self, place: StorePlace, target: &Target) -> Eval<Value> {

@@ -25,27 +25,24 @@ pub(crate) const KEYS: &[&str] = &[
     "format-int-as-float",
 ];
 
-/// Returns the key of the divergence that explains the difference.
+/// Returns the key of the divergence that explains the difference, from the verdicts alone.
+///
+/// Divergences of a library function need an experiment: see [`super::neutral`].
 pub(super) fn explain(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     match (ours, theirs) {
         (Verdict::Broken(_), _) => None,
         (_, Verdict::Broken(why)) => Some(if why == "hang" { "oracle-hang" } else { "oracle-crash" }),
         _ => panic_of_the_wheel(ours, theirs)
             .or_else(|| reference(program, ours, theirs))
-            .or_else(|| mended(program, ours, theirs))
-            .or_else(|| ledger(program)),
+            .or_else(|| mended(ours, theirs)),
     }
 }
 
-fn message(verdict: &Verdict) -> &str {
+pub(super) fn message(verdict: &Verdict) -> &str {
     match verdict {
         Verdict::Fault(fault) => fault.message.as_str(),
         _ => "",
     }
-}
-
-fn mentions(program: &Program, word: &str) -> bool {
-    program.files.iter().any(|file| file.text.contains(word))
 }
 
 fn panic_of_the_wheel(ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
@@ -78,62 +75,54 @@ fn is_address(ours: &Verdict, theirs: &Verdict) -> bool {
         && ours.yaml.lines().zip(theirs.yaml.lines()).all(same)
 }
 
-/// The three differences of the reference, §0.3.
+/// The differences of the reference, §0.3.
 fn reference(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
-    if message(theirs).starts_with("unsupported operand type(s) for !=") {
+    if message(theirs).starts_with("unsupported operand type(s) for !=") && !is_earlier(ours, theirs) {
         return Some("not-equal-accepted");
     }
-    let ours = message(ours);
-    let arguments = ours.contains("positional argument") || ours.contains("keyword argument");
-    let forward = called_before_definition(program);
-    if forward && (arguments || ours.starts_with("expected ")) {
+    let Verdict::Fault(fault) = ours else { return None };
+    let arguments =
+        fault.message.contains("positional argument") || fault.message.contains("keyword argument");
+    let is_about_call = arguments || fault.message.starts_with("expected ");
+    if is_about_call && !is_earlier(theirs, ours) && calls_forward(program, &fault.file, fault.line as usize)
+    {
         return Some("forward-call-checked");
     }
     None
 }
 
-/// Whether some line calls a name that a later line defines as a lambda.
-fn called_before_definition(program: &Program) -> bool {
-    let text: String = program.files.iter().map(|file| file.text.as_str()).collect();
-    text.lines().filter_map(|line| line.split_once(" = lambda")).any(|(name, _)| {
-        let call = format!("{}(", name.trim());
-        let definition = text.find(&format!("{name} = lambda"));
-        matches!((text.find(&call), definition), (Some(used), Some(defined)) if used < defined)
+/// Whether a verdict is a compile-time error that stands before the other one: then that error is what differs.
+fn is_earlier(verdict: &Verdict, other: &Verdict) -> bool {
+    let (Verdict::Fault(a), Verdict::Fault(b)) = (verdict, other) else { return false };
+    a.code != "E3M38" && (a.file != b.file || a.line < b.line)
+}
+
+/// Whether a line calls a name that a later line of its package defines as a lambda.
+fn calls_forward(program: &Program, path: &str, line: usize) -> bool {
+    let Some(file) = program.files.iter().find(|file| file.path == path) else { return false };
+    let Some(text) = file.text.lines().nth(line.wrapping_sub(1)) else { return false };
+    let defined = |text: &str, call: &str| {
+        text.lines().any(|l| l.split_once(" = lambda").is_some_and(|(name, _)| name.trim() == call))
+    };
+    let names = text.match_indices('(').map(|(at, _)| {
+        let before = &text[..at];
+        before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("")
+    });
+    let below: String = file.text.lines().skip(line).map(|l| format!("{l}\n")).collect();
+    let others = || program.files.iter().filter(|other| other.entry && other.path != path);
+    names.into_iter().any(|call| {
+        !call.is_empty()
+            && (defined(&below, call) || file.entry && others().any(|other| defined(&other.text, call)))
     })
 }
 
-/// Misuse that the ledger makes an error, or an error that it makes a result: recognised by the message.
-fn mended(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
-    let (our, their) = (message(ours), message(theirs));
+/// An error that the ledger makes a result: recognised by the message.
+fn mended(ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     if is_address(ours, theirs) {
         return Some("function-address");
     }
-    let evaluates = matches!(ours, Verdict::Output(_));
-    if evaluates && mentions(program, "runtime.catch(lambda") && mentions(program, "import pkg") {
-        return Some("catch-scope");
-    }
-    if our.starts_with("bad operand type for abs()") || our.starts_with("range() ") {
-        return Some("abs-range-misuse");
-    }
-    if our.ends_with("A 64 bit integer overflow") && mentions(program, "pow(") {
-        return Some("pow-exact");
-    }
-    if matches!(ours, Verdict::Output(_)) && their.starts_with("Unknown format code") {
+    if matches!(ours, Verdict::Output(_)) && message(theirs).starts_with("Unknown format code") {
         return Some("format-int-as-float");
     }
     None
-}
-
-/// Functions that the ledger of the library reference (§12) mends: a program that calls one is not compared.
-const MENDED: &[(&str, &str)] = &[
-    ("math.log1p(", "math-log"),
-    ("math.log2(", "math-log"),
-    ("math.log(", "math-log"),
-    ("math.pow(", "math-pow-wrap"),
-    ("json.merge(", "json-merge-order"),
-    ("collection.union_all", "collection-union-all"),
-];
-
-fn ledger(program: &Program) -> Option<&'static str> {
-    MENDED.iter().find(|(call, _)| mentions(program, call)).map(|(_, key)| *key)
 }

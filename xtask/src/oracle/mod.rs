@@ -7,6 +7,7 @@
 mod aliasing;
 mod child;
 mod explain;
+mod neutral;
 mod ours;
 mod read;
 mod report;
@@ -43,10 +44,12 @@ struct Wish {
     each: u64,
     no_shrink: bool,
     print: bool,
+    /// Every program is shown with both verdicts.
+    both: bool,
 }
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
-    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--each N] [--no-shrink] [--print] [--jobs 1]";
+    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]";
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     let wish = parse(words)?;
@@ -81,6 +84,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
         each: 2,
         no_shrink: false,
         print: false,
+        both: false,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -104,6 +108,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             "--jobs" => drop(number(value()?)?), // one oracle, one thread: the wheel is not the bottleneck
             "--no-shrink" => wish.no_shrink = true,
             "--print" => wish.print = true,
+            "--both" => wish.both = true,
             _ => return Err(USAGE.to_string()),
         }
     }

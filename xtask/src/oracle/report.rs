@@ -2,7 +2,7 @@
 
 use super::explain::explain;
 use super::sources::{self, Named};
-use super::{DONE, Wish, aliasing, shrink};
+use super::{DONE, Wish, aliasing, neutral, shrink};
 use crate::Outcome;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -130,14 +130,15 @@ pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn 
             _ => tally.compile += 1,
         }
         let our = ours.run(&named.program);
-        let Some(kind) = difference(&our, &theirs) else { continue };
-        let mut key = explain(&named.program, &our, &theirs);
-        if key.is_none()
-            && kind == Difference::Bytes
-            && aliasing::explains(&named.program, &our, oracle, ours)
-        {
-            key = Some("aliasing");
+        if wish.both {
+            println!(
+                "=== {}\n{}--- ours\n{our}\n--- oracle\n{theirs}\n",
+                named.name,
+                text_of(&named.program)
+            );
         }
+        let Some(kind) = difference(&our, &theirs) else { continue };
+        let key = key_of(&named.program, &kind, &our, &theirs, oracle, ours);
         if let Some(key) = key {
             let seen = tally.explained.entry(key).or_default();
             *seen += 1;
@@ -162,6 +163,40 @@ pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn 
     }
     print_tally(&tally, start.elapsed().as_secs_f64());
     Ok(if tally.unexplained <= wish.allow { DONE } else { ExitCode::FAILURE })
+}
+
+/// How many divergences may meet in one program.
+const MAX_MEETING: usize = 4;
+
+/// The divergence that explains a difference: from the verdicts alone, or by the experiments.
+fn key_of(
+    program: &Program,
+    kind: &Difference,
+    our: &Verdict,
+    theirs: &Verdict,
+    oracle: &mut dyn Runner,
+    ours: &mut dyn Runner,
+) -> Option<&'static str> {
+    let mut program = program.clone();
+    let (mut kind, mut our, mut theirs) = (kind.clone(), our.clone(), theirs.clone());
+    let mut done = Vec::new();
+    for _ in 0..MAX_MEETING {
+        if let Some(key) = explain(&program, &our, &theirs) {
+            return Some(key);
+        }
+        if kind == Difference::Bytes && aliasing::explains(&program, &our, oracle, ours) {
+            return Some("aliasing");
+        }
+        let (key, neutral) = neutral::without(&program, &our, &done)?;
+        done.push(key);
+        program = neutral;
+        (our, theirs) = (ours.run(&program), oracle.run(&program));
+        match difference(&our, &theirs) {
+            None => return Some(key),
+            Some(next) => kind = next,
+        }
+    }
+    None
 }
 
 fn print_tally(tally: &Tally, seconds: f64) {
@@ -193,7 +228,9 @@ fn one_difference(
         shrink::shrink(&named.program, 1500, &mut |candidate| {
             let theirs = oracle.run(candidate);
             let our = ours.run(candidate);
-            difference(&our, &theirs).as_ref() == Some(&kind) && explain(candidate, &our, &theirs).is_none()
+            difference(&our, &theirs).as_ref() == Some(&kind)
+                && explain(candidate, &our, &theirs).is_none()
+                && neutral::without(candidate, &our, &[]).is_none()
         })
     };
     let (our, theirs) = (ours.run(&small), oracle.run(&small));
