@@ -63,7 +63,7 @@ impl Machine<'_> {
                 Ok(self.entry_value(value.as_dict().and_then(|d| d.entry(key))))
             }
             // What is no text is no key; only an instance minds.
-            (Value::Dict(_), _) | (Value::Schema(_), Value::None | Value::Undefined) => Ok(Value::Undefined),
+            (Value::Dict(_), _) => Ok(Value::Undefined),
             (Value::List(list), Value::Int(i)) => {
                 let at = self.list_position(list.items.len(), *i, "list")?;
                 self.origin = list.origin(at);
@@ -125,7 +125,7 @@ impl Machine<'_> {
     }
 
     fn slice_positions(&self, len: usize, [lower, upper, step]: &[Value; 3]) -> Eval<Vec<usize>> {
-        let step = self.slice_bound(step)?.unwrap_or(1);
+        let step = slice_bound(step).unwrap_or(1);
         if step == 0 {
             return Err(self.fault("cannot-slice", "slice step cannot be zero"));
         }
@@ -135,22 +135,14 @@ impl Machine<'_> {
             bound.map_or(default, |b| if b < 0 { b.saturating_add(len) } else { b }.clamp(low, high))
         };
         let (first, last) = if step > 0 { (0, len) } else { (len - 1, -1) };
-        let mut at = clamp(self.slice_bound(lower)?, first);
-        let end = clamp(self.slice_bound(upper)?, last);
+        let mut at = clamp(slice_bound(lower), first);
+        let end = clamp(slice_bound(upper), last);
         let mut positions = Vec::new();
         while (step > 0 && at < end) || (step < 0 && at > end) {
             positions.push(at as usize);
             at = at.saturating_add(step);
         }
         Ok(positions)
-    }
-
-    fn slice_bound(&self, value: &Value) -> Eval<Option<i64>> {
-        match value {
-            Value::None | Value::Undefined => Ok(None),
-            Value::Int(i) => Ok(Some(*i)),
-            other => Err(self.fault("cannot-slice", format!("invalid slice object {}", other.type_name()))),
-        }
     }
 
     /// Takes one step of a target path for reading.
@@ -231,5 +223,13 @@ impl Machine<'_> {
                 Err(self.fault("cannot-update", message))
             }
         }
+    }
+}
+
+/// A bound of a slice that is no int counts as left out.
+fn slice_bound(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(i) => Some(*i),
+        _ => None,
     }
 }

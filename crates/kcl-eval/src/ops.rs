@@ -19,6 +19,7 @@ impl Machine<'_> {
             (UnaryOp::Minus, Value::Float(f)) => Ok(Value::Float(0.0 - f)),
             (UnaryOp::BitNot, Value::Int(i)) => Ok(Value::Int(!i)),
             (UnaryOp::BitNot, Value::Float(f)) => Ok(Value::Int(!(*f as i64))),
+            (UnaryOp::BitNot, Value::Unit(unit)) => Ok(Value::Int(!(unit.value as i64))),
             // What is no number counts as 0.
             (UnaryOp::BitNot, _) => Ok(Value::Int(-1)),
             _ => {
@@ -104,11 +105,12 @@ impl Machine<'_> {
         match (&left, &right) {
             (Value::Int(a), Value::Int(b)) => self.int_result(i128::from(*a) * i128::from(*b), "64"),
             (Value::Str(text), Value::Int(n)) | (Value::Int(n), Value::Str(text)) => {
-                let n = self.repeat_count(*n, text.len())?;
+                let n = self.repeat_count(if text.is_empty() { 0 } else { *n }, text.len())?;
                 Ok(Value::Str(text.repeat(n)))
             }
             (Value::List(list), Value::Int(n)) | (Value::Int(n), Value::List(list)) => {
-                let n = self.repeat_count(*n, list.items.len().saturating_mul(32))?;
+                let n = if list.items.is_empty() { 0 } else { *n };
+                let n = self.repeat_count(n, list.items.len().saturating_mul(32))?;
                 let mut out = List::default();
                 for _ in 0..n {
                     for (i, item) in list.items.iter().enumerate() {
@@ -250,11 +252,17 @@ impl Machine<'_> {
         })
     }
 
+    // Lists are ordered by their first pair of unequal items, which must be ordered itself.
     fn ordered(&self, op: CompareOp, left: &Value, right: &Value) -> Eval<Option<Ordering>> {
+        if let (Value::List(a), Value::List(b)) = (left, right) {
+            return match a.items.iter().zip(&b.items).find(|(x, y)| !equal(x, y)) {
+                Some((x, y)) => self.ordered(op, x, y),
+                None => Ok(Some(a.items.len().cmp(&b.items.len()))),
+            };
+        }
         let comparable = matches!(
             (left, right),
             (Value::Str(_), Value::Str(_))
-                | (Value::List(_), Value::List(_))
                 | (
                     Value::Int(_) | Value::Float(_) | Value::Bool(_),
                     Value::Int(_) | Value::Float(_) | Value::Bool(_)

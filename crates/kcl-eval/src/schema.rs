@@ -265,27 +265,16 @@ impl Machine<'_> {
     }
 
     fn link_own_attributes(&mut self, schema: &Rc<Schema>, links: &mut Links) {
+        // A unification declares a type for the checker only: what is configured for it is not packed.
         for stmt in &schema.def().body {
-            match schema.tree.stmt(*stmt) {
-                Stmt::Attr(attr) => {
-                    let ty = self.rtype(schema.package, attr.ty);
-                    links.types.insert(attr.name.name.clone(), ty);
-                    links.declared.push(attr.name.name.clone());
-                    if attr.optional {
-                        links.required.retain(|n| *n != attr.name.name);
-                    } else {
-                        require_all(&mut links.required, std::slice::from_ref(&attr.name.name));
-                    }
-                }
-                Stmt::Unification { target, value } => {
-                    if let kcl_syntax::ast::Expr::Schema(expr) = schema.tree.expr(*value)
-                        && let kcl_syntax::ast::Expr::Name(parts) = schema.tree.expr(expr.name)
-                        && let Some(ty) = self.find_schema(schema.package, parts)
-                    {
-                        links.types.insert(target.name.clone(), Rc::new(RType::Schema(ty)));
-                    }
-                }
-                _ => {}
+            let Stmt::Attr(attr) = schema.tree.stmt(*stmt) else { continue };
+            let ty = self.rtype(schema.package, attr.ty);
+            links.types.insert(attr.name.name.clone(), ty);
+            links.declared.push(attr.name.name.clone());
+            if attr.optional {
+                links.required.retain(|n| *n != attr.name.name);
+            } else {
+                require_all(&mut links.required, std::slice::from_ref(&attr.name.name));
             }
         }
     }

@@ -162,6 +162,7 @@ impl Machine<'_> {
         match op {
             Op::Override => Ok(new),
             Op::Insert => self.append(old, &new),
+            Op::Union if old.is_nullish() && new.is_nullish() => Ok(new),
             Op::Union => {
                 path.push(key.clone());
                 if mode.conflict && !compatible(&old, &new) {
@@ -265,8 +266,8 @@ impl Machine<'_> {
         let mut list = unshare(left);
         for (i, new) in right.items.iter().enumerate() {
             match list.items.get_mut(i) {
-                // None and Undefined leave the item alone, as everywhere; only None gives way to Undefined.
-                Some(old @ Value::None) if new.is_undefined() => *old = Value::Undefined,
+                // None and Undefined leave the item alone, as everywhere, and replace each other.
+                Some(old) if old.is_nullish() && new.is_nullish() => *old = new.clone(),
                 Some(_) if new.is_nullish() => {}
                 Some(old) if is_container(old) && is_container(new) => {
                     let old = std::mem::take(old);

@@ -2,7 +2,6 @@
 
 use base_diag::{Code, Span};
 use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
-use rustc_hash::FxHashSet;
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
@@ -21,6 +20,8 @@ impl Checker<'_> {
         match self.types.kind(func).clone() {
             Ty::Any => {
                 self.loose_arguments(&call.args);
+                let callee = self.callee(call.func);
+                (0..call.kwargs.len()).for_each(|i| self.repeated_keyword(&callee, &call.kwargs, i));
                 TyId::ANY
             }
             Ty::Func(ty) => {
@@ -130,17 +131,10 @@ impl Checker<'_> {
                 break;
             }
         }
-        let mut seen = FxHashSet::default();
         let mut named = 0;
         for (i, keyword) in kwargs.iter().enumerate() {
             let name = &keyword.name.name;
-            if !seen.insert(name.clone()) {
-                let message = format!("{callee} has duplicated keyword argument {name}");
-                // The reference points just behind the keyword before it.
-                let before = kwargs.get(i.wrapping_sub(1)).unwrap_or(keyword);
-                let end = self.tree.expr_span(before.value).end;
-                self.error(Code::COMPILE, "duplicate-argument", Span::new(end, end), message);
-            }
+            self.repeated_keyword(callee, kwargs, i);
             let param = params.iter().find(|p| p.name == *name);
             named += usize::from(param.is_some_and(|p| !p.optional));
             match param {
@@ -154,6 +148,18 @@ impl Checker<'_> {
         if given < required && !variadic {
             let message = format!("expected {}, found {given}", positional(required));
             self.error(Code::COMPILE, "missing-argument", at, message);
+        }
+    }
+
+    /// Reports a keyword that was given before; the place is just behind the keyword before it.
+    fn repeated_keyword(&mut self, callee: &str, kwargs: &[Keyword], at: usize) {
+        let (before, name) = (&kwargs[..at], &kwargs[at].name.name);
+        if let Some(last) = before.last()
+            && before.iter().any(|keyword| keyword.name.name == *name)
+        {
+            let end = self.tree.expr_span(last.value).end;
+            let message = format!("{callee} has duplicated keyword argument {name}");
+            self.error(Code::COMPILE, "duplicate-argument", Span::new(end, end), message);
         }
     }
 

@@ -43,7 +43,9 @@ pub(crate) fn is_unique(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Resul
 pub(crate) fn all_true(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     Ok(Value::Bool(match args.get(0, "inval") {
         Some(Value::List(list)) => list.items.iter().all(Value::truthy),
-        Some(Value::Dict(dict)) => dict.keys().all(|k| !k.is_empty()),
+        Some(Value::Dict(dict)) => dict.iter().all(|(_, entry)| entry.value.truthy()),
+        // The wheel's test of an instance is upside down.
+        Some(Value::Schema(inst)) => !inst.attrs.iter().any(|(_, entry)| entry.value.truthy()),
         _ => false,
     }))
 }
@@ -52,7 +54,8 @@ pub(crate) fn all_true(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
 pub(crate) fn any_true(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     Ok(Value::Bool(match args.get(0, "inval") {
         Some(Value::List(list)) => list.items.iter().any(Value::truthy),
-        Some(Value::Dict(dict)) => dict.keys().any(|k| !k.is_empty()),
+        Some(Value::Dict(dict)) => dict.iter().any(|(_, entry)| entry.value.truthy()),
+        Some(Value::Schema(inst)) => inst.attrs.iter().any(|(_, entry)| entry.value.truthy()),
         _ => false,
     }))
 }

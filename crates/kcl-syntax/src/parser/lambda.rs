@@ -120,7 +120,7 @@ impl<S: Sink> Parser<'_, S> {
             T::Str => return self.string(),
             T::LBracket => return self.deeper(Self::list).unwrap_or_else(|| self.missing_operand()),
             T::LBrace => return self.config(),
-            kind if kind.is_name() => {
+            kind if kind.is_name() && !starts_operand(kind) => {
                 let parts = self.dotted();
                 self.close(mark, NodeKind::Name);
                 self.add(Expr::Name(parts), start)
@@ -129,6 +129,9 @@ impl<S: Sink> Parser<'_, S> {
                 let wanted: &[&str] = match kind {
                     T::Int | T::Float => &["str"],
                     T::LParen => &["[", "{"],
+                    kind if starts_operand(kind) => {
+                        &["None", "Undefined", "lambda", "any", "all", "map", "filter"]
+                    }
                     _ => &["identifier", "literal"],
                 };
                 self.expected(wanted);
@@ -152,4 +155,9 @@ impl<S: Sink> Parser<'_, S> {
             };
         }
     }
+}
+
+/// A word that is never a name where an operand begins.
+fn starts_operand(kind: T) -> bool {
+    matches!(kind, T::KwNone | T::KwUndefined | T::KwLambda | T::KwAny | T::KwAll | T::KwMap | T::KwFilter)
 }
