@@ -68,7 +68,8 @@ impl Machine<'_> {
                 shape.collect(&package.tree, &file.body, 0);
             }
             // A unification with the name of a schema means the schema.
-            shape.index.retain(|name, _| !matches!(symbols.get(name), Some(Symbol::Schema(_))));
+            let schemas = symbols.iter().filter(|(_, symbol)| matches!(symbol, Symbol::Schema(_)));
+            schemas.for_each(|(name, _)| shape.hide(name));
             self.packages.push(PackageState {
                 has_aliases: !package.tree.renamed_keys.is_empty()
                     || symbols.values().any(|s| matches!(s, Symbol::Alias(..))),

@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree, TypeId};
-use kcl_value::{Dict, Entry, NO_INDEX, Op, OriginId, Position, Str, Value};
-use rustc_hash::FxHashMap;
+use kcl_value::{Dict, Entry, KeyIndex, NO_INDEX, Op, OriginId, Position, Str, Value};
+use smallvec::SmallVec;
 
 use crate::schema::Schema;
 use crate::scope::Frame;
@@ -18,8 +18,9 @@ use crate::scope::Frame;
 #[derive(Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) names: Vec<Str>,
-    pub(crate) index: FxHashMap<Str, u32>,
-    pub(crate) setters: Vec<Vec<Setter>>,
+    index: KeyIndex,
+    /// Nearly every name has one.
+    pub(crate) setters: Vec<SmallVec<[Setter; 1]>>,
 }
 
 /// A statement that sets a name.
@@ -43,13 +44,24 @@ pub(crate) enum Side {
 impl Shape {
     /// Enters a name, keeping the place of one that is there.
     pub(crate) fn enter(&mut self, name: &Str) -> usize {
-        let next = self.names.len();
-        let i = *self.index.entry(name.clone()).or_insert(next as u32) as usize;
-        if i == next {
-            self.names.push(name.clone());
-            self.setters.push(Vec::new());
+        if let Some(at) = self.position(name) {
+            return at;
         }
-        i
+        let next = self.names.len();
+        self.index.insert_new(name, next);
+        self.names.push(name.clone());
+        self.setters.push(SmallVec::new());
+        next
+    }
+
+    /// Returns where a name stands.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.index.find(name, |at| &self.names[at])
+    }
+
+    /// Makes a name unknown; its slot stays.
+    pub(crate) fn hide(&mut self, name: &str) {
+        self.index.remove(name, |at| &self.names[at]);
     }
 
     /// Enters everything that a list of statements sets, in order.
@@ -179,7 +191,7 @@ impl Record {
     }
 
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.shape.index.get(name).map(|i| *i as usize)
+        self.shape.position(name)
     }
 
     /// As [`Record::position`], for a statement that stores: usually it is the next slot, which needs no hashing.

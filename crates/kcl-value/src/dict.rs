@@ -1,12 +1,8 @@
 //! Ordered entries that remember how they were written.
 
 use std::cell::OnceCell;
-use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-
-use crate::{Str, Value};
+use crate::{KeyIndex, Str, Value};
 
 /// How an entry was written, which decides how it merges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,19 +50,8 @@ const INDEX_FROM: usize = 13;
 #[derive(Clone, Debug, Default)]
 pub struct Dict {
     slots: Vec<(Str, Entry)>,
-    /// Positions by the hash of their key; made when a large dict is first asked for a key (most never are). The hash stands
-    /// beside the position, so that a growing table does not have to look at the keys again.
-    index: OnceCell<Box<HashTable<(u32, u32)>>>,
-}
-
-fn hash(key: &str) -> u32 {
-    let hash = FxBuildHasher.hash_one(key);
-    (hash ^ (hash >> 32)) as u32
-}
-
-/// The table looks at the upper and the lower bits.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
+    /// Made when a large dict is first asked for a key (most never are).
+    index: OnceCell<Box<KeyIndex>>,
 }
 
 impl Dict {
@@ -91,9 +76,7 @@ impl Dict {
             return self.slots.iter().position(|(k, _)| k == key);
         }
         let index = self.index.get_or_init(|| Box::new(index_of(&self.slots)));
-        let wanted = hash(key);
-        let same = |(hash, i): &(u32, u32)| *hash == wanted && self.slots[*i as usize].0 == key;
-        index.find(spread(wanted), same).map(|(_, i)| *i as usize)
+        index.find(key, |i| &self.slots[i].0)
     }
 
     /// Returns the entry of a key.
@@ -132,8 +115,7 @@ impl Dict {
     /// Adds an entry whose key is known not to be there.
     pub fn push_new(&mut self, key: Str, entry: Entry) {
         if let Some(index) = self.index.get_mut() {
-            let hash = hash(&key);
-            index.insert_unique(spread(hash), (hash, self.slots.len() as u32), |(hash, _)| spread(*hash));
+            index.insert_new(&key, self.slots.len());
         }
         self.slots.push((key, entry));
     }
@@ -180,11 +162,10 @@ impl Dict {
     }
 }
 
-fn index_of(slots: &[(Str, Entry)]) -> HashTable<(u32, u32)> {
-    let mut index = HashTable::with_capacity(slots.len() * 2);
+fn index_of(slots: &[(Str, Entry)]) -> KeyIndex {
+    let mut index = KeyIndex::with_capacity(slots.len() * 2);
     for (i, (key, _)) in slots.iter().enumerate() {
-        let hash = hash(key);
-        index.insert_unique(spread(hash), (hash, i as u32), |(hash, _)| spread(*hash));
+        index.insert_new(key, i);
     }
     index
 }
