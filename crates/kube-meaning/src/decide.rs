@@ -13,6 +13,7 @@ use crate::fieldset::FieldSet;
 use crate::immutable::{immutable_changes, needs_replace};
 use crate::managed::{Managed, Operation};
 use crate::normalise::stored;
+use crate::reach::Reach;
 use crate::ssa::{self, Applied, Applier, ApplyError, Conflict, Target, same_object, without_managed};
 use crate::status::{Cause, Refusal};
 use crate::strategy::prepare_update;
@@ -188,7 +189,7 @@ fn keep_default_tolerations(live: &Value, new: &mut Value) {
         matches!(key, "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
     };
     let kept: Vec<Value> = live
-        .pointer("/spec/tolerations")
+        .at("/spec/tolerations")
         .and_then(Value::as_array)
         .into_iter()
         .flatten()

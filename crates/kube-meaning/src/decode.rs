@@ -109,11 +109,16 @@ pub(crate) fn merge_string_data(secret: &mut Value) {
 }
 
 /// Values whose JSON type cannot be read into the server's type.
-fn check_scalars(schema: &Schema, ty: &Ty, value: &Value, path: &mut Vec<String>) -> Result<(), String> {
+fn check_scalars<'v>(
+    schema: &Schema,
+    ty: &Ty,
+    value: &'v Value,
+    path: &mut Vec<&'v str>,
+) -> Result<(), String> {
     if value.is_null() {
         return Ok(());
     }
-    let place = |path: &[String]| path.join(".");
+    let place = |path: &[&str]| path.join(".");
     match ty {
         Ty::Any => Ok(()),
         Ty::Scalar(kind) => match scalar_problem(*kind, value) {
@@ -137,7 +142,7 @@ fn check_scalars(schema: &Schema, ty: &Ty, value: &Value, path: &mut Vec<String>
                 let strukt = schema.get(*id);
                 for (key, item) in items {
                     if let Some(field) = strukt.field(key) {
-                        path.push(key.clone());
+                        path.push(key);
                         check_scalars(schema, &field.ty, item, path)?;
                         path.pop();
                     }

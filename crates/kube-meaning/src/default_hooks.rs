@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::defaults::{Fill, put};
+use crate::reach::Reach;
 
 type Object = Map<String, Value>;
 
@@ -179,7 +180,7 @@ pub(crate) fn namespace(object: &mut Object) {
 }
 
 pub(crate) fn replication_controller(object: &mut Object) {
-    let labels = object.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
+    let labels = object.get("spec").and_then(|s| s.at("/template/metadata/labels")).cloned();
     if let Some(spec) = child(object, "spec") {
         set(spec, "replicas", Value::from(1));
         if let Some(labels) = labels.clone() {
@@ -239,7 +240,7 @@ pub(crate) fn daemon_set_strategy(strategy: &mut Object) {
 }
 
 pub(crate) fn job(object: &mut Object) {
-    let labels = object.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
+    let labels = object.get("spec").and_then(|s| s.at("/template/metadata/labels")).cloned();
     if let Some(spec) = child(object, "spec") {
         if !is_set(spec, "completions") && !is_set(spec, "parallelism") {
             spec.insert("completions".to_owned(), Value::from(1));

@@ -10,6 +10,8 @@ use std::fmt;
 use ecow::EcoString;
 use serde_json::Value;
 
+use crate::managed_text;
+
 /// A scalar that identifies an item of a list.
 #[derive(Clone, Debug)]
 pub enum Scalar {
@@ -151,8 +153,14 @@ impl Elem {
         match tag {
             "f:" => Some(Elem::Field(rest.into())),
             "i:" => rest.parse().ok().map(Elem::Index),
-            "v:" => Scalar::from_json(&serde_json::from_str(rest).ok()?).map(Elem::Value),
+            "v:" => match managed_text::read_scalar(rest) {
+                Some(scalar) => Some(Elem::Value(scalar)),
+                None => Scalar::from_json(&serde_json::from_str(rest).ok()?).map(Elem::Value),
+            },
             "k:" => {
+                if let Some(keys) = managed_text::read_keys(rest) {
+                    return Some(Elem::Key(keys.into()));
+                }
                 let Value::Object(map) = serde_json::from_str(rest).ok()? else { return None };
                 let mut keys = Vec::with_capacity(map.len());
                 for (name, value) in &map {
@@ -230,6 +238,11 @@ fn is_plain(name: &str) -> bool {
 
 fn write_json(scalar: &Scalar, out: &mut String) {
     match scalar {
+        Scalar::Str(text) if text.bytes().all(|b| b >= 0x20 && b != b'"' && b != b'\\') => {
+            out.push('"');
+            out.push_str(text);
+            out.push('"');
+        }
         Scalar::Int(i) => out.push_str(&i.to_string()),
         other => out.push_str(&other.to_json().to_string()),
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::elem::Elem;
 
 /// Depth at which parsing of foreign field sets stops.
-const MAX_DEPTH: usize = 256;
+pub(crate) const MAX_DEPTH: usize = 256;
 
 /// A set of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

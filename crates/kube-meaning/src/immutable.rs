@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::reach::Reach;
 use crate::schema::Resource;
 use crate::ssa::Target;
 use crate::status::{Cause, Refusal};
@@ -59,15 +60,15 @@ pub fn check_immutable(target: Target<'_>, live: &Value, new: &Value) -> Result<
     if causes.is_empty() {
         return Ok(());
     }
-    let name = new.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = new.at("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
 }
 
 /// The immutable fields that differ.
 pub fn immutable_changes(resource: &Resource, live: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let given = new.pointer("/metadata/uid").filter(|u| !u.is_null());
-    if let (Some(given), Some(uid)) = (given, live.pointer("/metadata/uid"))
+    let given = new.at("/metadata/uid").filter(|u| !u.is_null());
+    if let (Some(given), Some(uid)) = (given, live.at("/metadata/uid"))
         && given != uid
     {
         causes.extend([

@@ -7,6 +7,7 @@ use ecow::EcoString;
 use serde_json::{Map, Value, json};
 
 use crate::fieldset::FieldSet;
+use crate::managed_text;
 
 /// How a manager wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,10 +138,14 @@ impl Entry {
 }
 
 impl Managed {
-    /// Reads the entries of an object. Malformed lists count as none, as on the server.
+    /// Reads the entries of an object, kept as a list or as its text. Malformed lists count as none, as on the server.
     pub fn of(object: &Value) -> Managed {
         let list = object.get("metadata").and_then(|m| m.get("managedFields"));
-        list.and_then(Managed::parse).unwrap_or_default()
+        let read = list.and_then(|list| match list {
+            Value::String(text) => managed_text::read(text),
+            list => Managed::parse(list),
+        });
+        read.unwrap_or_default()
     }
 
     /// Reads a list of entries. `None` when any is malformed.
@@ -157,19 +162,20 @@ impl Managed {
         Some(managed)
     }
 
+    /// The entries that own something, in the server's order.
+    pub(crate) fn in_order(&self) -> Vec<&Entry> {
+        fn key(entry: &Entry) -> (Operation, &str, &str, &str, &str) {
+            let Manager { name, operation, api_version, subresource } = &entry.manager;
+            (*operation, entry.time.as_deref().unwrap_or_default(), name, api_version, subresource)
+        }
+        let mut order: Vec<&Entry> = self.entries.iter().filter(|e| !e.fields.is_empty()).collect();
+        order.sort_by(|a, b| key(a).cmp(&key(b)));
+        order
+    }
+
     /// Writes the list in the server's order.
     pub fn to_json(&self) -> Value {
-        let mut order: Vec<&Entry> = self.entries.iter().filter(|e| !e.fields.is_empty()).collect();
-        order.sort_by(|a, b| {
-            let key = |e: &Entry| (e.manager.operation, e.time.clone().unwrap_or_default());
-            key(a).cmp(&key(b)).then_with(|| {
-                let rest = |e: &Entry| {
-                    (e.manager.name.clone(), e.manager.api_version.clone(), e.manager.subresource.clone())
-                };
-                rest(a).cmp(&rest(b))
-            })
-        });
-        order.into_iter().map(Entry::to_json).collect()
+        self.in_order().into_iter().map(Entry::to_json).collect()
     }
 
     /// Writes the list into an object; an empty one is left out.
@@ -192,13 +198,6 @@ impl Managed {
 
     pub(crate) fn get_mut(&mut self, manager: &Manager) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|e| e.manager.same(manager))
-    }
-
-    /// Whether an object carries exactly these entries, times left aside.
-    pub fn is_of(&self, object: &Value) -> bool {
-        let list = object.get("metadata").and_then(|m| m.get("managedFields")).and_then(Value::as_array);
-        let count = self.entries.iter().filter(|e| !e.fields.is_empty()).count();
-        list.map_or(0, Vec::len) == count && self.same_ownership(&Managed::of(object))
     }
 
     /// Whether both have the same entries, times left aside.

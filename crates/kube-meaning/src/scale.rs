@@ -10,11 +10,12 @@ use crate::elem::{Elem, path_text};
 use crate::fieldset::FieldSet;
 use crate::managed::{Entry, Managed, Manager, Operation};
 use crate::patch::{json_patch, merge_patch};
+use crate::reach::Reach;
 use crate::selectors::selector_text;
 use crate::ssa::{ApplyError, Conflict, Target};
 use crate::status::Refusal;
 use crate::typed::same_value;
-use crate::write::Verb;
+use crate::write::{Live, Verb};
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
@@ -26,10 +27,10 @@ pub fn scale_of(object: &Value) -> Value {
             meta[key] = value.clone();
         }
     }
-    let replicas = object.pointer("/spec/replicas").cloned().unwrap_or(json!(0));
-    let now = object.pointer("/status/replicas").cloned().unwrap_or(json!(0));
+    let replicas = object.at("/spec/replicas").cloned().unwrap_or(json!(0));
+    let now = object.at("/status/replicas").cloned().unwrap_or(json!(0));
     let mut status = json!({"replicas": now});
-    if let Some(selector) = object.pointer("/spec/selector").map(selector_text).filter(|s| !s.is_empty()) {
+    if let Some(selector) = object.at("/spec/selector").map(selector_text).filter(|s| !s.is_empty()) {
         status["selector"] = Value::from(selector);
     }
     json!({"kind": "Scale", "apiVersion": SCALE_VERSION, "metadata": meta, "spec": {"replicas": replicas}, "status": status})
@@ -44,12 +45,12 @@ pub(crate) struct Scaled {
 /// Carries out the ownership part of a write through `/scale`.
 pub(crate) fn scale(
     target: Target<'_>,
-    live: &Value,
+    live: &Live<'_>,
     verb: Verb<'_>,
     manager: &str,
     force: bool,
 ) -> Result<Scaled, Refusal> {
-    let scale = scale_of(live);
+    let scale = scale_of(live.object);
     let (body, operation) = match verb {
         Verb::Apply(body) => (body.clone(), Operation::Apply),
         Verb::Update(body) | Verb::Create(body) => (body.clone(), Operation::Update),
@@ -58,12 +59,12 @@ pub(crate) fn scale(
         }
         Verb::JsonPatch(body) => (json_patch(&scale, body)?, Operation::Update),
     };
-    let sent = body.pointer("/spec/replicas").cloned().filter(|v| !v.is_null());
+    let sent = body.at("/spec/replicas").cloned().filter(|v| !v.is_null());
     let replicas = match operation {
         Operation::Apply => sent,
         Operation::Update => Some(sent.unwrap_or(json!(0))),
     };
-    let parent = Managed::of(live);
+    let parent = live.managed.clone();
     let mut entries = to_scale(&parent);
     let changed = replicas.as_ref().is_some_and(|r| !same_value(r, &scale["spec"]["replicas"]));
     let who = Manager {

@@ -3,6 +3,7 @@
 //! In: `a=b,c!=d,e in (f,g),!h`, a LabelSelector object, or `metadata.name=x`. Out: a list of requirements that an object
 //! either meets or not. Bad text is refused with the server's kind of message, never guessed at.
 
+use crate::reach::Reach;
 use serde_json::{Map, Value};
 
 /// How a value is compared.
@@ -85,7 +86,7 @@ impl LabelSelector {
 
     /// Whether an object's labels meet all requirements.
     pub fn matches_object(&self, object: &Value) -> bool {
-        self.matches(object.pointer("/metadata/labels").and_then(Value::as_object))
+        self.matches(object.at("/metadata/labels").and_then(Value::as_object))
     }
 
     /// Whether there is no requirement.

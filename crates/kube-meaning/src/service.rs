@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::elem::Elem;
 use crate::managed::Managed;
+use crate::reach::Reach;
 use crate::status::{Cause, Refusal};
 
 /// Where free addresses and ports come from.
@@ -117,11 +118,11 @@ fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
 
 /// A Service that became an external name keeps its internal traffic policy in the store; readers never see it, but ownership
 /// and patches do. Returns the object as it is stored, when that differs from what is read.
-pub(crate) fn as_stored(service: &Value) -> Option<Value> {
+pub(crate) fn as_stored(service: &Value, managed: &Managed) -> Option<Value> {
     let spec = service.get("spec")?;
     let hidden = spec.get("type")? == "ExternalName" && spec.get("internalTrafficPolicy").is_none();
     let path = [Elem::field("spec"), Elem::field("internalTrafficPolicy")];
-    let tracked = hidden && Managed::of(service).entries.iter().any(|e| e.fields.has(&path));
+    let tracked = hidden && managed.entries.iter().any(|e| e.fields.has(&path));
     tracked.then(|| {
         let mut stored = service.clone();
         stored["spec"]["internalTrafficPolicy"] = Value::from("Cluster");
@@ -131,7 +132,7 @@ pub(crate) fn as_stored(service: &Value) -> Option<Value> {
 
 /// Hides what readers of an external name never see.
 pub fn hide(service: &mut Value) {
-    if service.pointer("/spec/type").is_some_and(|t| t == "ExternalName")
+    if service.at("/spec/type").is_some_and(|t| t == "ExternalName")
         && let Some(spec) = service.get_mut("spec").and_then(Value::as_object_mut)
     {
         spec.shift_remove("internalTrafficPolicy");

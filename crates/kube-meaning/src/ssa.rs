@@ -13,6 +13,7 @@ use crate::elem::{Elem, path_text};
 use crate::fieldset::{FieldSet, set_of};
 use crate::managed::{Entry, Managed, Manager, Operation};
 use crate::normalise::empty_object;
+use crate::reach::Reach;
 use crate::reset::{Reset, reset_fields};
 use crate::schema::{Resource, Schema, Ty};
 use crate::status::{Cause, Refusal};
@@ -108,7 +109,7 @@ pub fn apply(
 }
 
 fn describe(target: Target<'_>, config: &Value) -> String {
-    let text = |key: &str| config.pointer(key).and_then(Value::as_str).unwrap_or_default();
+    let text = |key: &str| config.at(key).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
     let Resource { group, version, kind, .. } = target.resource;
     format!("{namespace}/{name}; {group}/{version}, Kind={kind}")
@@ -116,7 +117,7 @@ fn describe(target: Target<'_>, config: &Value) -> String {
 
 /// An object that nobody tracked yet is booked as written by `before-first-apply`.
 fn first_apply(target: Target<'_>, live: &Value, managed: Managed, now: &str) -> Managed {
-    let exists = live.pointer("/metadata/uid").is_some();
+    let exists = live.at("/metadata/uid").is_some();
     if !managed.entries.is_empty() || !exists {
         return managed;
     }
@@ -299,7 +300,7 @@ pub fn update(
     manager: &str,
     now: &str,
 ) -> Managed {
-    let exists = live.pointer("/metadata/uid").is_some();
+    let exists = live.at("/metadata/uid").is_some();
     if managed.entries.is_empty() && exists {
         // Tracking was switched off by clearing the list: only an apply starts it again.
         return managed;
@@ -347,8 +348,8 @@ fn track(
 }
 
 /// The entries that a plain write starts from: those of the request if it carries readable ones, else the live ones.
-pub fn entries_for_update(target: Target<'_>, live: &Value, new: &Value) -> Managed {
-    let sent = new.pointer("/metadata/managedFields").filter(|_| target.subresource.is_empty());
+pub fn entries_for_update(target: Target<'_>, live: &Managed, new: &Value) -> Managed {
+    let sent = new.at("/metadata/managedFields").filter(|_| target.subresource.is_empty());
     match sent {
         Some(Value::Array(list)) if list.is_empty() => Managed::default(),
         Some(Value::Array(list)) if list.len() == 1 && list[0].as_object().is_some_and(Map::is_empty) => {
@@ -356,9 +357,9 @@ pub fn entries_for_update(target: Target<'_>, live: &Value, new: &Value) -> Mana
         }
         Some(list) => match Managed::parse(list) {
             Some(managed) if !managed.entries.is_empty() => managed,
-            _ => Managed::of(live),
+            _ => live.clone(),
         },
-        None => Managed::of(live),
+        None => live.clone(),
     }
 }
 
@@ -468,8 +469,7 @@ fn widen(schema: &Schema, ty: &Ty, set: &FieldSet) -> Option<FieldSet> {
 
 /// Fields whose live value still is what client-side apply wrote: manager `kubectl` may take those without force.
 fn last_applied_fields(target: Target<'_>, live: &Value) -> FieldSet {
-    let text =
-        live.pointer("/metadata/annotations").and_then(|a| a.get(LAST_APPLIED)).and_then(Value::as_str);
+    let text = live.at("/metadata/annotations").and_then(|a| a.get(LAST_APPLIED)).and_then(Value::as_str);
     let Some(last) = text.and_then(|t| serde_json::from_str::<Value>(t).ok()) else { return FieldSet::new() };
     let (schema, ty) = (target.schema, &target.resource.ty);
     if check(schema, ty, &last, Duplicates::Allowed).is_err() {

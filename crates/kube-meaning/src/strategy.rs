@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::decode::TEMPLATE_GENERATION;
+use crate::reach::Reach;
 use crate::reset::{Reset, reset_fields};
 use crate::schema::Resource;
 use crate::ssa::Target;
@@ -88,10 +89,10 @@ pub fn prepare_create(target: Target<'_>, object: &mut Value, uid: &str, now: &s
 
 /// A Job selects its pods by its own uid.
 fn job_selector(object: &mut Value, uid: &str) {
-    if object.pointer("/spec/manualSelector") == Some(&Value::Bool(true)) {
+    if object.at("/spec/manualSelector") == Some(&Value::Bool(true)) {
         return;
     }
-    let name = object.pointer("/metadata/name").cloned().unwrap_or_default();
+    let name = object.at("/metadata/name").cloned().unwrap_or_default();
     let labels = [
         ("batch.kubernetes.io/controller-uid", Value::from(uid)),
         ("batch.kubernetes.io/job-name", name.clone()),
@@ -212,8 +213,7 @@ fn keep_own(resource: &Resource, live: &Value, new: &mut Value) {
         "Namespace" => restore(live, new, "spec"),
         "DaemonSet" => {
             let key = "/metadata/annotations/deprecated.daemonset.template.generation";
-            let old =
-                live.pointer(key).and_then(Value::as_str).and_then(|t| t.parse::<i64>().ok()).unwrap_or(1);
+            let old = live.at(key).and_then(Value::as_str).and_then(|t| t.parse::<i64>().ok()).unwrap_or(1);
             let changed = changed_at(live, new, "/spec/template");
             template_generation(new, old + i64::from(changed));
         }
@@ -252,7 +252,7 @@ fn keep_addresses(live: &Value, new: &mut Value) {
 
 fn changed_at(live: &Value, new: &Value, pointer: &str) -> bool {
     let null = Value::Null;
-    !same_value(live.pointer(pointer).unwrap_or(&null), new.pointer(pointer).unwrap_or(&null))
+    !same_value(live.at(pointer).unwrap_or(&null), new.at(pointer).unwrap_or(&null))
 }
 
 /// Raises the generation when what the controller must see has changed.
@@ -275,7 +275,7 @@ fn bump_generation(target: Target<'_>, live: &Value, new: &mut Value) {
         _ => changed_at(live, new, "/spec"),
     };
     if changed {
-        let old = live.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+        let old = live.at("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
         if let Some(meta) = metadata(new) {
             meta.insert("generation".to_owned(), Value::from(old + 1));
         }

@@ -1,8 +1,7 @@
 //! The cheap half of the planner's question: would applying this manifest change anything at all?
 //!
-//! In: the live object with managedFields, the manager, the manifest. Out: yes or "maybe". One walk over the manifest beside
-//! the live object and the manager's FieldsV1 trie, without building either a merged object or a field set. "Same" is by
-//! meaning: defaults, quantities, times, base64, vanishing zeros. A manifest that passes is exactly what the manager owns.
+//! In: the live object with managedFields (in it, or as sets), the manager, the manifest. Out: yes or "maybe". One walk over
+//! the manifest beside the live object and the manager's FieldsV1 trie, without building a merged object. "Same" is by meaning: defaults, quantities, times, base64, vanishing zeros. A manifest that passes is exactly what the manager owns.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::decode::decode_value;
 use crate::elem::Elem;
-use crate::managed::Operation;
+use crate::fieldset::{FieldSet, Node};
+use crate::managed::{Managed, Operation};
 use crate::normalise::decode_base64;
 use crate::quantity::same_quantity;
 use crate::reset::reset_fields;
@@ -23,7 +23,91 @@ type Object = Map<String, Value>;
 
 /// Whether applying the manifest is certainly a no-op, for the object and for the manager's entry.
 pub fn is_unchanged(target: Target<'_>, live: &Value, manager: &str, desired: &Value) -> bool {
-    let Some(owned) = own_fields(target, live, manager) else { return false };
+    own_fields(target, live, manager).is_some_and(|owned| is_owned(target, live, owned, desired))
+}
+
+/// The same, with the entries of the object read before.
+pub fn is_unchanged_by(
+    target: Target<'_>,
+    live: &Value,
+    managed: &Managed,
+    manager: &str,
+    desired: &Value,
+) -> bool {
+    let entry = managed.entries.iter().find(|e| {
+        let of = &e.manager;
+        of.name == manager && of.operation == Operation::Apply && of.subresource == target.subresource
+    });
+    entry.filter(|e| is_version(target, &e.manager.api_version)).is_some_and(|entry| {
+        let owned = Sets { member: false, below: &entry.fields };
+        is_owned(target, live, owned, desired)
+    })
+}
+
+/// A node of what a manager owns: of the JSON trie, or of the sets.
+trait Owned: Copy {
+    fn field(self, name: &str, key: &mut String) -> Option<Self>;
+    fn item(self, elem: &Elem, key: &mut String) -> Option<Self>;
+    /// Whether the path that ends here is owned.
+    fn is_member(self) -> bool;
+    /// How many steps go on from here.
+    fn below(self) -> usize;
+}
+
+impl Owned for &Object {
+    fn field(self, name: &str, key: &mut String) -> Option<Self> {
+        key.clear();
+        key.push_str("f:");
+        key.push_str(name);
+        self.get(key.as_str())?.as_object()
+    }
+
+    fn item(self, elem: &Elem, key: &mut String) -> Option<Self> {
+        key.clear();
+        elem.write_key(key);
+        self.get(key.as_str())?.as_object()
+    }
+
+    fn is_member(self) -> bool {
+        self.is_empty() || self.contains_key(".")
+    }
+
+    fn below(self) -> usize {
+        self.len() - usize::from(self.contains_key("."))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sets<'m> {
+    member: bool,
+    below: &'m FieldSet,
+}
+
+impl<'m> Sets<'m> {
+    fn of(node: &'m Node) -> Sets<'m> {
+        Sets { member: node.member, below: &node.below }
+    }
+}
+
+impl Owned for Sets<'_> {
+    fn field(self, name: &str, _: &mut String) -> Option<Self> {
+        self.below.get_field(name).map(Sets::of)
+    }
+
+    fn item(self, elem: &Elem, _: &mut String) -> Option<Self> {
+        self.below.get(elem).map(Sets::of)
+    }
+
+    fn is_member(self) -> bool {
+        self.member
+    }
+
+    fn below(self) -> usize {
+        self.below.nodes().len()
+    }
+}
+
+fn is_owned<O: Owned>(target: Target<'_>, live: &Value, owned: O, desired: &Value) -> bool {
     let Some(desired) = desired.as_object() else { return false };
     let Atom::Map(view) = atom(target.schema, &target.resource.ty, None) else { return false };
     let mut walk = Walk { schema: target.schema, key: String::with_capacity(64) };
@@ -34,10 +118,13 @@ pub fn is_unchanged(target: Target<'_>, live: &Value, manager: &str, desired: &V
         match key.as_str() {
             "apiVersion" | "kind" => {}
             "status" if skip_status => {}
-            "metadata" => match walk.metadata(&view, value, live, owned.get("f:metadata")) {
-                None => return false,
-                Some(owns) => nodes += usize::from(owns),
-            },
+            "metadata" => {
+                let owned = owned.field("metadata", &mut walk.key);
+                match walk.metadata(&view, value, live, owned) {
+                    None => return false,
+                    Some(owns) => nodes += usize::from(owns),
+                }
+            }
             "stringData" if target.resource.kind == "Secret" && !target.resource.custom => return false,
             _ => match walk.entry(&view, key, value, live, Some(owned), 0) {
                 None => return false,
@@ -45,7 +132,12 @@ pub fn is_unchanged(target: Target<'_>, live: &Value, manager: &str, desired: &V
             },
         }
     }
-    nodes == owned.len()
+    nodes == owned.below()
+}
+
+fn is_version(target: Target<'_>, version: &str) -> bool {
+    let (group, name) = crate::schema::split_api_version(version);
+    group == target.resource.group && name == target.resource.version
 }
 
 /// The manager's own trie, when it was written in the same version.
@@ -56,10 +148,7 @@ fn own_fields<'v>(target: Target<'_>, live: &'v Value, manager: &str) -> Option<
             && e.get("operation").and_then(Value::as_str) == Some(Operation::Apply.as_str())
             && e.get("subresource").and_then(Value::as_str).unwrap_or_default() == target.subresource
     })?;
-    let version = entry.get("apiVersion")?.as_str()?;
-    let (group, name) = crate::schema::split_api_version(version);
-    let same = group == target.resource.group && name == target.resource.version;
-    same.then(|| entry.get("fieldsV1")?.as_object())?
+    is_version(target, entry.get("apiVersion")?.as_str()?).then(|| entry.get("fieldsV1")?.as_object())?
 }
 
 struct Walk<'s> {
@@ -85,16 +174,15 @@ const SYSTEM: [&str; 9] = [
 ];
 
 impl<'s> Walk<'s> {
-    fn metadata(
+    fn metadata<O: Owned>(
         &mut self,
         root: &MapView<'s>,
         desired: &Value,
         live: Option<&Value>,
-        owned: Option<&Value>,
+        owned: Option<O>,
     ) -> Outcome {
         let ty = root.ty("metadata")?;
         let Atom::Map(view) = atom(self.schema, ty, Some(desired)) else { return None };
-        let owned = owned.and_then(Value::as_object);
         let mut nodes = 0;
         for (key, value) in desired.as_object()? {
             if SYSTEM.contains(&key.as_str()) {
@@ -103,25 +191,22 @@ impl<'s> Walk<'s> {
             let live = live.and_then(|l| l.get(key));
             nodes += usize::from(self.entry(&view, key, value, live, owned, 1)?);
         }
-        (nodes == count(owned)).then_some(nodes > 0)
+        (nodes == owned.map_or(0, O::below)).then_some(nodes > 0)
     }
 
     /// One key of a map: its value, and its node in the trie of the map.
-    fn entry(
+    fn entry<O: Owned>(
         &mut self,
         view: &MapView<'s>,
         key: &str,
         desired: &Value,
         live: Option<&Value>,
-        owned: Option<&Object>,
+        owned: Option<O>,
         depth: usize,
     ) -> Outcome {
         let ty = view.ty(key)?;
         let field = view.named(key);
-        self.key.clear();
-        self.key.push_str("f:");
-        self.key.push_str(key);
-        let node = owned.and_then(|o| o.get(self.key.as_str())).and_then(Value::as_object);
+        let node = owned.and_then(|o| o.field(key, &mut self.key));
         let empty = desired.is_null() || desired.as_object().is_some_and(Map::is_empty);
         let (leaf, below) = self.value(ty, field, desired, live, node, depth)?;
         let member = leaf || empty || field.is_none();
@@ -129,26 +214,22 @@ impl<'s> Walk<'s> {
     }
 
     /// Compares what the manifest would own here with what the trie says.
-    fn agree(&self, member: bool, below: usize, node: Option<&Object>) -> Outcome {
+    fn agree<O: Owned>(&self, member: bool, below: usize, node: Option<O>) -> Outcome {
         match (member || below > 0, node) {
             (false, None) => Some(false),
-            (true, Some(node)) => {
-                let dot = node.contains_key(".");
-                let in_trie = dot || node.is_empty();
-                (in_trie == member && node.len() - usize::from(dot) == below).then_some(true)
-            }
+            (true, Some(node)) => (node.is_member() == member && node.below() == below).then_some(true),
             _ => None,
         }
     }
 
     /// The value itself: whether it is a leaf, and how many trie nodes lie below.
-    fn value(
+    fn value<O: Owned>(
         &mut self,
         ty: &'s Ty,
         field: Option<&Field>,
         desired: &Value,
         live: Option<&Value>,
-        node: Option<&Object>,
+        node: Option<O>,
         depth: usize,
     ) -> Option<(bool, usize)> {
         if depth > MAX_DEPTH {
@@ -189,12 +270,12 @@ impl<'s> Walk<'s> {
     }
 
     /// Items of an associative list: each must be there, in the same relative order.
-    fn items(
+    fn items<O: Owned>(
         &mut self,
         list: &'s crate::schema::List,
         desired: &[Value],
         live: &[Value],
-        node: Option<&Object>,
+        node: Option<O>,
         depth: usize,
     ) -> Option<usize> {
         let mut from = 0;
@@ -207,9 +288,7 @@ impl<'s> Walk<'s> {
                 None => return None,
             };
             from = at + 1;
-            self.key.clear();
-            elem.write_key(&mut self.key);
-            let child = node.and_then(|o| o.get(self.key.as_str())).and_then(Value::as_object);
+            let child = node.and_then(|o| o.item(&elem, &mut self.key));
             let below = match list.kind {
                 ListKind::Set => 0,
                 _ => self.value(&list.item, None, item, Some(&live[at]), child, depth + 1)?.1,
@@ -245,10 +324,6 @@ fn decoded<'v>(schema: &Schema, ty: &Ty, desired: &'v Value) -> Cow<'v, Value> {
     let mut copy = desired.clone();
     decode_value(schema, ty, &mut copy);
     Cow::Owned(copy)
-}
-
-fn count(owned: Option<&Object>) -> usize {
-    owned.map_or(0, |o| o.len() - usize::from(o.contains_key(".")))
 }
 
 /// An empty map or list says nothing about what is in the live one.

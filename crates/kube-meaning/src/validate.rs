@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::crd;
 use crate::names::{label_value, name_check, qualified_name};
 use crate::owners::check_owners;
+use crate::reach::Reach;
 use crate::schedule::Schedule;
 use crate::selectors::LabelSelector;
 use crate::ssa::Target;
@@ -19,7 +20,7 @@ pub fn validate(target: Target<'_>, object: &Value, live: Option<&Value>) -> Res
     if causes.is_empty() {
         return Ok(());
     }
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = object.at("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
 }
 
@@ -185,18 +186,18 @@ fn workload(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
 
 /// A Job selects its own pods by its uid, unless it says that it does not.
 fn job_selector(object: &Value, causes: &mut Vec<Cause>) {
-    let labels = object.pointer("/spec/template/metadata/labels");
-    let selector = object.pointer("/spec/selector").unwrap_or(&Value::Null);
+    let labels = object.at("/spec/template/metadata/labels");
+    let selector = object.at("/spec/selector").unwrap_or(&Value::Null);
     let field = "spec.template.metadata.labels";
-    if object.pointer("/spec/manualSelector") != Some(&Value::Bool(true)) {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if object.at("/spec/manualSelector") != Some(&Value::Bool(true)) {
+        let text = |pointer: &str| object.at(pointer).and_then(Value::as_str).unwrap_or_default();
         for (key, wanted) in [("controller-uid", text("/metadata/uid")), ("job-name", text("/metadata/name"))]
         {
             if labels.and_then(|l| l.get(key)).and_then(Value::as_str) != Some(wanted) {
                 causes.push(Cause::required(&format!("{field}[{key}]"), &format!("must be '{wanted}'")));
             }
         }
-        if selector.pointer("/matchLabels/batch.kubernetes.io~1controller-uid").is_none() {
+        if selector.at("/matchLabels/batch.kubernetes.io~1controller-uid").is_none() {
             causes.push(Cause::invalid("spec.selector", selector, "`selector` not auto-generated"));
         }
     }

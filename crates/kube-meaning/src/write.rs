@@ -4,6 +4,8 @@
 //! Order, as on the server: merge or patch, decode (convert, default, normalise), track ownership, the caller's admission,
 //! the kind's strategy, validation, and last the check whether anything changed at all. Pure: time and uid are given.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::crd;
@@ -12,6 +14,7 @@ use crate::immutable::immutable_changes;
 use crate::managed::Managed;
 use crate::normalise::{empty_object, stored};
 use crate::patch::{json_patch, merge_patch, strategic_patch};
+use crate::reach::Reach;
 use crate::scale::scale;
 use crate::service;
 use crate::ssa::{self, Applier, LAST_APPLIED, Target, same_object, without_managed};
@@ -53,6 +56,28 @@ pub struct Written {
     pub created: bool,
 }
 
+/// What is there already: the object, with managedFields as a list or as its text, and its entries, read once.
+#[derive(Clone, Debug)]
+pub struct Live<'v> {
+    pub object: &'v Value,
+    pub managed: Managed,
+}
+
+impl<'v> Live<'v> {
+    pub fn of(object: &'v Value) -> Live<'v> {
+        Live { object, managed: Managed::of(object) }
+    }
+}
+
+/// The outcome of a write, ownership apart: for stores that keep it in a form of their own.
+#[derive(Clone, Debug)]
+pub struct Tracked {
+    /// Without managedFields. `None`: nothing differs from the live object.
+    pub object: Option<Value>,
+    pub managed: Managed,
+    pub created: bool,
+}
+
 /// Carries out one write. The caller has found the live object and checked names, versions and preconditions.
 pub fn write(
     target: Target<'_>,
@@ -60,25 +85,58 @@ pub fn write(
     verb: Verb<'_>,
     by: Writer<'_>,
 ) -> Result<Written, Refusal> {
-    let stored = live.filter(|_| is_service(target)).and_then(service::as_stored);
-    let mut written = write_stored(target, stored.as_ref().or(live), verb, by)?;
-    if is_service(target) {
-        service::hide(&mut written.object);
+    let found = live.map(Live::of);
+    let tracked = write_tracked(target, found.as_ref(), verb, by)?;
+    Ok(listed(tracked, live))
+}
+
+/// The same, ownership apart.
+pub fn write_tracked(
+    target: Target<'_>,
+    live: Option<&Live<'_>>,
+    verb: Verb<'_>,
+    by: Writer<'_>,
+) -> Result<Tracked, Refusal> {
+    if target.resource.kind != "Service" || target.resource.custom {
+        return carry_out(target, live, verb, by);
     }
-    Ok(written)
+    let stored = live.and_then(|live| service::as_stored(live.object, &live.managed));
+    let kept = stored.as_ref().zip(live).map(|(object, live)| Live { object, managed: live.managed.clone() });
+    let mut tracked = carry_out(target, kept.as_ref().or(live), verb, by)?;
+    if let Some(object) = &mut tracked.object {
+        service::hide(object);
+    }
+    Ok(tracked)
 }
 
-fn is_service(target: Target<'_>) -> bool {
-    target.resource.kind == "Service" && !target.resource.custom
-}
-
-/// The same with objects as they are stored, where a Service has a value that no reader sees ([`service::hide`] takes it away).
+/// As [`write`] with objects as they are stored, where a Service has a value that no reader sees ([`service::hide`] takes it away).
 pub fn write_stored(
     target: Target<'_>,
     live: Option<&Value>,
     verb: Verb<'_>,
     by: Writer<'_>,
 ) -> Result<Written, Refusal> {
+    let found = live.map(Live::of);
+    let tracked = carry_out(target, found.as_ref(), verb, by)?;
+    Ok(listed(tracked, live))
+}
+
+fn listed(tracked: Tracked, live: Option<&Value>) -> Written {
+    match tracked.object {
+        Some(mut object) => {
+            tracked.managed.write_to(&mut object);
+            Written { object, unchanged: false, created: tracked.created }
+        }
+        None => Written { object: live.cloned().unwrap_or_default(), unchanged: true, created: false },
+    }
+}
+
+fn carry_out(
+    target: Target<'_>,
+    live: Option<&Live<'_>>,
+    verb: Verb<'_>,
+    by: Writer<'_>,
+) -> Result<Tracked, Refusal> {
     if target.subresource == "scale" {
         return write_scale(target, live, verb, by);
     }
@@ -87,99 +145,144 @@ pub fn write_stored(
         (Verb::Create(body), _) => create(target, body, by),
         (_, None) => Err(Refusal::new(404, "NotFound", "not found")),
         (Verb::Update(body), Some(live)) => {
-            let managed = ssa::entries_for_update(target, live, body);
-            update(target, live, decode_request(target, body.clone())?, managed, by)
+            let managed = ssa::entries_for_update(target, &live.managed, body);
+            update(target, live, decode_request(target, without_text(Cow::Borrowed(body)))?, managed, by)
         }
-        (Verb::MergePatch(body), Some(live)) => patch(target, live, merge_patch(live, body)?, by),
-        (Verb::JsonPatch(body), Some(live)) => patch(target, live, json_patch(live, body)?, by),
+        (Verb::MergePatch(body), Some(live)) => {
+            let patched = merge_patch(&patchable(live, verb), body)?;
+            patch(target, live, patched, by)
+        }
+        (Verb::JsonPatch(body), Some(live)) => {
+            let patched = json_patch(&patchable(live, verb), body)?;
+            patch(target, live, patched, by)
+        }
         (Verb::StrategicPatch(_), Some(_)) if target.resource.custom => Err(Refusal::new(
             415,
             "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         )),
         (Verb::StrategicPatch(body), Some(live)) => {
-            patch(target, live, strategic_patch(target.schema, target.resource, live, body)?, by)
+            let patched = strategic_patch(target.schema, target.resource, &patchable(live, verb), body)?;
+            patch(target, live, patched, by)
         }
     }
 }
 
-fn create(target: Target<'_>, body: &Value, by: Writer<'_>) -> Result<Written, Refusal> {
-    let mut object = decode_request(target, body.clone())?;
+fn is_text(object: &Value) -> bool {
+    object.get("metadata").and_then(|meta| meta.get("managedFields")).is_some_and(Value::is_string)
+}
+
+/// The live object as a patch sees it: with a list of owners when the patch may look at it.
+fn patchable<'v>(live: &Live<'v>, verb: Verb<'_>) -> Cow<'v, Value> {
+    let looks = match verb {
+        Verb::MergePatch(patch) | Verb::StrategicPatch(patch) => {
+            patch.at("/metadata/managedFields").is_some()
+        }
+        _ => true,
+    };
+    if !looks || !is_text(live.object) {
+        return Cow::Borrowed(live.object);
+    }
+    let mut whole = live.object.clone();
+    live.managed.write_to(&mut whole);
+    Cow::Owned(whole)
+}
+
+/// A body that was taken from a store says nothing about owners.
+fn without_text(object: Cow<'_, Value>) -> Value {
+    match is_text(&object) {
+        true => without_managed(&object),
+        false => object.into_owned(),
+    }
+}
+
+fn create(target: Target<'_>, body: &Value, by: Writer<'_>) -> Result<Tracked, Refusal> {
+    let object = decode_request(target, without_text(Cow::Borrowed(body)))?;
     // Whatever list the client sends is not kept: a new object has no history.
-    let managed = ssa::update(
-        target,
-        &empty_object(target.schema, target.resource),
-        &without_managed(&object),
-        Managed::default(),
-        by.manager,
-        by.now,
-    );
-    finish_create(target, &mut object, managed, by)
+    let empty = empty_object(target.schema, target.resource);
+    let managed = ssa::update(target, &empty, &object, Managed::default(), by.manager, by.now);
+    finish_create(target, object, managed, by)
 }
 
 fn finish_create(
     target: Target<'_>,
-    object: &mut Value,
+    mut object: Value,
     managed: Managed,
     by: Writer<'_>,
-) -> Result<Written, Refusal> {
-    let mut object = std::mem::take(object);
+) -> Result<Tracked, Refusal> {
     prepare_create(target, &mut object, by.uid, by.now);
     (by.admit)(&mut object, None)?;
     let mut object = decode(target, object)?;
     refuse(target, &object, problems(target, &object, None))?;
     stored(target.schema, target.resource, &mut object);
-    managed.write_to(&mut object);
-    Ok(Written { object, unchanged: false, created: true })
+    forget_owners(&mut object);
+    Ok(Tracked { object: Some(object), managed, created: true })
 }
 
 /// A patched object that cannot be read is refused as an invalid patch, not as a bad request.
-fn patch(target: Target<'_>, live: &Value, patched: Value, by: Writer<'_>) -> Result<Written, Refusal> {
-    let managed = ssa::entries_for_update(target, live, &patched);
-    let new = decode_request(target, patched.clone()).map_err(|refusal| match refusal.code {
-        400 => Refusal::invalid(
-            "",
-            "",
-            "",
-            vec![Cause::invalid("patch", &Value::from(patched.to_string()), &refusal.message)],
-        ),
-        _ => refusal,
+fn patch(target: Target<'_>, live: &Live<'_>, patched: Value, by: Writer<'_>) -> Result<Tracked, Refusal> {
+    let managed = ssa::entries_for_update(target, &live.managed, &patched);
+    let new = decode_request(target, without_text(Cow::Borrowed(&patched))).map_err(|refusal| {
+        if refusal.code != 400 {
+            return refusal;
+        }
+        let mut shown = patched;
+        if is_text(&shown) {
+            live.managed.write_to(&mut shown);
+        }
+        let cause = Cause::invalid("patch", &Value::from(shown.to_string()), &refusal.message);
+        Refusal::invalid("", "", "", vec![cause])
     })?;
     update(target, live, new, managed, by)
 }
 
 fn update(
     target: Target<'_>,
-    live: &Value,
+    live: &Live<'_>,
     new: Value,
     managed: Managed,
     by: Writer<'_>,
-) -> Result<Written, Refusal> {
-    let managed = ssa::update(target, live, &without_managed(&new), managed, by.manager, by.now);
+) -> Result<Tracked, Refusal> {
+    let managed = ssa::update(target, live.object, &new, managed, by.manager, by.now);
     finish_update(target, live, new, managed, by)
 }
 
 fn finish_update(
     target: Target<'_>,
-    live: &Value,
+    live: &Live<'_>,
     mut new: Value,
     managed: Managed,
     by: Writer<'_>,
-) -> Result<Written, Refusal> {
-    prepare_update(target, live, &mut new);
-    (by.admit)(&mut new, Some(live))?;
+) -> Result<Tracked, Refusal> {
+    let old = live.object;
+    prepare_update(target, old, &mut new);
+    (by.admit)(&mut new, Some(old))?;
     refuse(
         target,
         &new,
-        problems(target, &new, Some(live)).into_iter().chain(immutable_changes(target.resource, live, &new)),
+        problems(target, &new, Some(old)).into_iter().chain(immutable_changes(target.resource, old, &new)),
     )?;
     stored(target.schema, target.resource, &mut new);
-    Managed::default().write_to(&mut new);
-    if same_object(&new, live) && managed.is_of(live) {
-        return Ok(Written { object: live.clone(), unchanged: true, created: false });
+    forget_owners(&mut new);
+    let same = same_object(&new, old) && is_listed(live) && managed.same_ownership(&live.managed);
+    Ok(Tracked { object: (!same).then_some(new), managed, created: false })
+}
+
+/// Whether the list of the live object has no entry that counts for nothing.
+fn is_listed(live: &Live<'_>) -> bool {
+    let list = live.object.get("metadata").and_then(|meta| meta.get("managedFields"));
+    let owners = live.managed.entries.iter().filter(|entry| !entry.fields.is_empty()).count();
+    match list {
+        Some(Value::Array(list)) => list.len() == owners,
+        Some(Value::String(_)) => true,
+        _ => owners == 0,
     }
-    managed.write_to(&mut new);
-    Ok(Written { object: new, unchanged: false, created: false })
+}
+
+fn forget_owners(object: &mut Value) {
+    if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.shift_remove("managedFields");
+    }
 }
 
 /// One refusal for everything that is wrong.
@@ -192,24 +295,30 @@ fn refuse(
     if causes.is_empty() {
         return Ok(());
     }
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = object.at("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
 }
 
-fn apply(target: Target<'_>, live: Option<&Value>, body: &Value, by: Writer<'_>) -> Result<Written, Refusal> {
+fn apply(
+    target: Target<'_>,
+    live: Option<&Live<'_>>,
+    body: &Value,
+    by: Writer<'_>,
+) -> Result<Tracked, Refusal> {
     check_apply_body(target, body)?;
     let applier = Applier { manager: by.manager, force: by.force, now: by.now };
     let Some(live) = live else {
         let empty = empty_object(target.schema, target.resource);
         let applied =
             ssa::apply(target, &empty, Managed::default(), body, applier).map_err(|e| e.to_refusal())?;
-        let mut object = decode(target, applied.object.unwrap_or(empty))?;
-        return finish_create(target, &mut object, applied.managed, by);
+        let object = decode(target, applied.object.unwrap_or(empty))?;
+        return finish_create(target, object, applied.managed, by);
     };
-    let applied = ssa::apply(target, live, Managed::of(live), body, applier).map_err(|e| e.to_refusal())?;
+    let applied =
+        ssa::apply(target, live.object, live.managed.clone(), body, applier).map_err(|e| e.to_refusal())?;
     let mut new = match applied.object {
         Some(object) => decode(target, object)?,
-        None => without_managed(live),
+        None => without_managed(live.object),
     };
     rewrite_last_applied(by.manager, body, &mut new);
     finish_update(target, live, new, applied.managed, by)
@@ -221,7 +330,7 @@ fn check_apply_body(target: Target<'_>, body: &Value) -> Result<(), Refusal> {
         let message = format!("invalid object type: {}, Kind={}", text("apiVersion"), text("kind"));
         return Err(Refusal::bad_request(message));
     }
-    if body.pointer("/metadata/managedFields").is_some_and(|m| !m.is_null()) {
+    if body.at("/metadata/managedFields").is_some_and(|m| !m.is_null()) {
         return Err(Refusal::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())
@@ -245,13 +354,13 @@ fn rewrite_last_applied(manager: &str, body: &Value, object: &mut Value) {
 /// Writes through `/scale` reach `spec.replicas` of the parent.
 fn write_scale(
     target: Target<'_>,
-    live: Option<&Value>,
+    live: Option<&Live<'_>>,
     verb: Verb<'_>,
     by: Writer<'_>,
-) -> Result<Written, Refusal> {
+) -> Result<Tracked, Refusal> {
     let Some(live) = live else { return Err(Refusal::new(404, "NotFound", "not found")) };
     let scaled = scale(target, live, verb, by.manager, by.force)?;
-    let mut new = without_managed(live);
+    let mut new = without_managed(live.object);
     if let Some(replicas) = scaled.replicas
         && let Some(map) = new.as_object_mut()
     {

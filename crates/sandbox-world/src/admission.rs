@@ -5,6 +5,7 @@
 //! ranges, quota)
 //! and Service addresses. Each is one small function; ownership was counted before, so that nobody owns what is added here.
 
+use kube_meaning::reach::Reach;
 use kube_meaning::service::{Pool, allocate};
 use kube_meaning::status::{Cause, Refusal};
 use kube_meaning::write::Verb;
@@ -39,7 +40,7 @@ impl Admission<'_, '_> {
             let refusal = Refusal::new(404, "NotFound", format!("namespaces \"{namespace}\" not found"));
             return Err(Refusal { name: namespace.into(), kind: "namespaces".into(), ..refusal });
         };
-        let Some(since) = found.value.pointer("/metadata/deletionTimestamp") else { return Ok(()) };
+        let Some(since) = found.value.at("/metadata/deletionTimestamp") else { return Ok(()) };
         let text =
             format!("unable to create new content in namespace {namespace} because it is being terminated");
         let mut refusal = forbidden(served, self.name, &text);
@@ -172,7 +173,7 @@ impl Admission<'_, '_> {
         let default =
             self.store.list(&ResourceKey::new("storage.k8s.io", "storageclasses"), None).find(|(_, c)| {
                 c.value
-                    .pointer("/metadata/annotations/storageclass.kubernetes.io~1is-default-class")
+                    .at("/metadata/annotations/storageclass.kubernetes.io~1is-default-class")
                     .is_some_and(|v| v == "true")
             });
         if let Some((key, _)) = default {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use kube_meaning::write::Verb;
 use serde_json::{Value, json};
@@ -161,11 +162,10 @@ impl World {
         let Some(live) = self.store.get(&namespaces, &key) else { return };
         let mut last = Value::clone(&live.value);
         let others = last
-            .pointer("/spec/finalizers")
+            .at("/spec/finalizers")
             .and_then(Value::as_array)
             .map(|list| list.iter().filter(|name| *name != "kubernetes").cloned().collect::<Vec<Value>>());
-        let held =
-            last.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty());
+        let held = last.at("/metadata/finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty());
         let held = held || others.as_ref().is_some_and(|others| !others.is_empty());
         last["spec"]["finalizers"] = json!(others.unwrap_or_default());
         if last["spec"]["finalizers"] == json!([]) {

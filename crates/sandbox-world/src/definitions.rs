@@ -3,8 +3,8 @@
 //! A definition is accepted and served at once: the conditions come as a second write, as the server's own controller
 //! makes them. A definition that is deleted takes its objects with it, and goes when the last of them has gone.
 
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
-use kube_meaning::write::Written;
 use serde_json::{Value, json};
 
 use crate::removal::Removal;
@@ -36,7 +36,7 @@ impl World {
         if *resource != definitions() {
             return;
         }
-        match value.pointer("/metadata/deletionTimestamp").is_some() {
+        match value.at("/metadata/deletionTimestamp").is_some() {
             true => self.clean_up(value),
             false => self.establish(value),
         }
@@ -60,7 +60,7 @@ impl World {
             self.registry.define(crd);
         }
         let has = |kind: &str, status: &str| {
-            let conditions = crd.pointer("/status/conditions").and_then(Value::as_array);
+            let conditions = crd.at("/status/conditions").and_then(Value::as_array);
             conditions.into_iter().flatten().any(|c| c["type"] == kind && c["status"] == status)
         };
         let wanted = if conflict.is_none() { "True" } else { "False" };
@@ -115,7 +115,7 @@ impl World {
 
     /// Deletes all objects of a definition that is being deleted.
     fn clean_up(&mut self, crd: &Value) {
-        let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| crd.at(pointer).and_then(Value::as_str).unwrap_or_default();
         let resource = ResourceKey::new(text("/spec/group"), text("/spec/names/plural"));
         let keys: Vec<ObjectKey> = self.store.list(&resource, None).map(|(key, _)| key.clone()).collect();
         if let Some(served) = self.registry.of_key(&resource) {
@@ -131,9 +131,9 @@ impl World {
     fn release(&mut self, key: &ObjectKey) {
         let Some(found) = self.store.get(&definitions(), key) else { return };
         let crd = found.value.clone();
-        let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| crd.at(pointer).and_then(Value::as_str).unwrap_or_default();
         let resource = ResourceKey::new(text("/spec/group"), text("/spec/names/plural"));
-        let held = crd.pointer("/metadata/deletionTimestamp").is_none()
+        let held = crd.at("/metadata/deletionTimestamp").is_none()
             || self.store.list(&resource, None).next().is_some();
         if held {
             return;
@@ -153,19 +153,19 @@ impl World {
     pub(crate) fn check_rules(
         &self,
         ask: &Write<'_>,
-        written: &Written,
+        object: &Value,
         live: Option<&Value>,
     ) -> Result<(), Refusal> {
         let resource = ask.served.resource();
         let Some(structural) = &resource.structural else { return Ok(()) };
-        if written.unchanged || !kube_meaning::crd::has_rules(structural, 0) {
+        if !kube_meaning::crd::has_rules(structural, 0) {
             return Ok(());
         }
-        let causes = crate::rules::broken(structural, &written.object, live);
+        let causes = crate::rules::broken(structural, object, live);
         if causes.is_empty() {
             return Ok(());
         }
-        let name = meta_text(&written.object, "name");
+        let name = meta_text(object, "name");
         Err(Refusal::invalid(&resource.group, &resource.kind, name, causes))
     }
 }

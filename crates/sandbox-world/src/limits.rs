@@ -4,6 +4,7 @@
 //! refusal that lists all that is too small or too large.
 
 use kube_meaning::quantity::Quantity;
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,7 @@ pub(crate) fn apply(
 ) -> Result<(), Refusal> {
     let mut problems = Vec::new();
     for (_, range) in store.list(&ResourceKey::new("", "limitranges"), Some(namespace)) {
-        for item in range.value.pointer("/spec/limits").and_then(Value::as_array).into_iter().flatten() {
+        for item in range.value.at("/spec/limits").and_then(Value::as_array).into_iter().flatten() {
             match (item["type"].as_str().unwrap_or_default(), served.resource().kind.as_str()) {
                 ("Container", "Pod") => {
                     fill(item, object);

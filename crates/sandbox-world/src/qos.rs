@@ -1,6 +1,7 @@
 //! What the API server says of a new pod: that it waits, and how much it is promised.
 
 use kube_meaning::quantity::same_quantity;
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use crate::controllers::read::{condition, items};
@@ -23,7 +24,7 @@ pub(crate) fn first_status(pod: &Value, now: Time) -> Value {
 fn class(pod: &Value) -> &'static str {
     let containers = || items(pod, "/spec/initContainers").iter().chain(items(pod, "/spec/containers"));
     let amount = |container: &Value, list: &str, name: &str| {
-        container.pointer(&format!("/resources/{list}/{name}")).filter(|amount| !is_zero(amount)).cloned()
+        container.at(&format!("/resources/{list}/{name}")).filter(|amount| !is_zero(amount)).cloned()
     };
     let any = containers().any(|container| {
         ["requests", "limits"]

@@ -1,6 +1,7 @@
 //! Quota: what a namespace's ResourceQuotas allow, counted from the objects that are there.
 
 use kube_meaning::quantity::Quantity;
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub(crate) fn check(store: &Store, served: &Served, name: &str, object: &Value) 
         if quota.value["spec"].get("scopes").is_some() || quota.value["spec"].get("scopeSelector").is_some() {
             continue;
         }
-        let hard = quota.value.pointer("/spec/hard").and_then(Value::as_object);
+        let hard = quota.value.at("/spec/hard").and_then(Value::as_object);
         let mut over: Vec<[String; 3]> = Vec::new();
         for (what, limit) in hard.into_iter().flatten() {
             let Some(limit) = Quantity::from_json(limit) else { continue };
@@ -62,13 +63,13 @@ fn amount(resource: &ResourceKey, object: &Value, what: &str) -> Option<Quantity
     if !group.is_empty() {
         return None;
     }
-    let kind = object.pointer("/spec/type").and_then(Value::as_str).unwrap_or_default();
+    let kind = object.at("/spec/type").and_then(Value::as_str).unwrap_or_default();
     match (plural, what) {
         ("pods", _) if is_over(object) => None,
         ("services", "services.nodeports") if matches!(kind, "NodePort" | "LoadBalancer") => one(),
         ("services", "services.loadbalancers") if kind == "LoadBalancer" => one(),
         ("persistentvolumeclaims", "requests.storage") => {
-            Quantity::from_json(object.pointer("/spec/resources/requests/storage")?)
+            Quantity::from_json(object.at("/spec/resources/requests/storage")?)
         }
         ("pods", "cpu" | "requests.cpu") => Some(sum(object, "requests", "cpu")),
         ("pods", "memory" | "requests.memory") => Some(sum(object, "requests", "memory")),
@@ -80,11 +81,11 @@ fn amount(resource: &ResourceKey, object: &Value, what: &str) -> Option<Quantity
 }
 
 fn is_over(pod: &Value) -> bool {
-    matches!(pod.pointer("/status/phase").and_then(Value::as_str), Some("Succeeded" | "Failed"))
+    matches!(pod.at("/status/phase").and_then(Value::as_str), Some("Succeeded" | "Failed"))
 }
 
 fn sum(pod: &Value, list: &str, name: &str) -> Quantity {
-    let containers = pod.pointer("/spec/containers").and_then(Value::as_array);
+    let containers = pod.at("/spec/containers").and_then(Value::as_array);
     let amounts = containers
         .into_iter()
         .flatten()

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::EcoString;
+use kube_meaning::reach::Reach;
 use kube_meaning::schema::{Resource, Schema};
 use kube_meaning::ssa::Target;
 use serde_json::Value;
@@ -117,7 +118,7 @@ pub struct Registry {
 impl Registry {
     /// Serves a definition, or serves its newer form. False when it cannot be read.
     pub fn define(&mut self, crd: &Value) -> bool {
-        let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = crd.at("/metadata/name").and_then(Value::as_str).unwrap_or_default();
         let Some(schema) = kube_meaning::crd::schema_of(crd) else { return false };
         let spec = crd["spec"].clone();
         let since = crate::store::meta_text(crd, "resourceVersion").parse().unwrap_or(0);

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ impl World {
 fn last_state(kind: &str, live: &Object, next: Value) -> Value {
     match kind {
         "Pod" => next,
-        _ if live.value.pointer("/metadata/deletionTimestamp").is_some() => next,
+        _ if live.value.at("/metadata/deletionTimestamp").is_some() => next,
         _ => Value::clone(&live.value),
     }
 }
@@ -147,12 +148,12 @@ fn grace_of(kind: &str, live: &Value, removal: &Removal) -> i64 {
     if kind != "Pod" {
         return 0;
     }
-    let phase = live.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default();
-    let node = live.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+    let phase = live.at("/status/phase").and_then(Value::as_str).unwrap_or_default();
+    let node = live.at("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
     if node.is_empty() || matches!(phase, "Succeeded" | "Failed") {
         return 0;
     }
-    let own = live.pointer("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
+    let own = live.at("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
     // A negative period means the shortest one that is not at once.
     let asked = removal.grace_seconds.unwrap_or(own);
     if asked < 0 { 1 } else { asked }

@@ -2,6 +2,7 @@
 //!
 //! Watches, queues and timers are not kept: they are found again from the objects ([`World::wake_all`]).
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use crate::registry::Registry;
@@ -105,7 +106,7 @@ fn resource_of(line: &Value) -> Option<ResourceKey> {
 }
 
 fn revision_of(object: &Value) -> Option<u64> {
-    object.pointer("/metadata/resourceVersion")?.as_str()?.parse().ok()
+    object.at("/metadata/resourceVersion")?.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

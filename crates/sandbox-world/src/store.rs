@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 use ecow::EcoString;
+use kube_meaning::reach::Reach;
 use serde_json::Value;
 
 /// Where the objects of a resource are kept, whatever the version they are read in.
@@ -405,7 +406,7 @@ fn claims(resource: &ResourceKey, object: &Value) -> Vec<EcoString> {
 }
 
 fn owner_uids(object: &Value) -> impl Iterator<Item = &str> {
-    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let references = object.at("/metadata/ownerReferences").and_then(Value::as_array);
     references.into_iter().flatten().filter_map(|reference| reference.get("uid")?.as_str())
 }
 

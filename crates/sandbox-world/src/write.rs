@@ -8,14 +8,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::status::{Cause, Refusal};
-use kube_meaning::unchanged::is_unchanged;
-use kube_meaning::write::{Verb, Writer, Written, write};
+use kube_meaning::unchanged::is_unchanged_by;
+use kube_meaning::write::{Live, Tracked, Verb, Writer, write_tracked};
 use serde_json::{Value, json};
 
 use crate::admission::Admission;
 use crate::registry::Served;
-use crate::store::{Object, ObjectKey, meta_text, with_entries};
+use crate::store::{Object, ObjectKey, meta_text};
 use crate::world::World;
 
 pub use crate::removal::{Propagation, Removal, Removed};
@@ -63,24 +64,25 @@ impl World {
         };
         check_presence(ask, verb, &name, live.as_deref())?;
         check_version(ask, verb, live.as_deref())?;
-        let live = live.map(|live| with_entries(&live));
-        if let (Verb::Apply(body), Some(live), Some(found)) = (verb, &live, &found)
-            && is_unchanged(ask.served.target(ask.subresource), live, ask.manager, body)
-        {
-            return self.unchanged(ask, &kept, found);
+        let live = live.as_deref().map(Live::of);
+        if let (Verb::Apply(body), Some(live), Some(found)) = (verb, &live, &found) {
+            let target = ask.served.target(ask.subresource);
+            if is_unchanged_by(target, live.object, &live.managed, ask.manager, body) {
+                return self.unchanged(ask, &kept, found);
+            }
         }
-        let body = prepared(verb, &name);
-        let verb = match (&body, verb) {
-            (Some(body), Verb::Create(_)) => Verb::Create(body),
-            (Some(body), Verb::Update(_)) => Verb::Update(body),
-            (_, verb) => verb,
-        };
+        let body = named_body(verb, &name);
+        let verb = body.as_ref().map_or(verb, Verb::Create);
         let written = self.carry_out(ask, verb, &name, live.as_ref())?;
-        self.check_rules(ask, &written, live.as_ref())?;
+        let Some(object) = &written.object else {
+            let found = found.as_ref().ok_or_else(|| not_found(&ask.served, &name))?;
+            return self.unchanged(ask, &kept, found);
+        };
+        self.check_rules(ask, object, live.as_ref().map(|live| live.object))?;
         if let Some(live) = &live {
-            check_finalizers(&ask.served, &name, live, &written.object)?;
+            check_finalizers(&ask.served, &name, live.object, object)?;
         }
-        self.keep(ask, &kept, &key, written, found)
+        self.keep(ask, &kept, &key, written, found.is_some())
     }
 
     fn carry_out(
@@ -88,8 +90,8 @@ impl World {
         ask: &Write<'_>,
         verb: Verb<'_>,
         name: &str,
-        live: Option<&Value>,
-    ) -> Result<Written, Refusal> {
+        live: Option<&Live<'_>>,
+    ) -> Result<Tracked, Refusal> {
         let (uid, now) = (self.seed.uid(), self.now.text());
         let mut admission = Admission { store: &self.store, seed: &mut self.seed, ask, name, now: self.now };
         if live.is_none() {
@@ -97,7 +99,8 @@ impl World {
         }
         let mut admit = |object: &mut Value, live: Option<&Value>| admission.admit(object, live);
         let by = Writer { manager: ask.manager, force: ask.force, now: &now, uid: &uid, admit: &mut admit };
-        write(ask.served.target(ask.subresource), live, verb, by).map_err(|refusal| named(refusal, name))
+        write_tracked(ask.served.target(ask.subresource), live, verb, by)
+            .map_err(|refusal| named(refusal, name))
     }
 
     /// Stores what was written, or removes an object whose last finalizer went.
@@ -106,15 +109,13 @@ impl World {
         ask: &Write<'_>,
         kept: &Served,
         key: &ObjectKey,
-        written: Written,
-        found: Option<Object>,
+        written: Tracked,
+        found: bool,
     ) -> Result<Stored, Refusal> {
-        let Written { object, unchanged, created } = written;
+        let created = written.created;
+        let object = with_owners(written);
         let same = kept.resource().version == ask.served.resource().version
             && kept.resource().group == ask.served.resource().group;
-        if let (true, Some(found)) = (unchanged, &found) {
-            return self.unchanged(ask, kept, found);
-        }
         let stored = match same {
             true => object,
             false => kube_meaning::convert(&object, ask.served.resource(), kept.resource()),
@@ -122,7 +123,7 @@ impl World {
         let resource = ask.served.key();
         let object = if ask.dry_run {
             Object::new(stored, 0)
-        } else if found.is_some() && is_finished(&stored) {
+        } else if found && is_finished(&stored) {
             // The answer shows the last state under its old version; the event has a new one.
             let last = Object::new(stored.clone(), 0);
             self.store.remove(&resource, key, Some(stored));
@@ -198,27 +199,29 @@ impl World {
     }
 }
 
-/// A body that must be changed first: a created object is decoded with its drawn name in it, because some rules use it;
-/// and a controller's body, taken from the store, says nothing about managedFields.
-fn prepared(verb: Verb<'_>, name: &str) -> Option<Value> {
-    let (Verb::Create(body) | Verb::Update(body)) = verb else { return None };
-    let unnamed = matches!(verb, Verb::Create(_)) && !name.is_empty() && meta_text(body, "name") != name;
-    let kept = body.get("metadata").and_then(|meta| meta.get("managedFields")).is_some_and(Value::is_string);
-    if !unnamed && !kept {
+/// What was written as it is kept: its owners as text.
+fn with_owners(written: Tracked) -> Value {
+    let mut object = written.object.unwrap_or_default();
+    if let (Some(text), Some(meta)) = (
+        kube_meaning::managed_text::write(&written.managed),
+        object.get_mut("metadata").and_then(Value::as_object_mut),
+    ) {
+        meta.insert("managedFields".to_owned(), Value::String(text));
+    }
+    object
+}
+
+/// A body that must be changed first: a created object is decoded with its drawn name in it, because some rules use it.
+fn named_body(verb: Verb<'_>, name: &str) -> Option<Value> {
+    let Verb::Create(body) = verb else { return None };
+    if name.is_empty() || meta_text(body, "name") == name {
         return None;
     }
     let mut body = body.clone();
     if !body.get("metadata").is_some_and(Value::is_object) {
         body["metadata"] = json!({});
     }
-    if let Some(meta) = body.get_mut("metadata").and_then(Value::as_object_mut) {
-        if kept {
-            meta.shift_remove("managedFields");
-        }
-        if unnamed {
-            meta.insert("name".to_owned(), Value::from(name));
-        }
-    }
+    body["metadata"]["name"] = Value::from(name);
     Some(body)
 }
 
@@ -245,7 +248,7 @@ fn check_namespace(ask: &Write<'_>, body: &Value) -> Result<(), Refusal> {
 fn check_presence(ask: &Write<'_>, verb: Verb<'_>, name: &str, live: Option<&Value>) -> Result<(), Refusal> {
     match (verb, live) {
         (Verb::Create(_), Some(live)) => {
-            let gone = live.pointer("/metadata/deletionTimestamp").is_some();
+            let gone = live.at("/metadata/deletionTimestamp").is_some();
             let start = if gone { "object is being deleted: " } else { "" };
             let message = format!("{start}{} \"{name}\" already exists", full_name(&ask.served));
             Err(about(&ask.served, name, 409, "AlreadyExists", message))
@@ -326,11 +329,11 @@ fn patched<'p>(ops: &'p Value, path: &str) -> &'p str {
 
 /// While an object is being deleted its finalizers can only become fewer.
 fn check_finalizers(served: &Served, name: &str, live: &Value, new: &Value) -> Result<(), Refusal> {
-    if live.pointer("/metadata/deletionTimestamp").is_none() {
+    if live.at("/metadata/deletionTimestamp").is_none() {
         return Ok(());
     }
     let list = |object: &Value| -> Vec<String> {
-        let found = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+        let found = object.at("/metadata/finalizers").and_then(Value::as_array);
         found.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let old = list(live);
@@ -350,7 +353,7 @@ fn check_finalizers(served: &Served, name: &str, live: &Value, new: &Value) -> R
 
 /// Whether nothing holds an object that is being deleted.
 pub(crate) fn is_finished(object: &Value) -> bool {
-    let empty = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let empty = |pointer: &str| object.at(pointer).and_then(Value::as_array).is_none_or(Vec::is_empty);
     let meta = &object["metadata"];
     meta.get("deletionTimestamp").is_some_and(Value::is_string)
         && meta.get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) == 0

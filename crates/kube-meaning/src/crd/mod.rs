@@ -12,6 +12,7 @@ use ecow::EcoString;
 use serde_json::{Map, Value};
 
 use crate::builtin::builtin;
+use crate::reach::Reach;
 use crate::schema::{Field, List, ListKind, MapOf, Resource, ScalarKind, Schema, Struct, Subresource, Ty};
 
 pub use check::{RuleCheck, check_values, has_rules};
@@ -30,7 +31,7 @@ pub fn schema_of(crd: &Value) -> Option<Schema> {
         }
         let name = version.get("name")?.as_str()?;
         let empty = Value::Object(Map::new());
-        let structural = version.pointer("/schema/openAPIV3Schema").unwrap_or(&empty);
+        let structural = version.at("/schema/openAPIV3Schema").unwrap_or(&empty);
         let ty = lower_root(&mut schema, structural, &meta, name);
         let resource = resource_of(spec, version, group, name, ty, structural)?;
         schema.add_resource(resource);
@@ -63,7 +64,7 @@ fn resource_of(
     let kind = text("kind");
     let verbs = || ["get", "patch", "update"].map(EcoString::from).to_vec();
     let mut subresources = Vec::new();
-    if version.pointer("/subresources/scale").is_some_and(|s| !s.is_null()) {
+    if version.at("/subresources/scale").is_some_and(|s| !s.is_null()) {
         subresources.push(Subresource {
             name: "scale".into(),
             group: "autoscaling".into(),
@@ -72,7 +73,7 @@ fn resource_of(
             verbs: verbs(),
         });
     }
-    if version.pointer("/subresources/status").is_some_and(|s| !s.is_null()) {
+    if version.at("/subresources/status").is_some_and(|s| !s.is_null()) {
         subresources.push(Subresource {
             name: "status".into(),
             group: group.into(),

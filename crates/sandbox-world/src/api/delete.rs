@@ -1,5 +1,6 @@
 //! DELETE of an object and of a collection.
 
+use kube_meaning::reach::Reach;
 use kube_meaning::status::{Cause, Refusal};
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ pub(crate) fn options(ask: &Ask<'_>) -> Result<Removal, Refusal> {
 
 /// Reads `DeleteOptions`.
 pub(crate) fn read_options(body: &Value, query: &Query<'_>) -> Result<Removal, Refusal> {
-    let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let text = |pointer: &str| body.at(pointer).and_then(Value::as_str).map(str::to_owned);
     let mut causes = Vec::new();
     let policy = text("/propagationPolicy").or_else(|| query.get("propagationPolicy").map(str::to_owned));
     let orphan = body["orphanDependents"].as_bool();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ impl World {
         };
         let pod = found.value.clone();
         let container = chosen_container(ask, &pod)?;
-        let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+        let node = pod.at("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
         if node.is_empty() {
             return Ok(Response { status: 204, ..Response::default() }.into());
         }
@@ -93,7 +94,7 @@ impl World {
         }
         let found = self.store.get(&ResourceKey::new("", "pods"), pod);
         let ended = found.is_none_or(|found| {
-            let phase = found.value.pointer("/status/phase").and_then(Value::as_str);
+            let phase = found.value.at("/status/phase").and_then(Value::as_str);
             matches!(phase, Some("Succeeded" | "Failed")) || is_over(&found.value, container)
         });
         Polled { bytes: text.into_bytes(), ended, broken: false }
@@ -141,13 +142,13 @@ fn status_of<'p>(pod: &'p Value, container: &str) -> Option<&'p Value> {
 }
 
 fn is_over(pod: &Value, container: &str) -> bool {
-    status_of(pod, container).is_some_and(|status| status.pointer("/state/terminated").is_some())
+    status_of(pod, container).is_some_and(|status| status.at("/state/terminated").is_some())
 }
 
 /// Why a container has no log yet.
 fn waiting(pod: &Value, container: &str) -> Option<String> {
     let Some(status) = status_of(pod, container) else { return Some("ContainerCreating".to_owned()) };
-    let restarted = status.pointer("/lastState/terminated").is_some();
-    let reason = status.pointer("/state/waiting/reason")?.as_str()?;
+    let restarted = status.at("/lastState/terminated").is_some();
+    let reason = status.at("/state/waiting/reason")?.as_str()?;
     (!restarted).then(|| reason.to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::write::read_custom;
 use serde_json::{Value, json};
 
@@ -144,7 +145,7 @@ pub(crate) fn partial(object: &Value) -> Value {
 
 /// `ConfigMapList`, or what a definition calls it.
 pub(crate) fn list_kind(served: &Served) -> String {
-    let named = served.definition().and_then(|definition| definition.spec.pointer("/names/listKind"));
+    let named = served.definition().and_then(|definition| definition.spec.at("/names/listKind"));
     match named.and_then(Value::as_str) {
         Some(kind) if !kind.is_empty() => kind.to_owned(),
         _ => format!("{}List", served.resource().kind),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::scale::scale_of;
 use kube_meaning::selectors::LabelSelector;
 use kube_meaning::status::{Cause, Refusal};
@@ -53,7 +54,7 @@ impl World {
     fn scale(&self, ask: &Ask<'_>) -> Result<Answer, Refusal> {
         let object = self.found(ask)?;
         let value = ask.show(self).value(&object).into_owned();
-        if ask.served.resource().custom && value.pointer("/spec/replicas").is_none() {
+        if ask.served.resource().custom && value.at("/spec/replicas").is_none() {
             let message = "the spec replicas field \".spec.replicas\" does not exist";
             return Err(Refusal::new(500, "InternalError", format!("Internal error occurred: {message}")));
         }
@@ -67,7 +68,7 @@ impl World {
         let body = body::object(ask.request)?.value;
         let live = self.found(ask)?;
         let mut next = Value::clone(&live.value);
-        next["spec"]["finalizers"] = body.pointer("/spec/finalizers").cloned().unwrap_or_else(|| json!([]));
+        next["spec"]["finalizers"] = body.at("/spec/finalizers").cloned().unwrap_or_else(|| json!([]));
         for key in ["resourceVersion", "uid"] {
             let given = meta_text(&body, key);
             if !given.is_empty() {
@@ -96,13 +97,12 @@ impl World {
         let Some(live) = self.store.get(&pods.key(), &key).cloned() else {
             return Err(not_found(&pods, name));
         };
-        let node = body.pointer("/target/name").and_then(Value::as_str).unwrap_or_default();
+        let node = body.at("/target/name").and_then(Value::as_str).unwrap_or_default();
         if node.is_empty() {
             let cause = Cause::required("target.name", "");
             return Err(Refusal::invalid("", "Binding", name, vec![cause]));
         }
-        if let Some(bound) =
-            live.value.pointer("/spec/nodeName").and_then(Value::as_str).filter(|n| !n.is_empty())
+        if let Some(bound) = live.value.at("/spec/nodeName").and_then(Value::as_str).filter(|n| !n.is_empty())
         {
             let message = format!(
                 "Operation cannot be fulfilled on pods/binding \"{name}\": pod {name} is already assigned to node \"{bound}\""
@@ -143,9 +143,9 @@ impl World {
             .filter(|(_, budget)| protects(&budget.value))
             .map(|(key, budget)| (key.clone(), budget.clone()))
             .collect();
-        let phase = pod.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default();
+        let phase = pod.at("/status/phase").and_then(Value::as_str).unwrap_or_default();
         let counts = !matches!(phase, "Pending" | "Succeeded" | "Failed")
-            && pod.pointer("/metadata/deletionTimestamp").is_none();
+            && pod.at("/metadata/deletionTimestamp").is_none();
         match matching.as_slice() {
             [(key, budget)] if counts => self.spend(ask, key, &budget.value, removal.dry_run)?,
             [_, _, ..] => {
@@ -201,7 +201,7 @@ impl World {
     fn token(&mut self, ask: &Ask<'_>) -> Result<Answer, Refusal> {
         let mut body = body::object(ask.request)?.value;
         let account = self.found(ask)?;
-        let seconds = body.pointer("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(3600);
+        let seconds = body.at("/spec/expirationSeconds").and_then(Value::as_i64).unwrap_or(3600);
         let wrong = match seconds {
             ..600 => Some("may not specify a duration less than 10 minutes"),
             4_294_967_297.. => Some("may not specify a duration larger than 2^32 seconds"),

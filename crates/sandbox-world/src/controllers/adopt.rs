@@ -1,5 +1,6 @@
 //! Adoption: objects without a controller that a selector matches get one; those it no longer matches are let go.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -12,7 +13,7 @@ use crate::view::View;
 pub(crate) fn adopters(event: &Event, view: View<'_>, group: &str, plural: &str) -> Vec<Item> {
     let object = &event.object.value;
     let known = event.before.as_ref().is_some_and(|before| {
-        let owners = |value: &Value| value.pointer("/metadata/ownerReferences").cloned();
+        let owners = |value: &Value| value.at("/metadata/ownerReferences").cloned();
         owners(&before.value) == owners(object)
             && meta_map(&before.value, "labels") == meta_map(object, "labels")
     });
@@ -21,15 +22,14 @@ pub(crate) fn adopters(event: &Event, view: View<'_>, group: &str, plural: &str)
     }
     let owners = view.store.list(&ResourceKey::new(group, plural), Some(&event.key.namespace));
     let taking = owners.filter(|(_, owner)| {
-        selector(owner.value.pointer("/spec/selector"))
-            .is_some_and(|selector| selector.matches_object(object))
+        selector(owner.value.at("/spec/selector")).is_some_and(|selector| selector.matches_object(object))
     });
     taking.map(|(key, _)| Item::new(group, plural, &key.namespace, &key.name)).collect()
 }
 
 /// Takes what matches and has no controller; lets go what has this one and does not match.
 pub(crate) fn adopt(view: View<'_>, owner: &Value, group: &str, plural: &str) -> Vec<Change> {
-    let Some(selector) = selector(owner.pointer("/spec/selector")).filter(|found| !found.is_empty()) else {
+    let Some(selector) = selector(owner.at("/spec/selector")).filter(|found| !found.is_empty()) else {
         return Vec::new();
     };
     if is_deleting(owner) {

@@ -1,5 +1,6 @@
 //! PodDisruptionBudget: how many of its pods may be away.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -18,7 +19,7 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     let all =
         view.store.list(&ResourceKey::new("policy", "poddisruptionbudgets"), Some(&event.key.namespace));
     let touched = all.filter(|(_, budget)| {
-        let selector = selector(budget.value.pointer("/spec/selector"));
+        let selector = selector(budget.value.at("/spec/selector"));
         selector.is_some_and(|selector| selector.matches_object(&event.object.value))
     });
     touched.map(|(key, _)| Item::new("policy", "poddisruptionbudgets", &key.namespace, &key.name)).collect()
@@ -69,7 +70,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     let Some(budget) = view.get("policy", "poddisruptionbudgets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
-    let selector = selector(budget.pointer("/spec/selector"));
+    let selector = selector(budget.at("/spec/selector"));
     let pods: Vec<&Value> = view
         .store
         .list(&ResourceKey::new("", "pods"), Some(text(budget, "/metadata/namespace")))
@@ -80,10 +81,10 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
         .collect();
     let healthy = pods.iter().filter(|pod| is_ready(pod) && !is_deleting(pod)).count() as i64;
     let (mut expected, mut desired) = (pods.len() as i64, 0);
-    if let Some(most) = budget.pointer("/spec/maxUnavailable") {
+    if let Some(most) = budget.at("/spec/maxUnavailable") {
         expected = self::expected(view, &pods);
         desired = (expected - portion(Some(most), expected, true)).max(0);
-    } else if let Some(least) = budget.pointer("/spec/minAvailable") {
+    } else if let Some(least) = budget.at("/spec/minAvailable") {
         if least.is_string() {
             expected = self::expected(view, &pods);
         }

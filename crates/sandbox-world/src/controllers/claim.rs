@@ -1,6 +1,7 @@
 //! PersistentVolumeClaims and PersistentVolumes: bound to a fitting volume, provisioned by the simulated class, or told why not.
 
 use kube_meaning::quantity::Quantity;
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -91,7 +92,7 @@ fn volume(view: View<'_>, volume: &Value, outcome: &mut Outcome) {
         }
         return;
     }
-    let Some(wanted) = volume.pointer("/spec/claimRef") else {
+    let Some(wanted) = volume.at("/spec/claimRef") else {
         return set_phase(volume, "Available", outcome);
     };
     let claim = view.get("", "persistentvolumeclaims", text(wanted, "/namespace"), text(wanted, "/name"));
@@ -153,10 +154,10 @@ fn size(value: Option<&Value>) -> i128 {
 /// The smallest free volume that has what the claim asks for.
 fn fitting<'w>(view: View<'w>, claim: &Value) -> Option<&'w Value> {
     let named = text(claim, "/spec/volumeName");
-    let asked = size(claim.pointer("/spec/resources/requests/storage"));
-    let selector = selector(claim.pointer("/spec/selector"));
+    let asked = size(claim.at("/spec/resources/requests/storage"));
+    let selector = selector(claim.at("/spec/selector"));
     let fits = |volume: &&Value| {
-        let reserved = volume.pointer("/spec/claimRef");
+        let reserved = volume.at("/spec/claimRef");
         let ours = reserved.is_none_or(|reserved| {
             let same =
                 |key: &str| text(reserved, &format!("/{key}")) == text(claim, &format!("/metadata/{key}"));
@@ -169,7 +170,7 @@ fn fitting<'w>(view: View<'w>, claim: &Value) -> Option<&'w Value> {
         ours && matches!(text(volume, "/status/phase"), "Available" | "Pending" | "" | "Bound")
             && (text(volume, "/status/phase") != "Bound" || reserved.is_some())
             && text(volume, "/spec/storageClassName") == text(claim, "/spec/storageClassName")
-            && size(volume.pointer("/spec/capacity/storage")) >= asked
+            && size(volume.at("/spec/capacity/storage")) >= asked
             && items(claim, "/spec/accessModes").iter().all(|mode| modes.contains(mode))
             && selector.as_ref().is_none_or(|selector| selector.matches_object(volume))
     };
@@ -177,7 +178,7 @@ fn fitting<'w>(view: View<'w>, claim: &Value) -> Option<&'w Value> {
         .list("", "persistentvolumes", None)
         .map(|volume| &**volume)
         .filter(|volume| !is_deleting(volume));
-    all.filter(fits).min_by_key(|volume| size(volume.pointer("/spec/capacity/storage")))
+    all.filter(fits).min_by_key(|volume| size(volume.at("/spec/capacity/storage")))
 }
 
 fn bind(claim: &Value, volume: &Value, outcome: &mut Outcome) {
@@ -211,7 +212,7 @@ fn provision(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
     }
     let class = text(claim, "/spec/storageClassName");
     if class.is_empty() {
-        let asked = claim.pointer("/spec/storageClassName").is_some();
+        let asked = claim.at("/spec/storageClassName").is_some();
         let default = view
             .list("storage.k8s.io", "storageclasses", None)
             .find(|class| annotation(class, DEFAULT) == "true");
@@ -286,7 +287,7 @@ fn simulated(claim: &Value, class: &Value, name: &str) -> Value {
             "hostPath": {"path": format!("/var/lib/sandbox/{name}"), "type": "DirectoryOrCreate"},
             "persistentVolumeReclaimPolicy": class.get("reclaimPolicy").cloned().unwrap_or_else(|| json!("Delete")),
             "storageClassName": class["metadata"]["name"],
-            "volumeMode": claim.pointer("/spec/volumeMode").cloned().unwrap_or_else(|| json!("Filesystem")),
+            "volumeMode": claim.at("/spec/volumeMode").cloned().unwrap_or_else(|| json!("Filesystem")),
         },
     })
 }

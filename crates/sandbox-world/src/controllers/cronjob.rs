@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use kube_meaning::schedule::Schedule;
 use serde_json::{Value, json};
 
@@ -126,7 +127,7 @@ fn fire(view: View<'_>, cron: &Value, jobs: &[&Value], status: &mut Value, outco
     if let Some(next) = next_time(&schedule, view.now) {
         outcome.again(next);
     }
-    let late = cron.pointer("/spec/startingDeadlineSeconds").and_then(Value::as_u64);
+    let late = cron.at("/spec/startingDeadlineSeconds").and_then(Value::as_u64);
     if late.is_some_and(|late| view.now.since(due) > Duration::from_secs(late)) {
         let message = format!("Missed scheduled time to start a job: {}", due.text());
         outcome.changes.push(Change::Note(warning(cron, COMPONENT, "MissSchedule", message)));

@@ -1,5 +1,6 @@
 //! DaemonSet → one pod on every node that takes it.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -174,7 +175,7 @@ fn update(daemons: &Daemons<'_>, outcome: &mut Outcome) {
         return;
     }
     let wanted = daemons.nodes.len() as i64;
-    let bound = set.pointer("/spec/updateStrategy/rollingUpdate/maxUnavailable");
+    let bound = set.at("/spec/updateStrategy/rollingUpdate/maxUnavailable");
     let bound = bound.map_or(1, |bound| portion(Some(bound), wanted, true)).max(1);
     let min_ready = int(set, "/spec/minReadySeconds");
     let good = |pod: &Value| !is_deleting(pod) && available(pod, min_ready, daemons.view.now).is_ok();

@@ -1,5 +1,6 @@
 //! Service → EndpointSlice and Endpoints: which pods answer behind a name.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -26,8 +27,7 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
         return Vec::new();
     }
     let touched = |service: &Value| {
-        let Some(selector) = selector(service.pointer("/spec/selector")).filter(|found| !found.is_empty())
-        else {
+        let Some(selector) = selector(service.at("/spec/selector")).filter(|found| !found.is_empty()) else {
             return false;
         };
         let before = event.before.as_ref().is_some_and(|before| selector.matches_object(&before.value));
@@ -43,7 +43,7 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
 pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     let mut outcome = Outcome::default();
     let Some(service) = view.get("", "services", &item.key.namespace, &item.key.name) else { return outcome };
-    let Some(selector) = selector(service.pointer("/spec/selector")).filter(|found| !found.is_empty()) else {
+    let Some(selector) = selector(service.at("/spec/selector")).filter(|found| !found.is_empty()) else {
         return outcome;
     };
     if is_deleting(service) || text(service, "/spec/type") == "ExternalName" {

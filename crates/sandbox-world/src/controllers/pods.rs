@@ -1,5 +1,6 @@
 //! What the owners of pods share: a pod from a template, and which pod is missed least.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::read::*;
@@ -15,7 +16,7 @@ pub(crate) fn from_template(owner: &Value, template: &Value) -> Value {
         "spec": template["spec"],
     });
     for key in ["labels", "annotations", "finalizers"] {
-        if let Some(value) = template.pointer(&format!("/metadata/{key}")) {
+        if let Some(value) = template.at(&format!("/metadata/{key}")) {
             pod["metadata"][key] = value.clone();
         }
     }

@@ -1,5 +1,6 @@
 //! ResourceQuota status: what is used of what is allowed.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -46,7 +47,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     let Some(quota) = view.get("", "resourcequotas", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
-    let hard = quota.pointer("/spec/hard").cloned().unwrap_or_else(|| json!({}));
+    let hard = quota.at("/spec/hard").cloned().unwrap_or_else(|| json!({}));
     let mut sums = json!({});
     for what in hard.as_object().into_iter().flat_map(serde_json::Map::keys) {
         let sum = used(view.store, &counted(what), &item.key.namespace, what);

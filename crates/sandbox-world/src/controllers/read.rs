@@ -1,5 +1,6 @@
 //! Reading and shaping objects: the small words all controllers share.
 
+use kube_meaning::reach::Reach;
 use kube_meaning::selectors::LabelSelector;
 use serde_json::{Map, Value, json};
 
@@ -9,32 +10,32 @@ use crate::time::Time;
 
 /// A text by pointer; empty when it is not there.
 pub(crate) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    object.at(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A number by pointer; zero when it is not there.
 pub(crate) fn int(object: &Value, pointer: &str) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
+    object.at(pointer).and_then(Value::as_i64).unwrap_or(0)
 }
 
 /// A number by pointer, or another one.
 pub(crate) fn int_or(object: &Value, pointer: &str, other: i64) -> i64 {
-    object.pointer(pointer).and_then(Value::as_i64).unwrap_or(other)
+    object.at(pointer).and_then(Value::as_i64).unwrap_or(other)
 }
 
 /// A list by pointer; empty when it is not there.
 pub(crate) fn items<'v>(object: &'v Value, pointer: &str) -> &'v [Value] {
-    object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    object.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// A flag by pointer.
 pub(crate) fn is(object: &Value, pointer: &str) -> bool {
-    object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+    object.at(pointer).and_then(Value::as_bool).unwrap_or(false)
 }
 
 /// A moment by pointer.
 pub(crate) fn time(object: &Value, pointer: &str) -> Option<Time> {
-    Time::parse(object.pointer(pointer)?.as_str()?)
+    Time::parse(object.at(pointer)?.as_str()?)
 }
 
 /// An annotation; empty when it is not there.
@@ -218,7 +219,7 @@ pub(crate) fn put_count(status: &mut Value, key: &str, count: i64) {
 /// The map under `metadata` that is called so, or an empty one.
 pub(crate) fn meta_map(object: &Value, key: &str) -> Map<String, Value> {
     object
-        .pointer("/metadata")
+        .at("/metadata")
         .and_then(|meta| meta.get(key))
         .and_then(Value::as_object)
         .cloned()

@@ -1,5 +1,6 @@
 //! ControllerRevisions: the history of a StatefulSet's or DaemonSet's template.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::hash;
@@ -27,7 +28,7 @@ pub(crate) fn data(owner: &Value) -> Value {
 
 /// The template of a revision.
 pub(crate) fn template(revision: &Value) -> Value {
-    let mut template = revision.pointer("/data/spec/template").cloned().unwrap_or_default();
+    let mut template = revision.at("/data/spec/template").cloned().unwrap_or_default();
     if let Some(map) = template.as_object_mut() {
         map.shift_remove("$patch");
     }
@@ -49,8 +50,7 @@ pub(crate) fn ensure<'w>(owner: &Value, known: &[&'w Value]) -> Result<&'w Value
 }
 
 fn make(owner: &Value, data: Value, number: i64) -> Value {
-    let collisions =
-        owner.pointer("/status/collisionCount").and_then(Value::as_i64).filter(|count| *count > 0);
+    let collisions = owner.at("/status/collisionCount").and_then(Value::as_i64).filter(|count| *count > 0);
     let salt = collisions.map(|count| count.to_string()).unwrap_or_default();
     let hash = hash::encode(hash::fnv(&data, &salt));
     let mut labels = meta_map(&owner["spec"]["template"], "labels");

@@ -1,5 +1,6 @@
 //! What a pod needs from the cluster before its containers can start: ConfigMaps and Secrets, in variables and volumes.
 
+use kube_meaning::reach::Reach;
 use serde_json::Value;
 
 use crate::controllers::read::{is, items, text};
@@ -50,7 +51,7 @@ fn missing_source(view: View<'_>, namespace: &str, source: &Value) -> Option<Str
         (source.get("configMap"), "name", "configmap"),
         (
             source.get("secret"),
-            if source.pointer("/secret/secretName").is_some() { "secretName" } else { "name" },
+            if source.at("/secret/secretName").is_some() { "secretName" } else { "name" },
             "secret",
         ),
     ];

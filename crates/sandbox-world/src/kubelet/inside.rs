@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use data_encoding::BASE64;
+use kube_meaning::reach::Reach;
 use serde_json::Value;
 
 use super::config::find;
@@ -76,12 +77,12 @@ impl Inside {
         }
         for entry in items(container, "/env") {
             let keyed = |pointer: &str, kind: &str| -> Option<String> {
-                let wanted = entry.pointer(pointer)?;
+                let wanted = entry.at(pointer)?;
                 let data = data_of(find(view, kind, namespace, text(wanted, "/name"))?);
                 Some(String::from_utf8_lossy(data.get(text(wanted, "/key"))?).into_owned())
             };
             let field = || -> Option<String> {
-                let path = entry.pointer("/valueFrom/fieldRef/fieldPath")?.as_str()?;
+                let path = entry.at("/valueFrom/fieldRef/fieldPath")?.as_str()?;
                 Some(text(pod, &format!("/{}", path.replace('.', "/"))).to_owned())
             };
             let value = keyed("/valueFrom/configMapKeyRef", "configmap")
@@ -253,7 +254,7 @@ fn data_of(object: &Value) -> BTreeMap<&str, Vec<u8>> {
 /// The files that a volume, or a source of a projected one, has.
 fn source_files(view: View<'_>, namespace: &str, source: &Value) -> BTreeMap<String, Vec<u8>> {
     let secret_key =
-        if source.pointer("/secret/secretName").is_some() { "/secret/secretName" } else { "/secret/name" };
+        if source.at("/secret/secretName").is_some() { "/secret/secretName" } else { "/secret/name" };
     let found = find(view, "configmap", namespace, text(source, "/configMap/name"))
         .or_else(|| find(view, "secret", namespace, text(source, secret_key)));
     let chosen = [items(source, "/configMap/items"), items(source, "/secret/items")].concat();

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ecow::EcoString;
+use kube_meaning::reach::Reach;
 use serde_json::Value;
 
 use super::script;
@@ -230,10 +231,10 @@ fn recall(run: &mut ContainerRun, status: &Value, now: Time, backoff: Duration) 
     run.restarts = int(status, "/restartCount");
     run.ready = is(status, "/ready");
     run.started = is(status, "/started");
-    run.last = status.pointer("/lastState/terminated").map(|last| ended(last, now));
-    if status.pointer("/state/running").is_some() {
+    run.last = status.at("/lastState/terminated").map(|last| ended(last, now));
+    if status.at("/state/running").is_some() {
         run.state = State::Running { since: time(status, "/state/running/startedAt").unwrap_or(now) };
-    } else if let Some(last) = status.pointer("/state/terminated") {
+    } else if let Some(last) = status.at("/state/terminated") {
         run.state = State::Ended(ended(last, now));
     } else if text(status, "/state/waiting/reason") == "CrashLoopBackOff" {
         // The message says how long it was: `back-off 4s restarting …`.

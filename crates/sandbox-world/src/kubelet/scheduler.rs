@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube_meaning::quantity::Quantity;
+use kube_meaning::reach::Reach;
 use kube_meaning::selectors::LabelSelector;
 use serde_json::{Value, json};
 
@@ -201,7 +202,7 @@ fn int_quantity(value: &Value) -> i128 {
 pub fn requests(pod: &Value) -> BTreeMap<String, i128> {
     let mut sum: BTreeMap<String, i128> = BTreeMap::new();
     let of = |container: &Value| -> Vec<(String, i128)> {
-        let asked = container.pointer("/resources/requests").and_then(Value::as_object);
+        let asked = container.at("/resources/requests").and_then(Value::as_object);
         asked.into_iter().flatten().map(|(name, value)| (name.clone(), int_quantity(value))).collect()
     };
     for container in items(pod, "/spec/containers") {
@@ -232,7 +233,7 @@ pub fn tolerates(pod: &Value, taint: &Value) -> bool {
 
 /// Whether a pod's node selector and required node affinity take a node.
 pub fn selected(pod: &Value, node: &Value) -> bool {
-    let chosen = pod.pointer("/spec/nodeSelector").and_then(Value::as_object);
+    let chosen = pod.at("/spec/nodeSelector").and_then(Value::as_object);
     if chosen.into_iter().flatten().any(|(key, value)| label(node, key) != value.as_str().unwrap_or_default())
     {
         return false;

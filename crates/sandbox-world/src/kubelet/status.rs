@@ -1,5 +1,6 @@
 //! The pod status that a kubelet writes: a function of the pod and of what it remembers.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::image;
@@ -19,7 +20,7 @@ pub(crate) fn status(view: View<'_>, pod: &Value, run: &PodRun) -> Value {
         items(pod, "/spec/initContainers").iter().chain(items(pod, "/spec/containers")).collect();
     let phase = phase(pod, run, &specs);
     let mut status = json!({"phase": phase});
-    if let Some(generation) = pod.pointer("/metadata/generation") {
+    if let Some(generation) = pod.at("/metadata/generation") {
         status["observedGeneration"] = generation.clone();
     }
     status["conditions"] = conditions(view.now, pod, run, &specs, phase);
@@ -35,7 +36,7 @@ pub(crate) fn status(view: View<'_>, pod: &Value, run: &PodRun) -> Value {
         status["hostIPs"] = json!([{"ip": ip}]);
     }
     if !run.address.is_empty() {
-        let ip = if pod.pointer("/spec/hostNetwork") == Some(&json!(true)) {
+        let ip = if pod.at("/spec/hostNetwork") == Some(&json!(true)) {
             status["hostIP"].clone()
         } else {
             json!(run.address.as_str())
@@ -185,7 +186,7 @@ fn conditions(now: Time, pod: &Value, run: &PodRun, specs: &[&Value], phase: &st
     let mut put = |kind: &str, ok: bool, reason: &str, message: &str| {
         let mut new = condition(kind, if ok { "True" } else { "False" }, reason, message, &now);
         new["lastProbeTime"] = Value::Null;
-        if let Some(generation) = pod.pointer("/metadata/generation") {
+        if let Some(generation) = pod.at("/metadata/generation") {
             new["observedGeneration"] = generation.clone();
         }
         if let Some(known) =

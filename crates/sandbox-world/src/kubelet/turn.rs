@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::run::{Ended, PodRun, State};
@@ -456,7 +457,7 @@ fn probe_delay(container: &Value, probe: &str) -> Duration {
 
 fn probe_message(container: &Value, probe: &str, which: &str, address: &str, code: u16) -> String {
     let probe = container.get(probe).unwrap_or(&Value::Null);
-    let port = |way: &str| match probe.pointer(&format!("/{way}/port")) {
+    let port = |way: &str| match probe.at(&format!("/{way}/port")) {
         Some(Value::Number(port)) => port.to_string(),
         Some(Value::String(name)) => {
             let ports = items(container, "/ports").iter();

@@ -1,5 +1,6 @@
 //! Cells of built-in kinds, in the order of [`super::columns`].
 
+use kube_meaning::reach::Reach;
 use kube_meaning::schema::Resource;
 use kube_meaning::selectors::selector_text;
 use serde_json::{Value, json};
@@ -48,7 +49,7 @@ pub(crate) struct View<'v> {
 
 impl View<'_> {
     pub(crate) fn at(&self, pointer: &str) -> &Value {
-        self.object.pointer(pointer).unwrap_or(&Value::Null)
+        self.object.at(pointer).unwrap_or(&Value::Null)
     }
 
     pub(crate) fn text(&self, pointer: &str) -> &str {
@@ -82,7 +83,7 @@ impl View<'_> {
     }
 
     fn since(&self, pointer: &str) -> String {
-        age::since(self.object.pointer(pointer), self.now)
+        age::since(self.object.at(pointer), self.now)
     }
 
     /// Containers, images and selector of a template: the wide columns of workloads.
@@ -369,20 +370,18 @@ fn autoscaler(view: &View<'_>) -> Vec<Value> {
         format!("{}/{}", view.text("/spec/scaleTargetRef/kind"), view.text("/spec/scaleTargetRef/name"));
     let mut targets = Vec::new();
     for metric in view.list("/spec/metrics") {
-        let name = metric.pointer("/resource/name").and_then(Value::as_str);
+        let name = metric.at("/resource/name").and_then(Value::as_str);
         let Some(name) = name else {
             targets.push("<unknown>".to_owned());
             continue;
         };
-        let current = view
-            .list("/status/currentMetrics")
-            .iter()
-            .find(|m| m.pointer("/resource/name") == Some(&json!(name)));
-        let now = current.and_then(|m| m.pointer("/resource/current/averageUtilization"));
+        let current =
+            view.list("/status/currentMetrics").iter().find(|m| m.at("/resource/name") == Some(&json!(name)));
+        let now = current.and_then(|m| m.at("/resource/current/averageUtilization"));
         let now = now.map_or("<unknown>".to_owned(), |now| format!("{now}%"));
-        let wanted = metric.pointer("/resource/target/averageUtilization").map(|n| format!("{n}%"));
+        let wanted = metric.at("/resource/target/averageUtilization").map(|n| format!("{n}%"));
         let wanted = wanted.or_else(|| {
-            metric.pointer("/resource/target/averageValue").and_then(Value::as_str).map(str::to_owned)
+            metric.at("/resource/target/averageValue").and_then(Value::as_str).map(str::to_owned)
         });
         targets.push(format!("{name}: {now}/{}", wanted.unwrap_or_else(|| "<auto>".to_owned())));
     }

@@ -1,5 +1,6 @@
 //! The row of a pod: its status in one word is the hardest cell there is.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::age;
@@ -13,9 +14,8 @@ pub(crate) fn cells(pod: &Value, now: Time) -> Vec<Value> {
     let total = list(&spec["containers"]).len()
         + list(&spec["initContainers"]).iter().filter(|c| c["restartPolicy"] == "Always").count();
     let sidecars_ready = inits.iter().filter(|c| c["ready"] == true && is_sidecar(spec, c)).count();
-    let ready =
-        statuses.iter().filter(|c| c["ready"] == true && c.pointer("/state/running").is_some()).count()
-            + sidecars_ready;
+    let ready = statuses.iter().filter(|c| c["ready"] == true && c.at("/state/running").is_some()).count()
+        + sidecars_ready;
     let text = |value: &Value| match value.as_str() {
         None | Some("") => json!("<none>"),
         Some(text) => json!(text),
@@ -58,7 +58,7 @@ fn is_sidecar(spec: &Value, status: &Value) -> bool {
 fn restarts(statuses: &[Value], inits: &[Value], now: Time) -> String {
     let all = || statuses.iter().chain(inits);
     let count: i64 = all().filter_map(|c| c["restartCount"].as_i64()).sum();
-    let last = all().filter_map(|c| c.pointer("/lastState/terminated/finishedAt")?.as_str()).max();
+    let last = all().filter_map(|c| c.at("/lastState/terminated/finishedAt")?.as_str()).max();
     match last.filter(|_| count > 0) {
         Some(last) => format!("{count} ({} ago)", age::since(Some(&json!(last)), now)),
         None => count.to_string(),
@@ -68,7 +68,7 @@ fn restarts(statuses: &[Value], inits: &[Value], now: Time) -> String {
 /// The status in one word.
 fn reason(pod: &Value) -> String {
     let status = &pod["status"];
-    let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| status.at(pointer).and_then(Value::as_str).unwrap_or_default();
     let mut reason = match text("/reason") {
         "" => text("/phase").to_owned(),
         reason => reason.to_owned(),
@@ -85,13 +85,12 @@ fn reason(pod: &Value) -> String {
     if !initializing || initialized {
         let mut running = false;
         for container in list(&status["containerStatuses"]).iter().rev() {
-            let at =
-                |pointer: &str| container.pointer(pointer).and_then(Value::as_str).filter(|t| !t.is_empty());
+            let at = |pointer: &str| container.at(pointer).and_then(Value::as_str).filter(|t| !t.is_empty());
             if let Some(waiting) = at("/state/waiting/reason") {
                 reason = waiting.to_owned();
-            } else if let Some(terminated) = container.pointer("/state/terminated") {
+            } else if let Some(terminated) = container.at("/state/terminated") {
                 reason = ended(terminated);
-            } else if container["ready"] == true && container.pointer("/state/running").is_some() {
+            } else if container["ready"] == true && container.at("/state/running").is_some() {
                 running = true;
             }
         }
@@ -125,13 +124,13 @@ fn init_reason(pod: &Value, reason: &mut String) -> bool {
     let inits = list(&pod["spec"]["initContainers"]);
     for (at, container) in list(&pod["status"]["initContainerStatuses"]).iter().enumerate() {
         let state = &container["state"];
-        if state.pointer("/terminated/exitCode") == Some(&json!(0)) {
+        if state.at("/terminated/exitCode") == Some(&json!(0)) {
             continue;
         }
         if is_sidecar(&pod["spec"], container) && container["started"] == true {
             continue;
         }
-        *reason = match (state.get("terminated"), state.pointer("/waiting/reason").and_then(Value::as_str)) {
+        *reason = match (state.get("terminated"), state.at("/waiting/reason").and_then(Value::as_str)) {
             (Some(terminated), _) => format!("Init:{}", ended(terminated)),
             (None, Some(waiting)) if !waiting.is_empty() && waiting != "PodInitializing" => {
                 format!("Init:{waiting}")

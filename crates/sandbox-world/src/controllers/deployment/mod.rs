@@ -2,6 +2,7 @@
 //!
 //! One reconcile is one stage (make the new set, or scale some sets, or tell the status); its own writes wake it for the next.
 
+use kube_meaning::reach::Reach;
 use serde_json::Value;
 
 use super::Item;
@@ -80,7 +81,7 @@ impl<'w> Rollout<'w> {
         if !self.is_rolling() {
             return (0, 0);
         }
-        let at = |key: &str| self.deployment.pointer(&format!("/spec/strategy/rollingUpdate/{key}"));
+        let at = |key: &str| self.deployment.at(&format!("/spec/strategy/rollingUpdate/{key}"));
         let surge = portion(at("maxSurge"), self.wanted(), true);
         let unavailable = portion(at("maxUnavailable"), self.wanted(), false);
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };

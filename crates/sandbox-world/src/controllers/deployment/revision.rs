@@ -1,5 +1,6 @@
 //! Which set belongs to the template, its name and revision, and how many old ones are kept.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::*;
@@ -17,11 +18,11 @@ const OWN: [&str; 6] = [
 
 /// Whether a set has the Deployment's template.
 pub(crate) fn same_template(deployment: &Value, set: &Value) -> bool {
-    let Some(mut template) = set.pointer("/spec/template").cloned() else { return false };
+    let Some(mut template) = set.at("/spec/template").cloned() else { return false };
     if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         labels.shift_remove(HASH);
     }
-    deployment.pointer("/spec/template") == Some(&template)
+    deployment.at("/spec/template") == Some(&template)
 }
 
 fn revision_of(object: &Value) -> i64 {
@@ -46,7 +47,7 @@ fn handed_down(deployment: &Value) -> serde_json::Map<String, Value> {
 fn create(rollout: &Rollout<'_>, next: i64) -> Vec<Change> {
     let deployment = rollout.deployment;
     let template = &deployment["spec"]["template"];
-    let salt = deployment.pointer("/status/collisionCount").map(Value::to_string).unwrap_or_default();
+    let salt = deployment.at("/status/collisionCount").map(Value::to_string).unwrap_or_default();
     let hash = hash::encode(hash::fnv(template, &salt));
     let name = format!("{}-{hash}", text(deployment, "/metadata/name"));
     let mut template = template.clone();
@@ -134,7 +135,7 @@ fn tell(rollout: &Rollout<'_>, revision: i64, why: Option<(&str, String)>) -> Ve
 
 /// Removes the oldest empty sets beyond the history limit.
 pub(crate) fn clean(rollout: &Rollout<'_>) -> Vec<Change> {
-    let Some(limit) = rollout.deployment.pointer("/spec/revisionHistoryLimit").and_then(Value::as_i64) else {
+    let Some(limit) = rollout.deployment.at("/spec/revisionHistoryLimit").and_then(Value::as_i64) else {
         return Vec::new();
     };
     let mut old: Vec<&Value> = rollout.old.iter().copied().filter(|set| !is_deleting(set)).collect();

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::Item;
@@ -64,7 +65,7 @@ impl Work<'_> {
     }
 
     fn completions(&self) -> Option<i64> {
-        self.job.pointer("/spec/completions").and_then(Value::as_i64)
+        self.job.at("/spec/completions").and_then(Value::as_i64)
     }
 
     fn active(&self) -> Vec<&Value> {
@@ -125,7 +126,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
 
 /// A finished Job goes by itself when it says so.
 fn expire(view: View<'_>, job: &Value, status: &Value, outcome: &mut Outcome) {
-    let Some(ttl) = job.pointer("/spec/ttlSecondsAfterFinished").and_then(Value::as_u64) else { return };
+    let Some(ttl) = job.at("/spec/ttlSecondsAfterFinished").and_then(Value::as_u64) else { return };
     let end = ["Complete", "Failed"].iter().find_map(|kind| find_condition(status, kind));
     let Some(end) = end.and_then(|end| time(end, "/lastTransitionTime")) else { return };
     let at = end + Duration::from_secs(ttl);
@@ -195,7 +196,7 @@ fn failure(work: &Work<'_>, outcome: &mut Outcome) -> Option<(&'static str, Stri
     if work.ended("failed", "Failed") > limit || worn {
         return Some(("BackoffLimitExceeded", "Job has reached the specified backoff limit".to_owned()));
     }
-    let seconds = work.job.pointer("/spec/activeDeadlineSeconds").and_then(Value::as_u64)?;
+    let seconds = work.job.at("/spec/activeDeadlineSeconds").and_then(Value::as_u64)?;
     let end = time(&work.status, "/startTime")? + Duration::from_secs(seconds);
     if is(work.job, "/spec/suspend") || work.view.now < end {
         outcome.again(end);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::{COMPONENT, INDEX, TRACKING, Work, holds, last_end, parse_indexes, show_indexes};
@@ -95,7 +96,7 @@ pub(super) fn fatal(work: &Work<'_>) -> Option<String> {
     let failed = work.pods.iter().filter(|pod| text(pod, "/status/phase") == "Failed");
     for pod in failed {
         for status in items(pod, "/status/containerStatuses") {
-            let Some(code) = status.pointer("/state/terminated/exitCode").filter(|code| **code != 0) else {
+            let Some(code) = status.at("/state/terminated/exitCode").filter(|code| **code != 0) else {
                 continue;
             };
             let matching = rules.iter().position(|rule| {

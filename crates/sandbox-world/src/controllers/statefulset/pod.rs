@@ -1,5 +1,6 @@
 //! One pod of a StatefulSet, with its name, its claims and its revision.
 
+use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::{COMPONENT, REVISION, Set};
@@ -55,7 +56,7 @@ fn create_claim(set: &Set<'_>, template: &Value, claim: &str, pod: &str) -> Vec<
         return Vec::new();
     }
     let mut labels = meta_map(template, "labels");
-    let matched = set.set.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
+    let matched = set.set.at("/spec/selector/matchLabels").and_then(Value::as_object);
     labels.extend(matched.cloned().unwrap_or_default());
     let mut meta = json!({"name": claim, "namespace": namespace, "labels": labels});
     let annotations = meta_map(template, "annotations");
