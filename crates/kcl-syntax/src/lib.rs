@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod ast;
+mod cascade;
 mod ids;
 pub mod lexer;
 pub mod lossless;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base_diag::{Diagnostic, FileId, Span};
 
 use crate::ast::Tree;
+use crate::cascade::without_echoes;
 use crate::lexer::{LexMode, lex};
 use crate::parser::Parser;
 use crate::sink::{Mark, NodeKind, Sink};
@@ -82,6 +83,7 @@ pub fn parse_lossless(text: &str) -> SyntaxTree {
     let mut parser = Parser::new(&mut tree, text, lexed, FileId::default(), 0, NodeSink::default());
     parser.file();
     let (errors, sink, lexed) = parser.finish();
+    let errors = without_echoes(errors, text, &lexed.tokens);
     let (leaves, first_leaf) = leaves_of(text, &lexed.tokens);
     let nodes = nodes_of(sink.nodes, &lexed.tokens, &first_leaf, leaves.len() as u32);
     SyntaxTree { source: text.into(), nodes, leaves, errors }

@@ -3,6 +3,7 @@
 use base_diag::{Code, Diagnostic, FileId, Place, Span};
 
 use crate::ast::{ExprId, FileTree, Tree, TypeId};
+use crate::cascade::without_echoes;
 use crate::lexer::{LexMode, lex};
 use crate::parser::Parser;
 use crate::sink::NoSink;
@@ -25,9 +26,9 @@ pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> 
     tree.exprs.reserve(lexed.tokens.len() / 2);
     let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
     let (doc, body) = parser.file();
-    let (diags, ..) = parser.finish();
+    let (diags, _, lexed) = parser.finish();
     tree.files.push(FileTree { base, len: text.len() as u32, body, doc });
-    dedup(diags)
+    without_echoes(dedup(diags), text, &lexed.tokens)
 }
 
 /// Parses one expression into a tree; its spans start at `base`. Leftover tokens are an error.
