@@ -9,6 +9,7 @@ use kcl_syntax::program::Package;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::CheckOptions;
+use crate::borrowed::Borrowed;
 use crate::diag::RawDiag;
 use crate::globals::Global;
 use crate::package::{AttrInfo, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
@@ -65,6 +66,8 @@ pub(crate) struct Checker<'p> {
     /// Inside the default of a schema attribute, which an outer config may still complete.
     pub(crate) in_default: bool,
     pub(crate) errors: Vec<RawDiag>,
+    /// Variables that were used as types.
+    pub(crate) borrowed: Borrowed,
     /// Import names that were used.
     pub(crate) used_modules: FxHashSet<Str>,
     seen: FxHashSet<(Str, Span, String)>,
@@ -104,6 +107,7 @@ impl<'p> Checker<'p> {
             forward_reference: false,
             in_default: false,
             errors: Vec::new(),
+            borrowed: Borrowed::default(),
             used_modules: FxHashSet::default(),
             seen: FxHashSet::default(),
             builtins: FxHashMap::default(),

@@ -20,6 +20,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod assign;
+mod borrowed;
 mod checker;
 mod config_check;
 mod diag;
@@ -161,6 +162,7 @@ fn freeze(mut checker: Checker<'_>, is_main: bool) -> PackageTypes {
         schemas: checker.schemas,
         members,
         import_names,
+        borrowed: checker.borrowed,
         errors: checker.errors,
         warnings,
     }

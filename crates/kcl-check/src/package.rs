@@ -11,6 +11,7 @@ use kcl_syntax::ast::Str;
 use kcl_syntax::program::Program;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use crate::borrowed::Borrowed;
 use crate::diag::RawDiag;
 use crate::ty::{Loc, ParamTy, SchemaId, TyId, Types};
 
@@ -22,6 +23,7 @@ pub struct PackageTypes {
     pub(crate) schemas: Vec<SchemaSlot>,
     pub(crate) members: FxHashMap<Str, TyId>,
     pub(crate) import_names: FxHashSet<Str>,
+    pub(crate) borrowed: Borrowed,
     pub(crate) errors: Vec<RawDiag>,
     pub(crate) warnings: Vec<RawDiag>,
 }

@@ -399,7 +399,7 @@ impl Checker<'_> {
             .map(|p| ParamTy {
                 name: p.name.name.clone(),
                 ty: p.ty.map_or(TyId::ANY, |t| match at_name {
-                    true => self.resolve_type_at(t, p.name.span),
+                    true => self.resolve_annotation(t, p.name.span),
                     false => self.resolve_type(t),
                 }),
                 optional: p.default.is_some(),

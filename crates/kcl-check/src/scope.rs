@@ -158,6 +158,16 @@ impl Checker<'_> {
         self.global_or_builtin(name).or_else(|| self.accepts_unknown(name).then_some(TyId::ANY))
     }
 
+    /// Whether a scope around binds the name, or the schema whose body is walked has it.
+    pub(crate) fn is_local(&self, name: &str) -> bool {
+        self.scopes.iter().any(|scope| match scope.kind {
+            ScopeKind::Schema(id) => {
+                scope.vars.contains_key(name) || self.schema_info(id).attrs.contains_key(name)
+            }
+            _ => scope.vars.contains_key(name),
+        })
+    }
+
     /// Returns the type of a name of the package, or of a built-in function.
     pub(crate) fn global_or_builtin(&mut self, name: &str) -> Option<TyId> {
         if let Some(ty) = self.lookup_global(name) {

@@ -146,6 +146,7 @@ impl Checker<'_> {
         let mut result = TyId::ANY;
         for (i, target) in targets.iter().enumerate() {
             // A local's own annotation says nothing about a config yet; what was known before does.
+            let undecided = self.is_undecided(target);
             let known = self.local_type(&target.name.name).filter(|_| !self.is_open(&target.name.name));
             if known.is_none() && target.path.is_empty() && self.in_lambda() {
                 // A local is known, as any, in its own first value.
@@ -153,7 +154,7 @@ impl Checker<'_> {
             }
             let declared = self.target_type(target, annotation);
             let expected = match () {
-                () if !target.path.is_empty() => None,
+                () if !target.path.is_empty() || undecided => None,
                 () if annotation.is_some() && (self.in_lambda() || self.in_body_only(&target.name.name)) => {
                     known
                 }
@@ -238,6 +239,20 @@ impl Checker<'_> {
             None => {
                 let at = self.global_of(&name.name)?;
                 let global = &mut self.globals[at];
+                if let Some(ty) = annotation
+                    && matches!(global.kind, GlobalKind::Var { annotated: true, .. })
+                    && global.ty != TyId::ANY
+                    && !self.types.sub(global.ty, ty)
+                {
+                    let (decl, old) = (global.decl, self.types.text(global.ty));
+                    let text = self.types.text(ty);
+                    let message = format!("can not change the type of '{}' to {text}", name.name);
+                    let diag =
+                        RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);
+                    let diag = diag.label(self.here(decl), format!("expected {old}"));
+                    self.report(diag);
+                }
+                let global = &mut self.globals[at];
                 // An annotation that names a variable means something only now that the variable has a type.
                 if matches!(global.kind, GlobalKind::Var { annotated: true, .. })
                     && global.ty == TyId::ANY
@@ -283,6 +298,15 @@ impl Checker<'_> {
                 (var.annotated || var.ty != TyId::ANY).then_some(var.ty)
             }
         }
+    }
+
+    /// Whether nothing is known yet of the global that a target names.
+    fn is_undecided(&self, target: &Target) -> bool {
+        self.assignment_scope().is_none()
+            && self
+                .globals
+                .get(&target.name.name)
+                .is_some_and(|global| matches!(global.kind, GlobalKind::Var { .. }) && global.ty == TyId::ANY)
     }
 
     /// Quirk: an annotation inside a schema body (not an attribute: in a block or a lambda) binds its own value only; the type of

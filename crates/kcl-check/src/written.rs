@@ -15,7 +15,20 @@ impl Checker<'_> {
     /// Resolves an annotation.
     pub(crate) fn resolve_type(&mut self, id: TypeId) -> TyId {
         let at = self.tree.type_span(id);
-        self.resolve_type_at(id, at)
+        self.resolve_annotation(id, at)
+    }
+
+    /// Resolves an annotation, reporting at the given place.
+    pub(crate) fn resolve_annotation(&mut self, id: TypeId, at: Span) -> TyId {
+        let before = self.borrowed.types.len();
+        let ty = self.resolve_type_at(id, at);
+        if self.borrowed.types.len() > before
+            && let Type::Named(parts) = self.tree.ty(id)
+        {
+            let name = parts.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(".");
+            self.borrowed.name(name.into(), ty);
+        }
+        ty
     }
 
     /// Resolves a written type, reporting at the given place.
@@ -30,7 +43,11 @@ impl Checker<'_> {
             Type::Literal(literal) => self.types.intern(literal_type(literal)),
             Type::Named(parts) => {
                 let parts: Vec<Str> = parts.iter().map(|p| p.name.clone()).collect();
-                self.named_type(&parts, at)
+                let ty = self.named_type(&parts, at);
+                if self.is_borrowed(&parts) {
+                    self.borrowed.types.push((id, ty));
+                }
+                ty
             }
             Type::List(item) => {
                 let item = self.optional_type(*item, at);
@@ -73,10 +90,25 @@ impl Checker<'_> {
         id.map_or(TyId::ANY, |id| self.resolve_type_at(id, at))
     }
 
+    /// Whether a written type is the name of something else.
+    fn is_borrowed(&self, parts: &[Str]) -> bool {
+        let Some(first) = parts.first() else { return false };
+        if self.is_local(first) {
+            return true;
+        }
+        match self.globals.get(first).map(|g| &g.kind) {
+            Some(GlobalKind::Schema(_) | GlobalKind::Alias) => parts.len() > 1,
+            Some(GlobalKind::Module) => parts.len() > 1,
+            Some(GlobalKind::Var { .. }) => true,
+            None => signatures::contains(Table::Builtins, first),
+        }
+    }
+
     /// Resolves the name of a type.
     pub(crate) fn named_type(&mut self, parts: &[Str], at: Span) -> TyId {
         let Some(first) = parts.first() else { return TyId::ANY };
         let value = match self.globals.get(first).map(|g| g.kind.clone()) {
+            _ if self.is_local(first) => self.lookup(first).unwrap_or(TyId::ANY),
             Some(GlobalKind::Schema(id)) => self.types.schema(id, false),
             Some(GlobalKind::Alias) => self.globals[first].ty,
             // Quirk: the name of a variable above stands for that variable's type.

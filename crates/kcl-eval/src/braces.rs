@@ -53,10 +53,9 @@ impl Machine<'_> {
                 self.origin = origin;
                 if written {
                     if let Key::Name(name) = &entry.key
-                        && self.packages[self.pkg].has_aliases
                         && *name != key
                     {
-                        return self.alias_entry(name, key, entry, value);
+                        return self.renamed_entry(name, key, entry, value);
                     }
                     return self.written_entry(key, entry, value);
                 }
@@ -69,11 +68,16 @@ impl Machine<'_> {
         }
     }
 
-    // The key is the text of the type, the name stays the alias.
-    fn alias_entry(&mut self, name: &Str, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
+    // The key is the text of a type: the name stays the alias. Or it is the value of a loop variable: the name is from now on a
+    // key that is not there.
+    fn renamed_entry(&mut self, name: &Str, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
+        let is_loop = self.packages[self.pkg].frames.loop_variable(self.text.loops, name).is_some();
         self.written_entry(key.clone(), entry, value)?;
         if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
-            let stored = frame.vars.entry(&key).cloned();
+            let stored = match frame.vars.entry(if is_loop { name } else { &key }) {
+                None if is_loop => Some(Entry::new(Value::Undefined, Op::Union)),
+                stored => stored.cloned(),
+            };
             frame.set_apart(name, stored);
         }
         Ok(())
@@ -121,6 +125,12 @@ impl Machine<'_> {
                     }
                 }
                 None => self.keep_name(key, before, *in_place),
+            }
+        }
+        // Names that mean something although no key is called so.
+        if let (Some(block), Some(frame)) = (block, self.packages[self.pkg].frames.top_mut()) {
+            for (name, entry) in block.names_without_key() {
+                frame.set_apart(name, Some(entry.clone()));
             }
         }
         Ok(())
@@ -180,8 +190,9 @@ impl Machine<'_> {
     fn entry_key(&mut self, key: &Key) -> Eval<Str> {
         match key {
             Key::Name(name) => match self.packages[self.pkg].frames.loop_variable(self.text.loops, name) {
-                Some(value) => {
-                    let value = value.clone();
+                Some(_) => {
+                    let found = self.packages[self.pkg].frames.lookup(name);
+                    let value = found.map_or(Value::Undefined, |entry| entry.value.clone());
                     self.key_text(&value)
                 }
                 None if self.packages[self.pkg].has_aliases => Ok(self.alias_key(name)),

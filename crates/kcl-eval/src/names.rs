@@ -141,7 +141,16 @@ impl Machine<'_> {
         let Some(Symbol::Alias(pkg, ty)) = self.packages[package].symbols.get(name) else {
             return Value::Undefined;
         };
-        let kcl_syntax::ast::Type::Named(parts) = self.tree(*pkg).ty(*ty) else { return Value::Undefined };
+        let parts = match self.tree(*pkg).ty(*ty) {
+            kcl_syntax::ast::Type::Named(parts) => parts,
+            // The text of the type is read as a name.
+            kcl_syntax::ast::Type::Basic(_) => {
+                let name = crate::host::type_text(self.tree(*pkg), *ty);
+                return kcl_std::builtin(&name)
+                    .map_or(Value::Undefined, |id| Value::Func(Rc::new(Function::Builtin(id))));
+            }
+            _ => return Value::Undefined,
+        };
         match self.find_symbol(*pkg, parts) {
             Some(Symbol::Schema(id)) => {
                 Value::Func(Rc::new(Function::SchemaType(self.schemas[id as usize].reference.clone())))

@@ -57,6 +57,12 @@ impl Frame {
         self.apart.push((name.clone(), entry));
     }
 
+    /// Returns what names mean that are not in the dict.
+    pub(crate) fn names_without_key(&self) -> impl Iterator<Item = (&Str, &Entry)> {
+        let meant = self.apart.iter().filter_map(|(name, entry)| Some((name, entry.as_ref()?)));
+        meant.filter(|(name, _)| !self.vars.contains(name))
+    }
+
     /// Makes a key mean the value in the dict.
     pub(crate) fn set_together(&mut self, name: &str) {
         if !self.apart.is_empty() {

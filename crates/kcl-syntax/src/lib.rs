@@ -22,7 +22,7 @@ pub mod token;
 mod unify;
 
 pub use lossless::{SyntaxTree, parse_lossless};
-pub use modify::{modifies_member, replace_member, rewritten_tree, unified_names};
+pub use modify::{modifies_member, rename_identifier, replace_member, rewritten_tree, unified_names};
 pub use overrides::apply_overrides;
 pub use parse::{parse_expr, parse_file, parse_type_text};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use base_diag::Span;
 
-use crate::ast::{Dotted, Entry, Expr, ExprId, Key, Stmt, StmtId, Str, Tree, Type, TypeId};
+use crate::ast::{Dotted, Entry, Expr, ExprId, Ident, Key, Stmt, StmtId, Str, Tree, Type, TypeId};
 
 /// Returns the tree that is run instead of the one that is checked, if some declared name is modified.
 pub fn rewritten_tree(tree: &Tree) -> Option<Tree> {
@@ -249,6 +249,29 @@ pub fn replace_member(tree: &mut Tree, pkg: &str, name: &str, path: &[Str]) {
                 part.name = new.clone();
             }
         }
+    }
+}
+
+/// Rewrites every identifier of a (dotted) name to another path, and every key of braces that is the name to a text, up to its last
+/// dot. Where a loop or a parameter binds the name, it stays.
+pub fn rename_identifier(tree: &mut Tree, name: &str, path: &[Str], text: &str) {
+    let first = name.split('.').next().unwrap_or(name);
+    let shadows = binding_spans(tree, first);
+    let is_name = |parts: &Dotted| parts.iter().map(|p| p.name.as_str()).eq(name.split('.'));
+    for node in &mut tree.exprs {
+        if shadows.iter().any(|s| contains(*s, node.span)) {
+            continue;
+        }
+        if let Expr::Name(parts) = &mut node.kind
+            && is_name(parts)
+        {
+            let span = parts.first().map(|p| p.span).unwrap_or_default();
+            *parts = path.iter().map(|name| Ident { name: name.clone(), span }).collect();
+        }
+    }
+    if !name.contains('.') {
+        let key = text.rsplit_once('.').map_or(text, |(start, _)| start);
+        tree.renamed_keys.push((name.into(), key.into()));
     }
 }
 

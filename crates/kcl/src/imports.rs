@@ -122,7 +122,8 @@ fn external(
         return None;
     }
     let place = rest.iter().fold(root.clone(), |at, part| at.join(part));
-    let found = package_at(files, &place)?;
+    // As in the reference the package counts, whether or not it has that folder: what is missing is then a member.
+    let found = package_at(files, &place).unwrap_or_default();
     Some((place, found, root))
 }
 

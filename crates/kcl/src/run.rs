@@ -1,8 +1,11 @@
 //! The whole road: load, check, evaluate, manifest.
 
+use std::sync::Arc;
+
 use base_diag::{Diagnostic, SourceMap};
-use kcl_check::{CheckOptions, Edition};
+use kcl_check::{CheckOptions, Edition, PackageTypes};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
+use kcl_syntax::program::Program;
 
 use crate::disk::{Disk, DiskWorld};
 use crate::files::Files;
@@ -77,16 +80,12 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     let options = CheckOptions { edition };
     if !diagnostics.iter().any(|d| d.id == "no-input") {
         let checked = session.check(&loaded, &options);
+        use_rewritten_trees(&mut loaded.program, &checked.packages);
         // The rest is given back even by a one-shot run: evaluation uses the memory again.
         diagnostics.extend(checked.diagnostics);
     }
     if !diagnostics.is_empty() {
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
-    }
-    for package in &mut loaded.program.packages {
-        if let Some(tree) = package.rewritten.take() {
-            package.tree = tree;
-        }
     }
     let options = eval_options(request, edition, &loaded.root);
     let evaluation = evaluate(&loaded.program, &options, world);
@@ -103,6 +102,28 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     outcome.sources = std::mem::take(&mut loaded.program.sources);
     release(request, loaded);
     outcome
+}
+
+/// Puts the trees that are run in the place of those that were checked, where they are others.
+fn use_rewritten_trees(program: &mut Program, types: &[Arc<PackageTypes>]) {
+    let borrowed: Vec<_> = program
+        .packages
+        .iter()
+        .zip(types)
+        .map(|(package, types)| {
+            let tree = package.rewritten.as_ref().unwrap_or(&package.tree);
+            types.rewritten(program, package, tree).map(Arc::new)
+        })
+        .collect();
+    let mut borrowed = borrowed.into_iter();
+    for package in &mut program.packages {
+        if let Some(tree) = package.rewritten.take() {
+            package.tree = tree;
+        }
+        if let Some(tree) = borrowed.next().flatten() {
+            package.tree = tree;
+        }
+    }
 }
 
 fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut Outcome) {

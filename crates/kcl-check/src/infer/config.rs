@@ -106,6 +106,8 @@ impl Checker<'_> {
                     let key = self.lookup(name).unwrap_or(TyId::ANY);
                     self.must_be_key(key, entry.key_span);
                     self.check_insert(entry, got);
+                    // From here on the name is a key of these braces.
+                    self.declare_key(name, got);
                     parts.keys.push(key);
                     parts.vals.push(got);
                     return;

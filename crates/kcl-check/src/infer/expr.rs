@@ -337,23 +337,14 @@ impl Checker<'_> {
     fn cast(&mut self, value: ExprId, target: TypeId) -> TyId {
         let got = self.expr(value);
         let at = self.tree.expr_span(value);
-        let is_value = match self.tree.ty(target) {
-            Type::Named(parts) if parts.len() == 1 => {
-                matches!(self.globals.get(&parts[0].name).map(|g| &g.kind), Some(GlobalKind::Var { .. }))
-            }
-            Type::NotAType(right) => {
-                self.expr(*right);
-                true
-            }
-            _ => false,
-        };
-        if is_value {
+        if let Type::NotAType(right) = self.tree.ty(target) {
+            self.expr(*right);
             self.error(Code::COMPILE, "cast-to-value", at, "keyword 'as' right operand must be a type");
             return TyId::ANY;
         }
         let ty = self.resolve_type(target);
         let wide = self.types.widen(got);
-        if !self.types.sub(ty, wide) {
+        if ty != TyId::ANY && !self.types.sub(ty, wide) {
             let message = format!(
                 "Conversion of type '{}' to type '{}' may be a mistake because neither type sufficiently overlaps with the other",
                 self.full_text(got),

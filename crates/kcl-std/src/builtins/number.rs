@@ -27,6 +27,7 @@ pub(crate) fn multiply_of(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result
             Err("attempt to calculate the remainder with a divisor of zero".into())
         }
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Value::Bool(a.wrapping_rem(*b) == 0)),
+        (_, None) => Err("multiplyof() takes exactly two argument (1 given)".into()),
         _ => Ok(Value::Undefined),
     }
 }
@@ -34,7 +35,7 @@ pub(crate) fn multiply_of(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result
 /// `pow(x, y, z=None)`: exact for integers.
 pub(crate) fn pow(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let (Some(x), Some(y)) = (args.get(0, "x"), args.get(1, "y")) else {
-        return Err("pow() takes at least 2 arguments".into());
+        return Ok(Value::Undefined);
     };
     if let Some(Value::Int(z)) = args.get(2, "z") {
         return pow_modulo(x, y, *z);

@@ -51,7 +51,7 @@ pub(crate) fn today(host: &mut dyn Host, _: &Value, _: Args<'_>) -> Answer {
 
 /// `validate(date, format)`: as a date-time, else as a date, else as a time.
 pub(crate) fn validate(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let (date, format) = (text(args, 0, "date"), text(args, 1, "format"));
+    let (date, format) = (text(args, 0, "date"), super::needed(args, 1, "format", "validate")?);
     let valid = NaiveDateTime::parse_from_str(date, format).is_ok()
         || NaiveDate::parse_from_str(date, format).is_ok()
         || NaiveTime::parse_from_str(date, format).is_ok();

@@ -56,7 +56,12 @@ pub(crate) fn factorial(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 /// `gcd(a, b)`: never negative.
 pub(crate) fn gcd(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let (Some(Value::Int(a)), Some(Value::Int(b))) = (args.get(0, "a"), args.get(1, "b")) else {
+    // Two positional arguments are not looked for among the keywords.
+    let given = match args.positional {
+        [a, b, ..] => (Some(a), Some(b)),
+        _ => (args.get(0, "a"), args.get(1, "b")),
+    };
+    let (Some(Value::Int(a)), Some(Value::Int(b))) = given else {
         return Err("gcd() takes exactly two arguments (2 given)".into());
     };
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());

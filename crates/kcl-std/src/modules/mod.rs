@@ -27,6 +27,14 @@ pub(crate) fn text<'a>(args: Args<'a>, at: usize, name: &str) -> &'a str {
     args.get(at, name).and_then(Value::as_str).unwrap_or("")
 }
 
+/// Returns a string parameter that must be given: a keyword that repeats a positional argument may have taken its place.
+pub(crate) fn needed<'a>(args: Args<'a>, at: usize, name: &str, function: &str) -> Result<&'a str, Error> {
+    match args.get(at, name) {
+        Some(value) => Ok(value.as_str().unwrap_or("")),
+        None => Err(format!("{function}() missing the required positional argument: '{name}'").into()),
+    }
+}
+
 /// Returns an integer parameter; None counts as not given.
 pub(crate) fn int(args: Args<'_>, at: usize, name: &str) -> Result<Option<i64>, Error> {
     match args.get(at, name) {

@@ -42,6 +42,9 @@ pub(crate) fn split_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> An
 
 /// `join_host_port(host, port)`: brackets around a host with colons.
 pub(crate) fn join_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    if args.get(1, "port").is_none() {
+        return Err("join_host_port() missing 2 required positional arguments: 'host' and 'port'".into());
+    }
     let part = |at: usize, name: &str| args.get(at, name).map(to_text).unwrap_or_default();
     let (host, port) = (part(0, "host"), part(1, "port"));
     let is_text = matches!(args.get(0, "host"), Some(Value::Str(_)));

@@ -3,7 +3,7 @@
 use fancy_regex::Regex;
 use kcl_value::Value;
 
-use super::{int, text};
+use super::{int, needed, text};
 use crate::{Args, Error, Host};
 
 type Answer = Result<Value, Error>;
@@ -18,22 +18,22 @@ fn compiled(pattern: &str) -> Result<Regex, Error> {
         .map_err(|err| format!("invalid regular expression '{pattern}': {err}").into())
 }
 
-fn is_match(host: &mut dyn Host, args: Args<'_>) -> Answer {
+fn is_match(host: &mut dyn Host, args: Args<'_>, function: &str) -> Answer {
     let string = text(args, 0, "string");
     host.charge(string.len() as u64 / 16)?;
-    let regex = compiled(text(args, 1, "pattern"))?;
+    let regex = compiled(needed(args, 1, "pattern", function)?)?;
     // A match that was given up counts as none, as in the reference.
     Ok(Value::Bool(regex.is_match(string).unwrap_or(false)))
 }
 
 /// `match(string, pattern)`: not anchored.
 pub(crate) fn matches(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    is_match(host, args)
+    is_match(host, args, "match")
 }
 
 /// `search(string, pattern)`.
 pub(crate) fn search(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    is_match(host, args)
+    is_match(host, args, "search")
 }
 
 /// `compile(pattern)`: whether the pattern is valid.
@@ -44,9 +44,9 @@ pub(crate) fn compile(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 /// `replace(string, pattern, replace, count=0)`: 0 and less replace all.
 pub(crate) fn replace(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let string = text(args, 0, "string");
-    let replacement = text(args, 2, "replace");
+    let replacement = needed(args, 2, "replace", "replace")?;
     let count = usize::try_from(int(args, 3, "count")?.unwrap_or(0)).unwrap_or(0);
-    let regex = compiled(text(args, 1, "pattern"))?;
+    let regex = compiled(needed(args, 1, "pattern", "replace")?)?;
     let growth = (string.len() as u64 + 1).saturating_mul(replacement.len() as u64 + 1);
     host.charge(growth / 64)?;
     let done = regex.try_replacen(string, count, replacement).map_err(|err| err.to_string())?;
@@ -56,7 +56,7 @@ pub(crate) fn replace(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
 /// `findall(string, pattern)`: whole matches, or with two groups and more a list of groups for each.
 pub(crate) fn find_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let string = text(args, 0, "string");
-    let regex = compiled(text(args, 1, "pattern"))?;
+    let regex = compiled(needed(args, 1, "pattern", "findall")?)?;
     host.charge(string.len() as u64)?;
     let groups = regex.captures_len().saturating_sub(1);
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn find_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer
 /// `split(string, pattern, maxsplit=0)`: `maxsplit=N` gives the first N fields and drops the rest.
 pub(crate) fn split(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let string = text(args, 0, "string");
-    let regex = compiled(text(args, 1, "pattern"))?;
+    let regex = compiled(needed(args, 1, "pattern", "split")?)?;
     let limit = match int(args, 2, "maxsplit")?.unwrap_or(0) {
         n if n > 0 => usize::try_from(n).unwrap_or(usize::MAX),
         _ => usize::MAX,

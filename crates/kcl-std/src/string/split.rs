@@ -21,7 +21,11 @@ fn limit(args: Args<'_>) -> usize {
 
 /// What is no string separates like the empty one.
 fn separator(args: Args<'_>) -> Option<&str> {
-    args.get(0, "sep").filter(|v| !v.is_nullish()).map(|v| v.as_str().unwrap_or(""))
+    args.positional
+        .first()
+        .or_else(|| args.keyword("sep"))
+        .filter(|v| !v.is_nullish())
+        .map(|v| v.as_str().unwrap_or(""))
 }
 
 fn to_list(host: &mut dyn Host, parts: Vec<&str>) -> Answer {
