@@ -151,7 +151,7 @@ impl Checker<'_> {
         }
         let only_attrs = def.body.iter().all(|s| matches!(self.tree.stmt(*s), Stmt::Attr(_)));
         let more = !def.mixins.is_empty() || !def.checks.is_empty() || !def.params.is_empty();
-        if !only_attrs || more || def.index_signature.is_some() {
+        if !only_attrs || more {
             let message = "a protocol is only allowed to define attributes in it";
             self.error(Code::COMPILE, "protocol-body", name.span, message);
         }

@@ -433,11 +433,15 @@ impl Checker<'_> {
     fn unification(&mut self, target: &Ident, value: ExprId) -> TyId {
         let declared = self.unification_type_quiet(value);
         let local = self.assignment_scope().filter(|s| self.scopes[*s].kind == ScopeKind::Lambda);
-        if local.is_some() && self.local_type(&target.name).is_none() {
+        let before = self.local_type(&target.name).filter(|_| local.is_some());
+        if local.is_some() && before.is_none() {
             // A local is known, as any, in its own first value.
             self.settle(target, TyId::ANY);
         }
         let got = self.expr(value);
+        if let Some(before) = before {
+            self.must_fit(got, before, target.span, None);
+        }
         if let Some(scope) = local {
             let var = Var { ty: declared, annotated: true };
             self.scopes[scope].vars.insert(target.name.clone(), var);

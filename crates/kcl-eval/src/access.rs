@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_value::{Dict, Entry, Function, List, Op, Str, Value};
+use kcl_value::{Dict, Entry, Function, Instance, List, Op, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::Machine;
@@ -176,7 +176,11 @@ impl Machine<'_> {
                         update.get(key).cloned().unwrap_or_default(),
                     );
                 }
-                self.union(Value::Schema(inst), update.into(), Mode::CONFIG)
+                let changed = self.union(Value::Schema(inst.clone()), update.into(), Mode::CONFIG)?;
+                Ok(match changed {
+                    Value::Schema(changed) => Value::Schema(in_order_of(&inst, changed)),
+                    other => other,
+                })
             }
             (container, step) => self.replace_step(container, step, value),
         }
@@ -224,6 +228,21 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// An assigned attribute does not move the others, as the re-run of a schema with a named index signature would.
+fn in_order_of(before: &Instance, mut changed: Rc<Instance>) -> Rc<Instance> {
+    if before.attrs.keys().zip(changed.attrs.keys()).all(|(a, b)| a == b) {
+        return changed;
+    }
+    let mut attrs = Dict::with_capacity(changed.attrs.len());
+    for key in before.attrs.keys().chain(changed.attrs.keys()) {
+        if let Some(entry) = changed.attrs.entry(key) {
+            attrs.insert(key.clone(), entry.clone());
+        }
+    }
+    Rc::make_mut(&mut changed).attrs = attrs;
+    changed
 }
 
 /// A bound of a slice that is no int counts as left out.

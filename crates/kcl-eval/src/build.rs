@@ -505,6 +505,7 @@ impl Machine<'_> {
         let marks = self.marks.clone();
         let saved = std::mem::replace(&mut self.pkg, rule.package);
         let Some(host) = host else {
+            self.rule_decorators(rule, position)?;
             self.rule_checks(rule, args, kwargs, position)?;
             self.pkg = saved;
             self.marks = marks;
@@ -513,6 +514,7 @@ impl Machine<'_> {
         };
         let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position };
         let value = self.run_schema(&host, run)?;
+        self.rule_decorators(rule, position)?;
         let record = self.finished_record(&host, &value)?;
         self.records.push(record);
         self.rule_checks(rule, args, kwargs, position)?;
@@ -521,6 +523,15 @@ impl Machine<'_> {
         self.marks = marks;
         self.leave();
         Ok(value)
+    }
+
+    // Those of its parents do not run.
+    fn rule_decorators(&mut self, rule: &Rc<Rule>, position: Position) -> Eval<()> {
+        let def = rule.def();
+        for decorator in &def.decorators {
+            self.decorator(*decorator, &def.name.name, position)?;
+        }
+        Ok(())
     }
 
     fn rule_checks(

@@ -13,7 +13,6 @@ use crate::origin::OriginKind;
 use crate::package::Symbol;
 use crate::record::{Building, Record, Slot};
 use crate::rtype::RType;
-use crate::union::Mode;
 
 impl Machine<'_> {
     /// Runs a statement; its value matters where it ends a lambda or stands at top level.
@@ -132,7 +131,7 @@ impl Machine<'_> {
         };
         let result = match old {
             Value::Undefined => new,
-            old => self.union(old, new, Mode::UNION)?,
+            old => self.binary(BinaryOp::BitOr, old, new)?,
         };
         self.store_name(place, name, result.clone(), Sequential::Never)?;
         self.targets.pop();

@@ -313,7 +313,7 @@ impl Machine<'_> {
         path: &mut Path,
     ) -> Eval<Value> {
         let mut left = unshare(left);
-        for (key, entry) in right.attrs.iter().filter(|(_, e)| !e.value.is_undefined()) {
+        for (key, entry) in right.attrs.iter().filter(|(_, e)| is_set(e)) {
             self.merge_entry(&mut left.attrs, key, entry.clone(), mode, path)?;
         }
         if !mode.rerun {
@@ -335,7 +335,7 @@ impl Machine<'_> {
     ) -> Eval<Value> {
         let keys = joined_keys(&left.keys().cloned().collect::<Vec<_>>(), right.config_keys.iter());
         let mut attrs = unshare(left);
-        for (key, entry) in right.attrs.iter().filter(|(_, e)| !e.value.is_undefined()) {
+        for (key, entry) in right.attrs.iter().filter(|(_, e)| is_set(e)) {
             self.merge_entry(&mut attrs, key, entry.clone(), mode, path)?;
         }
         let merged = Instance { attrs, ..Instance::clone(right) };
@@ -408,6 +408,11 @@ impl Machine<'_> {
         }
         self.union(left, right, Mode::BRACES)
     }
+}
+
+/// Whether an attribute of an instance takes part in a merge: one that was set to Undefined does, one that was never set does not.
+fn is_set(entry: &Entry) -> bool {
+    !entry.value.is_undefined() || entry.op == Op::Override
 }
 
 /// Returns whether two values may meet under `:`.

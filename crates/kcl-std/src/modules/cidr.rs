@@ -119,6 +119,11 @@ pub(crate) fn is_ip_in_cidr(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answ
         .parse()
         .map_err(|_| Error::from("is_IP_in_CIDR() invalid ip: invalid IP address syntax"))?;
     let network = network(args, 1, "is_IP_in_CIDR")?;
+    // In an IPv6 network an IPv4 address counts in its mapped form.
+    let ip = match ip {
+        IpAddr::V4(v4) if !network.v4 => IpAddr::V6(v4.to_ipv6_mapped()),
+        ip => ip,
+    };
     let inside = ip.is_ipv4() == network.v4 && bits_of(ip) & !network.host_mask() == network.bits;
     Ok(Value::Bool(inside))
 }

@@ -40,7 +40,11 @@ pub(crate) fn append(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 /// `exists(filepath)`: what may not be asked about does not exist.
 pub(crate) fn exists(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let path = Path::new(text(args, 0, "filepath"));
+    let path = text(args, 0, "filepath");
+    if path.is_empty() {
+        return Ok(Value::Bool(false));
+    }
+    let path = Path::new(path);
     Ok(Value::Bool(matches!(host.file_op(FileOp::Exists(path)), Ok(FileAnswer::Bool(true)))))
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn yaml_stream(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Res
     let flag = |name: &str| given(name).is_some_and(Value::truthy);
     let ignore_private = given("ignore_private").map_or(opts.is_some(), Value::truthy);
     let options = encode_options(flag("sort_keys"), ignore_private, flag("ignore_none"));
-    let separator = given("sep").and_then(Value::as_str).unwrap_or("---");
+    let separator = given("sep").map_or("---", |sep| sep.as_str().unwrap_or(""));
     let mut out = String::new();
     for (i, value) in values.iter().enumerate() {
         if i > 0 {
