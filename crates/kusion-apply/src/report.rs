@@ -48,6 +48,7 @@ impl StepEnd {
 
 /// The end of an apply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     pub release: ReleaseNo,
     pub phase: Phase,
@@ -55,6 +56,8 @@ pub struct Report {
     pub tally: Tally,
     /// The steps that change something, by the text of their key.
     pub steps: BTreeMap<String, StepEnd>,
+    /// How long each step took that was started, its wait for health included.
+    pub millis: BTreeMap<String, u64>,
     pub cancelled: bool,
     /// The failure policy asks for the state before; the caller plans it.
     pub rollback_wanted: bool,

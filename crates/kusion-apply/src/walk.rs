@@ -42,6 +42,8 @@ pub(crate) struct Walk<'w, 'i> {
     open_edges: Vec<usize>,
     ready: BTreeSet<usize>,
     ends: Vec<Option<StepEnd>>,
+    /// How long a step took, by its place in `steps`.
+    took: BTreeMap<usize, u64>,
     started: Vec<Option<Timestamp>>,
     /// The latest view of every object, for references.
     seen: BTreeMap<ResourceKey, Observed>,
@@ -73,6 +75,7 @@ impl<'w, 'i> Walk<'w, 'i> {
             session,
             release,
             ends: vec![None; steps.len()],
+            took: BTreeMap::new(),
             started: vec![None; steps.len()],
             steps,
             waiters,
@@ -171,7 +174,7 @@ impl<'w, 'i> Walk<'w, 'i> {
                 self.group.push(Outcome::Forgotten(step.key.clone()));
                 self.seen.remove(&step.key);
                 self.applied(at, Vec::new());
-                self.ends[at] = Some(StepEnd::Applied);
+                self.end_step(at, StepEnd::Applied);
                 self.release_waiters(at, Wait::Ready);
             }
             Done::Applied { mut observed, attributes, warnings } => {
@@ -180,7 +183,7 @@ impl<'w, 'i> Walk<'w, 'i> {
                 self.group.push(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
-                self.ends[at] = Some(StepEnd::Applied);
+                self.end_step(at, StepEnd::Applied);
                 self.release_waiters(at, Wait::Applied);
                 self.await_health(at, *observed, flight);
             }
@@ -244,12 +247,12 @@ impl<'w, 'i> Walk<'w, 'i> {
             millis: self.millis_of(at),
         });
         if verdict.is_ready() {
-            self.ends[at] = Some(StepEnd::Healthy);
+            self.end_step(at, StepEnd::Healthy);
             self.release_waiters(at, Wait::Ready);
             return;
         }
         let timed_out = verdict == HealthVerdict::TimedOut;
-        self.ends[at] = Some(StepEnd::Unhealthy { message, cause, next, timed_out });
+        self.end_step(at, StepEnd::Unhealthy { message, cause, next, timed_out });
         self.note_failure(at);
     }
 
@@ -261,7 +264,7 @@ impl<'w, 'i> Walk<'w, 'i> {
             action: step.action,
             message: message.clone(),
         });
-        self.ends[at] = Some(StepEnd::Failed { message });
+        self.end_step(at, StepEnd::Failed { message });
         self.note_failure(at);
     }
 
@@ -384,6 +387,7 @@ impl<'w, 'i> Walk<'w, 'i> {
             phase: if success { Phase::Succeeded } else { Phase::Failed },
             tally,
             steps,
+            millis: self.took.iter().map(|(&at, &millis)| (self.steps[at].key.to_string(), millis)).collect(),
             cancelled,
             rollback_wanted: self.failed && self.input.options.on_failure == FailurePolicy::Rollback,
             outputs: self.outputs(),
@@ -400,6 +404,11 @@ impl<'w, 'i> Walk<'w, 'i> {
             }
         }
         outputs
+    }
+
+    fn end_step(&mut self, at: usize, end: StepEnd) {
+        self.took.insert(at, self.millis_of(at));
+        self.ends[at] = Some(end);
     }
 
     fn millis_of(&self, at: usize) -> u64 {

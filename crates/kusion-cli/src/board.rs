@@ -7,7 +7,9 @@ use kusion_apply::{EventKind, HealthVerdict};
 use kusion_health::Verdict;
 use kusion_model::{Action, Plan, ResourceKey};
 
+use crate::health::mark;
 use crate::progress::done_word;
+use crate::status::{folded, row_of};
 use crate::style::Style;
 
 /// How far a resource has come.
@@ -168,20 +170,17 @@ impl Row {
 
 fn branches(nodes: &[Node], indent: &str, frame: &Frame<'_>, room: usize, lines: &mut Vec<String>) {
     let style = frame.style;
+    let nodes = folded(nodes);
     for (at, node) in nodes.iter().enumerate() {
         if lines.len() >= room {
             return;
         }
         let last = at + 1 == nodes.len();
         let branch = if last { style.glyph("└", "`") } else { style.glyph("├", "|") };
-        let text = format!(
-            "{indent}{branch} {} {}  {} {}",
-            node.kind,
-            node.name,
-            node.verdict,
-            one_line(&node.message)
-        );
-        lines.push(style.dim(&cut(text.trim_end(), frame.width)));
+        let (glyph, _) = mark(node.verdict, style);
+        let stem = format!("{indent}{branch} ");
+        let room_left = frame.width.saturating_sub(stem.chars().count() + 2);
+        lines.push(format!("{}{glyph} {}", style.dim(&stem), style.dim(&cut(&row_of(node), room_left))));
         let deeper = format!("{indent}{} ", if last { " " } else { style.glyph("│", "|") });
         branches(&node.children, &deeper, frame, room, lines);
     }
@@ -253,6 +252,7 @@ mod tests {
                 name: name.into(),
                 verdict: "progressing",
                 message: "pulling web:2".into(),
+                old: false,
                 children,
             };
             vec![child("ReplicaSet", "web-1", vec![child("Pod", "web-1-a", Vec::new())])]
@@ -271,7 +271,10 @@ mod tests {
             lines[1].starts_with("~ Deployment  shop-dev/web") && lines[1].contains("3.2 s"),
             "{lines:?}"
         );
-        assert!(lines[2].contains("` ReplicaSet web-1") && lines[3].contains("` Pod web-1-a"), "{lines:?}");
+        assert!(
+            lines[2].contains("` ~ ReplicaSet web-1") && lines[3].contains("` ~ Pod web-1-a"),
+            "{lines:?}"
+        );
     }
 
     #[test]

@@ -150,7 +150,8 @@ async fn open(
 pub(crate) fn unknown_cluster(error: &ConnectError) -> Failure {
     let failure = Failure::usage("there is no cluster to work with").cause(error.to_string());
     match error {
-        ConnectError::Kubeconfig(_) => failure.next("name one: --kubeconfig FILE, or set KUBECONFIG"),
+        ConnectError::Kubeconfig(_) => failure
+            .next("name one: --kubeconfig FILE, or set KUBECONFIG; `kusion sandbox start` makes one to try"),
         ConnectError::UnknownContext { .. } | ConnectError::NoContext { .. } => {
             failure.next("choose one of them: --context NAME")
         }
@@ -182,6 +183,10 @@ pub(crate) fn remote(error: &RuntimeError, server: &str) -> Failure {
         ErrorKind::TooManyRequests | ErrorKind::Server => {
             failure("the cluster is in trouble").next("try again later")
         }
+        ErrorKind::ParentMissing => {
+            failure("the cluster refuses it").next("create the namespace, or add it to the stack")
+        }
+        ErrorKind::Invalid => failure("the cluster refuses it").next("correct what the message names"),
         _ => failure("the cluster refuses it"),
     }
 }

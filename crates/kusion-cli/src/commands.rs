@@ -7,7 +7,7 @@ use crate::output::{Format, format_of, print, print_json};
 use crate::place::STACK;
 use crate::planned::{CONFLICT, SPEC};
 use crate::{
-    apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls,
+    apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls, man,
     port_forward, preview, quickstart, release, sandbox, status, why,
 };
 
@@ -48,7 +48,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "quickstart",
         "[FOLDER]",
         "an application from the first line of configuration to healthy, in a minute",
-        &["kusion quickstart", "kusion quickstart try-it"],
+        &["kusion quickstart", "kusion quickstart try-it", "cd quickstart && kusion preview dev"],
         &[quickstart::FLAGS],
         quickstart::main,
     ),
@@ -132,7 +132,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "drift",
         "[STACK]",
         "what others have changed since the last release; leaves with 2 if something has",
-        &["kusion drift dev", "kusion drift dev -o json"],
+        &["kusion drift dev", "kusion drift dev -o json", "kusion drift shop/prod --context my-cluster"],
         &[drift::FLAGS, STACK, CLUSTER],
         drift::main,
     ),
@@ -151,6 +151,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         &[
             "kusion why dev Deployment/web spec.replicas",
             "kusion why dev v1:Namespace:shop-dev metadata.name",
+            "kusion why dev Deployment/web 'spec.template.spec.containers[main].image' -o json",
         ],
         &[why::FLAGS, STACK],
         why::main,
@@ -175,7 +176,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         "deps",
         "[FOLDER]",
         "which stacks a file is part of, and which files a stack is made of",
-        &["kusion deps --focus base/base.k", "kusion deps --direct up --focus dev/main.k"],
+        &[
+            "kusion deps --focus base/base.k",
+            "kusion deps --direct up --focus dev/main.k",
+            "kusion deps --focus base/base.k -o json",
+        ],
         &[deps::FLAGS],
         deps::main,
     ),
@@ -203,7 +208,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         "health",
         "",
         "judge objects of a file: healthy or not, and why",
-        &["kusion health -f objects.yaml", "kubectl get all -o yaml | kusion health -f - -o json"],
+        &[
+            "kusion health -f objects.yaml",
+            "kusion health -f - -o json < objects.yaml",
+            "kusion health -f objects.yaml --rules health.rules --exit-code",
+        ],
         &[health::FLAGS],
         health::main,
     ),
@@ -219,7 +228,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "context",
         "list|show|use [NAME]",
         "the clusters that the kubeconfig knows",
-        &["kusion context", "kusion context use kind-dev"],
+        &["kusion context", "kusion context show", "kusion context use kind-dev"],
         &[context::FLAGS],
         context::main,
     ),
@@ -235,15 +244,27 @@ pub(crate) const COMMANDS: &[Command] = &[
         "completion",
         "bash|zsh|fish",
         "a script that completes commands, stacks and releases",
-        &["source <(kusion completion bash)", "kusion completion fish | source"],
+        &[
+            "source <(kusion completion bash)",
+            "kusion completion zsh > _kusion",
+            "kusion completion fish | source",
+        ],
         &[],
         completion::main,
+    ),
+    command(
+        "man",
+        "",
+        "print the manual page",
+        &["kusion man | man -l -", "kusion man > kusion.1", "kusion apply --help"],
+        &[],
+        man::main,
     ),
     command(
         "version",
         "",
         "print the version",
-        &["kusion version", "kusion version -o json"],
+        &["kusion version", "kusion version -o json", "kusion --version"],
         &[VERSION],
         version,
     ),
@@ -331,4 +352,17 @@ fn version(given: &Given) -> Result<(), Failure> {
         }));
     }
     print(&format!("kusion {}\n", env!("CARGO_PKG_VERSION")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_help_starts_with_three_examples() {
+        for command in COMMANDS {
+            assert!(command.examples.len() >= 3, "{}", command.name);
+            assert!(help_of(command).starts_with("Examples:\n"), "{}", command.name);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The end of an apply: what failed with cause, where and next; the release in one line; the exit code.
 
 use kusion::{Ready, Report, StepEnd};
-use kusion_model::{Action, FieldPath, Scope};
+use kusion_model::{Action, FieldPath, Phase, Scope, SourceRef};
 use serde_json::json;
 
 use crate::failure::{Failure, exit};
@@ -33,9 +33,14 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             }
             _ => continue,
         };
-        out.push_str(&format!("{} {} {what}\n", style.red(style.glyph("✘", "x")), style.cyan(key)));
-        let next = next.unwrap_or_else(|| next_step(ready, scope));
-        let rows = [("cause", cause), ("where", source_of(ready, key)), ("next", Some(next))];
+        let cross = style.red(style.glyph("✘", "x"));
+        out.push_str(&format!("{cross} {} {what}{}\n", style.cyan(key), after(report, key)));
+        let next = match next {
+            Some(next) if is_delete(ready, key) => next,
+            Some(next) => format!("{next}\n{}", next_step(ready, scope)),
+            None => next_step(ready, scope),
+        };
+        let rows = [("cause", cause), ("where", source_of(ready, place, key)), ("next", Some(next))];
         for (word, text) in rows {
             if let Some(text) = text {
                 out.push_str(&format!("    {word:<5}  {}\n", text.replace('\n', "\n           ")));
@@ -52,10 +57,25 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             rest.push_str(&format!(", {count} {word}"));
         }
     }
+    let needed = report.steps.values().find_map(|end| match end {
+        StepEnd::Skipped { because } => Some(because),
+        _ => None,
+    });
+    if let Some(because) = needed {
+        rest.push_str(&format!(" (needs {because})"));
+    }
     let phase = report.phase.to_string();
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
     out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
     print(&out)
+}
+
+/// ` after 41 s`; what took no time says nothing.
+fn after(report: &Report, key: &str) -> String {
+    match report.millis.get(key) {
+        Some(millis) if *millis >= 100 => format!(" after {:.1} s", *millis as f64 / 1000.0),
+        _ => String::new(),
+    }
 }
 
 fn is_delete(ready: &Ready, key: &str) -> bool {
@@ -64,23 +84,35 @@ fn is_delete(ready: &Ready, key: &str) -> bool {
 }
 
 fn next_step(ready: &Ready, scope: &Scope) -> String {
-    match ready.state.latest() {
-        Some(_) => format!("fix and apply again; or `kusion rollback {scope}`"),
+    let mut before = ready.state.releases.values().rev();
+    match before.find(|release| release.phase == Phase::Succeeded) {
+        Some(good) => format!("fix and apply again; or `kusion rollback {scope} --to {}`", good.no),
         None => format!("fix and apply again; or `kusion destroy {scope}`"),
     }
 }
 
 /// The line behind a resource: that of its first changed field, else its own.
-fn source_of(ready: &Ready, key: &str) -> Option<String> {
+fn source_of(ready: &Ready, place: &Place, key: &str) -> Option<String> {
     let step = ready.planned.plan.steps.iter().find(|step| step.key.to_string() == key)?;
-    let changed = step.changes.iter().find_map(|change| change.source.as_ref()).map(ToString::to_string);
+    let changed = step.changes.iter().find_map(|change| change.source.as_ref());
     let resource = ready.spec.resources.iter().find(|resource| resource.key() == step.key);
     let first = ["spec.template.spec.containers[0].image", "spec", "metadata.name", "metadata"];
     let own = || {
         let map = &resource?.source;
-        first.iter().find_map(|path| map.find(&FieldPath::parse(path).ok()?).map(ToString::to_string))
+        first.iter().find_map(|path| map.find(&FieldPath::parse(path).ok()?))
     };
-    changed.or_else(own)
+    let source = changed.or_else(own)?;
+    // A line of something that has secrets may hold one.
+    let silent = resource.is_none_or(|resource| !resource.secrets.is_empty());
+    let text = if silent { None } else { line_of(place, source) };
+    Some(text.map_or_else(|| source.to_string(), |text| format!("{source}   {text}")))
+}
+
+/// The text of a source line, if it is short enough to help.
+fn line_of(place: &Place, source: &SourceRef) -> Option<String> {
+    let text = std::fs::read_to_string(place.folder.project_dir.join(&*source.file)).ok()?;
+    let line = text.lines().nth(usize::try_from(source.line).ok()?.checked_sub(1)?)?.trim();
+    (!line.is_empty() && line.chars().count() <= 80).then(|| line.to_owned())
 }
 
 /// The exit code as an error that has been told already.

@@ -67,6 +67,18 @@ impl Failure {
         self
     }
 
+    /// The same as one line of JSON, for who asked for JSON.
+    pub(crate) fn to_json(&self) -> String {
+        if self.what.is_empty() {
+            return String::new();
+        }
+        let value = serde_json::json!({
+            "schema": "kusion.io/error/v1", "code": self.code, "error": self.what,
+            "cause": self.cause, "where": self.place, "next": self.next,
+        });
+        format!("{value}\n")
+    }
+
     /// The text for stderr.
     pub(crate) fn render(&self, style: &Style) -> String {
         if self.what.is_empty() {

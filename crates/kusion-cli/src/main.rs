@@ -26,6 +26,7 @@ mod hold;
 mod init;
 mod logs;
 mod ls;
+mod man;
 mod meter;
 mod namesake;
 mod output;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Err(_) => Failure::new(exit::BUG, "a bug of ours: the command stopped unexpectedly")
             .next("please report it with the command and the message above"),
     };
-    output::tell(&failure.render(&Style::stderr()));
+    let text = if output::is_json(&words) { failure.to_json() } else { failure.render(&Style::stderr()) };
+    output::tell(&text);
     ExitCode::from(failure.code)
 }

@@ -25,6 +25,17 @@ pub(crate) fn format_of(given: &Given) -> Result<Format, Failure> {
     }
 }
 
+/// Whether the words ask for JSON, also where they could not be read otherwise.
+pub(crate) fn is_json(words: &[String]) -> bool {
+    let named = |at: usize, word: &str| match word {
+        "-o" | "--output" => words.get(at + 1).is_some_and(|value| value == "json"),
+        other => matches!(other, "-ojson" | "-o=json" | "--output=json"),
+    };
+    let before = words.iter().take_while(|word| *word != "--").enumerate();
+    before.into_iter().any(|(at, word)| named(at, word))
+        || std::env::var("KUSION_OUTPUT").is_ok_and(|value| value == "json")
+}
+
 /// Prints text; a reader that has gone away ends the command quietly.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use kusion::{DryRun, PlanFailure, Ready, Target};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
 use kusion_plan::{Problem, conflicts};
+use kusion_runtime::ErrorKind;
 
 use crate::cluster::{World, patiently, remote, world};
 use crate::failure::{Failure, exit};
@@ -90,7 +91,8 @@ pub(crate) async fn ready(
 
 /// Everything wrong with a Spec, and the next step for the first.
 pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
-    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let mut texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    texts.dedup();
     let failure = Failure::usage("the configuration cannot be planned")
         .cause(texts.join("\n"))
         .place(place.folder.stack_dir.display().to_string());
@@ -98,7 +100,17 @@ pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
         Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
         Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
         Some(Problem::UnknownDependency { .. }) => failure.next("add the resource, or remove the reference"),
-        _ => failure,
+        Some(Problem::AmbiguousDependency { .. }) => failure.next("name the cluster: extensions.cluster"),
+        Some(Problem::Reference { .. }) => {
+            failure.next("write `$kusion_path.<id>.<path>` or `$kusion_path[\"<id>\"].<path>`")
+        }
+        Some(Problem::Identity(_)) => {
+            failure.next("let the id be apiVersion:Kind:[namespace:]name of the manifest")
+        }
+        Some(Problem::NotAnOutput { stack, .. }) => failure.next(format!(
+            "list it under `outputs:` in the stack.yaml of {stack}, then `kusion apply {stack}`"
+        )),
+        None => failure,
     }
 }
 
@@ -108,7 +120,18 @@ pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failu
         PlanFailure::Spec(problems) => spec_problems(&problems, place),
         PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
-        PlanFailure::Remote(error) => remote(&error, server),
+        PlanFailure::Remote(error) => {
+            let failure = remote(&error, server);
+            let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);
+            let known = format!(
+                "without the cluster: `kusion diff {}`, against the last release",
+                place.target.scope
+            );
+            match (away, failure.next.clone()) {
+                (true, Some(next)) => failure.next(format!("{next}\n{known}")),
+                _ => failure,
+            }
+        }
         PlanFailure::Refused(list) => {
             let texts: Vec<String> =
                 list.iter().map(|(key, error)| format!("{key}: {}", error.message)).collect();

@@ -181,7 +181,7 @@ impl Progress {
 fn tree(healths: Option<&Healths>, key: &ResourceKey) -> Vec<Node> {
     let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
     let look = |healths: &Healths| {
-        healths.look(&key.cluster, |snapshot| below(key, snapshot, &Profile::default(), at))
+        healths.look(&key.cluster, |snapshot| below(key, snapshot, &Profile::default(), Some(at)))
     };
     healths.and_then(look).unwrap_or_default()
 }

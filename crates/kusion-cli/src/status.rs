@@ -10,7 +10,7 @@ use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::health::mark;
 use crate::output::{Format, format_of, print};
-use crate::place::{Place, now, open};
+use crate::place::{Place, open};
 use crate::plan_view::header;
 use crate::screen::Screen;
 use crate::sight;
@@ -59,7 +59,8 @@ async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, Str
     let state = place.target.store.read()?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
     let sight = sight::look(given, place, &keys).await?;
-    let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
+    // One look has no clock: a back-off means that it has failed again and again.
+    let at = None;
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
         let Some((snapshot, profile)) = sight.around(key) else { continue };
@@ -132,13 +133,41 @@ fn draw(rows: &[Row], tree: bool, style: &Style, out: &mut String) {
     }
 }
 
+/// One line about an object below a resource.
+pub(crate) fn row_of(node: &Node) -> String {
+    let old = if node.old { " (old)" } else { "" };
+    let text = format!("{} {}{old}  {}", node.kind, node.name, node.message.replace('\n', " "));
+    text.trim_end().to_owned()
+}
+
+/// Of many pods that are well only their number is worth a line.
+pub(crate) fn folded(nodes: &[Node]) -> Vec<Node> {
+    const FEW: usize = 4;
+    let well = |node: &Node| node.kind == "Pod" && node.verdict == "healthy";
+    let count = nodes.iter().filter(|node| well(node)).count();
+    if count <= FEW {
+        return nodes.to_vec();
+    }
+    let mut kept: Vec<Node> = nodes.iter().filter(|node| !well(node)).cloned().collect();
+    let (kind, name) = (count.to_string(), "pods ready".to_owned());
+    kept.push(Node {
+        kind,
+        name,
+        verdict: "healthy",
+        message: String::new(),
+        old: false,
+        children: Vec::new(),
+    });
+    kept
+}
+
 fn branches(nodes: &[Node], indent: &str, style: &Style, out: &mut String) {
+    let nodes = folded(nodes);
     for (at, node) in nodes.iter().enumerate() {
         let last = at + 1 == nodes.len();
         let branch = if last { style.glyph("└", "`") } else { style.glyph("├", "|") };
         let (glyph, _) = mark(node.verdict, style);
-        let text = format!("{} {}  {}", node.kind, node.name, node.message);
-        out.push_str(&format!("{indent}{branch} {glyph} {}\n", style.dim(text.trim_end())));
+        out.push_str(&format!("{indent}{branch} {glyph} {}\n", style.dim(&row_of(node))));
         let deeper = format!("{indent}{} ", if last { " " } else { style.glyph("│", "|") });
         branches(&node.children, &deeper, style, out);
     }

@@ -115,12 +115,35 @@ fn value(field: &Field, text: &str) -> Result<u32, String> {
     }
 }
 
+/// The first words of zone names.
+const AREAS: [&str; 18] = [
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Brazil",
+    "Canada",
+    "Chile",
+    "Etc",
+    "Europe",
+    "Indian",
+    "Mexico",
+    "Pacific",
+    "US",
+    "posix",
+    "right",
+];
+
 /// Time zones are names of the zone database; without it only the shape can be checked.
 pub(crate) fn check_zone(zone: &str) -> Result<(), String> {
     let shaped = !zone.is_empty()
         && zone.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '/' | '_' | '-' | '+'))
         && !zone.starts_with(['/', '-'])
-        && !zone.eq_ignore_ascii_case("local");
+        && !zone.eq_ignore_ascii_case("local")
+        && zone.split_once('/').is_none_or(|(area, _)| AREAS.contains(&area));
     if shaped { Ok(()) } else { Err(format!("unknown time zone \"{zone}\"")) }
 }
 

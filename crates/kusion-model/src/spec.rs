@@ -106,6 +106,7 @@ impl Resource {
     /// Returns where a field was written; the data of a Secret may have been written as plain text.
     #[must_use]
     pub fn place_of(&self, path: &FieldPath) -> Option<&SourceRef> {
+        let path = &self.positions(path);
         if let Some((Segment::Key(first), rest)) = path.0.split_first()
             && first == "data"
             && !self.secrets.is_empty()
@@ -117,6 +118,24 @@ impl Resource {
             }
         }
         self.source.find(path)
+    }
+
+    /// Turns names of list entries into positions, because sources are known by position.
+    fn positions(&self, path: &FieldPath) -> FieldPath {
+        let mut out = FieldPath::root();
+        for segment in &path.0 {
+            let named = |item: &Value, name: &str| item.get("name").and_then(Value::as_str) == Some(name);
+            let by_position = match segment {
+                Segment::Item(name) => out
+                    .get(&self.attributes)
+                    .and_then(Value::as_array)
+                    .and_then(|items| items.iter().position(|item| named(item, name)))
+                    .map(Segment::Index),
+                _ => None,
+            };
+            out.0.push(by_position.unwrap_or_else(|| segment.clone()));
+        }
+        out
     }
 
     /// Says how the id of a Kubernetes resource contradicts its manifest.

@@ -268,26 +268,6 @@ fn name_sources(prepared: &Prepared<'_>, step: &mut Step) {
         return;
     }
     for change in step.changes.iter_mut().filter(|change| change.source.is_none()) {
-        change.source = resource.place_of(&positions(&change.path, prepared, at)).cloned();
+        change.source = resource.place_of(&change.path).cloned();
     }
-}
-
-/// Turns names of list entries into positions, because sources are known by position.
-fn positions(path: &FieldPath, prepared: &Prepared<'_>, at: usize) -> FieldPath {
-    use kusion_model::Segment;
-    let mut out = FieldPath::root();
-    for segment in &path.0 {
-        let by_position = match segment {
-            Segment::Item(name) => out
-                .get(&prepared.resources[at].attributes)
-                .and_then(|list| list.as_array())
-                .and_then(|items| {
-                    items.iter().position(|i| i.get("name").and_then(|n| n.as_str()) == Some(name))
-                })
-                .map(Segment::Index),
-            _ => None,
-        };
-        out.0.push(by_position.unwrap_or_else(|| segment.clone()));
-    }
-    out
 }

@@ -56,7 +56,7 @@ pub async fn connect_as(
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),
     };
-    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(e.to_string()))?;
+    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(unread(&e)))?;
     let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
     let chosen = context.map(str::to_owned).or_else(|| kubeconfig.current_context.clone());
     let context =
@@ -99,7 +99,7 @@ pub fn contexts(file: Option<&Path>) -> Result<Vec<ContextInfo>, ConnectError> {
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),
     };
-    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(e.to_string()))?;
+    let kubeconfig = read.map_err(|e| ConnectError::Kubeconfig(unread(&e)))?;
     let server = |name: &str| {
         let cluster = kubeconfig.clusters.iter().find(|cluster| cluster.name == name);
         cluster.and_then(|named| named.cluster.as_ref()?.server.clone()).unwrap_or_default()
@@ -110,6 +110,11 @@ pub fn contexts(file: Option<&Path>) -> Result<Vec<ContextInfo>, ConnectError> {
         current: kubeconfig.current_context.as_ref() == Some(&named.name),
     };
     Ok(kubeconfig.contexts.iter().map(info).collect())
+}
+
+/// Why a kubeconfig cannot be read, without the quotes that come with a path inside a text.
+fn unread(error: &kube::config::KubeconfigError) -> String {
+    error.to_string().replace("'\"", "`").replace("\"'", "`")
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ mod tests {
         let fields: Vec<(&str, &Value)> =
             left.iter().map(|entry| (entry["manager"].as_str().unwrap(), &entry["fieldsV1"])).collect();
         let rest = json!({"f:data": {"f:b": {}}});
-        assert_eq!(fields, [("kubectl-client-side-apply", &rest), ("kubectl-edit", &one), ("kusion", &one)]);
+        assert_eq!(fields, [("kusion", &one), ("kubectl-client-side-apply", &rest), ("kubectl-edit", &one)]);
         assert_eq!(patch[1]["value"], "7", "a race is a conflict");
     }
 

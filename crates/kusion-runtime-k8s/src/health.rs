@@ -176,11 +176,20 @@ impl KubeHealth {
 
     fn outcome(&self, id: &KubeId, verdict: HealthVerdict, judged: Verdict) -> HealthOutcome {
         let latest = self.watches.with(|snapshot| self.find(snapshot, id).cloned());
+        let serving = latest.as_ref().filter(|_| !verdict.is_ready()).and_then(still_serving);
+        let message = judged.full_message();
+        let next = match (judged.next, serving) {
+            (Some(next), Some(serving)) => {
+                let dash = if next.ends_with('?') { "" } else { ";" };
+                Some(format!("{next}{dash} {serving}"))
+            }
+            (next, serving) => next.or(serving),
+        };
         HealthOutcome {
             verdict,
-            message: judged.full_message(),
+            message,
             cause: judged.cause,
-            next: judged.next,
+            next,
             observed: latest.map(|object| self.runtime.observed(object)),
         }
     }
@@ -189,6 +198,18 @@ impl KubeHealth {
 impl Health for KubeHealth {
     fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
         Box::pin(self.wait_for(target))
+    }
+}
+
+/// What an update that fails leaves running.
+fn still_serving(object: &Value) -> Option<String> {
+    let count =
+        |field: &str| object.pointer(&format!("/status/{field}")).and_then(Value::as_u64).unwrap_or(0);
+    let old = count("replicas").saturating_sub(count("updatedReplicas"));
+    match old.min(count("availableReplicas")) {
+        0 => None,
+        1 => Some("1 pod of the release before still serves".to_owned()),
+        serving => Some(format!("{serving} pods of the release before still serve")),
     }
 }
 

@@ -15,6 +15,9 @@ pub struct Node {
     pub name: String,
     pub verdict: &'static str,
     pub message: String,
+    /// A ReplicaSet of an earlier revision.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub old: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Node>,
 }
@@ -28,7 +31,7 @@ pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot) -> Option<&'s Value> 
     at(id.namespace.as_deref().unwrap_or("")).or_else(|| at("default"))
 }
 
-/// Judges a resource as it is in a snapshot; absent counts too.
+/// Judges a resource as it is in a snapshot; absent counts too. Without a clock what only waiting could tell counts as it looks.
 #[must_use]
 pub fn judge_key(
     key: &ResourceKey,
@@ -36,21 +39,21 @@ pub fn judge_key(
     snapshot: &Snapshot,
     profile: &Profile,
     rules: Option<&Rules>,
-    now: i64,
+    now: Option<i64>,
 ) -> Verdict {
     match find(key, snapshot) {
-        Some(object) => judge_with(object, snapshot, profile, rules, Some(now)),
-        None => judge_absent(applied, snapshot, profile, Some(now)),
+        Some(object) => judge_with(object, snapshot, profile, rules, now),
+        None => judge_absent(applied, snapshot, profile, now),
     }
 }
 
 /// Everything below a resource, in a stable order.
 #[must_use]
-pub fn below(key: &ResourceKey, snapshot: &Snapshot, profile: &Profile, now: i64) -> Vec<Node> {
+pub fn below(key: &ResourceKey, snapshot: &Snapshot, profile: &Profile, now: Option<i64>) -> Vec<Node> {
     find(key, snapshot).map(|object| nodes(object, snapshot, profile, now, DEEPEST)).unwrap_or_default()
 }
 
-fn nodes(object: &Value, snapshot: &Snapshot, profile: &Profile, now: i64, deep: usize) -> Vec<Node> {
+fn nodes(object: &Value, snapshot: &Snapshot, profile: &Profile, now: Option<i64>, deep: usize) -> Vec<Node> {
     if deep == 0 {
         return Vec::new();
     }
@@ -63,20 +66,77 @@ fn nodes(object: &Value, snapshot: &Snapshot, profile: &Profile, now: i64, deep:
             !matches!(text(below, "/kind").as_str(), "Event" | "EndpointSlice" | "ControllerRevision")
         })
         .map(|below| {
-            let verdict = judge(below, snapshot, profile, Some(now));
+            let verdict = judge(below, snapshot, profile, now);
+            let old = is_old(object, below);
             Node {
                 kind: text(below, "/kind"),
                 name: text(below, "/metadata/name"),
                 verdict: verdict.verdict.as_str(),
-                message: if verdict.verdict == State::Healthy {
-                    verdict.message
-                } else {
-                    verdict.full_message()
-                },
+                message: if old { leaving(below) } else { said(below, verdict) },
+                old,
                 children: nodes(below, snapshot, profile, now, deep - 1),
             }
         })
         .collect();
-    nodes.sort_by(|a, b| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)));
+    nodes.sort_by(|a, b| (&a.kind, a.old, &a.name).cmp(&(&b.kind, b.old, &b.name)));
     nodes
+}
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// Whether a ReplicaSet is of another revision than its Deployment.
+fn is_old(owner: &Value, set: &Value) -> bool {
+    let revision =
+        |object: &Value| object.pointer("/metadata/annotations")?.get(REVISION)?.as_str().map(str::to_owned);
+    let set_kind = set.get("kind").and_then(Value::as_str) == Some("ReplicaSet");
+    set_kind && matches!((revision(owner), revision(set)), (Some(current), Some(own)) if current != own)
+}
+
+fn leaving(set: &Value) -> String {
+    match set.pointer("/status/replicas").and_then(Value::as_u64).unwrap_or(0) {
+        1 => "1 pod leaving".to_owned(),
+        count => format!("{count} pods leaving"),
+    }
+}
+
+/// One line about an object; of a pod that is well, where it runs.
+fn said(object: &Value, verdict: Verdict) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    match text("/spec/nodeName") {
+        node if verdict.verdict == State::Healthy && verdict.reason == "Ready" && !node.is_empty() => {
+            format!("running on {node}")
+        }
+        _ if verdict.verdict == State::Healthy => verdict.message,
+        _ => verdict.full_message(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kusion_model::ResourceId;
+    use serde_json::json;
+
+    #[test]
+    fn old_sets_come_last_and_pods_tell_where_they_run() {
+        let owned =
+            |kind: &str, uid: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": uid, "uid": uid}]);
+        let set = |name: &str, revision: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "namespace": "n", "uid": name,
+                "annotations": {REVISION: revision}, "ownerReferences": owned("Deployment", "web")},
+                "spec": {"replicas": 1}, "status": {"replicas": 1}})
+        };
+        let root = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "n", "uid": "web",
+            "annotations": {REVISION: "2"}}});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "uid": "p",
+            "ownerReferences": owned("ReplicaSet", "b-new")}, "spec": {"nodeName": "node-1"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        let snapshot = Snapshot::of([root, set("a-old", "1"), set("b-new", "2"), pod]);
+        let key = ResourceKey::new(ResourceId::kubernetes("apps/v1", "Deployment", Some("n"), "web"));
+        let nodes = below(&key, &snapshot, &Profile::default(), None);
+        let rows: Vec<(&str, bool)> = nodes.iter().map(|node| (node.name.as_str(), node.old)).collect();
+        assert_eq!(rows, [("b-new", false), ("a-old", true)]);
+        assert_eq!(nodes[1].message, "1 pod leaving");
+        assert_eq!(nodes[0].children[0].message, "running on node-1");
+    }
 }
