@@ -66,6 +66,49 @@ pub struct Label {
     pub message: String,
 }
 
+/// How people are told, where the reference's sentence (the message of the first label) is hard to read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Telling {
+    /// What is wrong, in one line; names of the program stand in back quotes.
+    pub title: String,
+    /// What is said beside the carets.
+    pub here: String,
+    /// What the carets mark, where that is closer than the primary place.
+    pub mark: Option<Place>,
+    /// What is said at the related places, in their order.
+    pub related: Vec<String>,
+}
+
+impl Telling {
+    /// Makes a telling of one sentence.
+    pub fn new(title: impl Into<String>) -> Self {
+        Telling { title: title.into(), ..Telling::default() }
+    }
+
+    /// Adds what is said beside the carets.
+    #[must_use]
+    pub fn here(mut self, text: impl Into<String>) -> Self {
+        self.here = text.into();
+        self
+    }
+
+    /// Adds what is said at the next related place.
+    #[must_use]
+    pub fn related(mut self, text: impl Into<String>) -> Self {
+        self.related.push(text.into());
+        self
+    }
+}
+
+/// A change of the text that mends the mistake.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// What is replaced.
+    pub place: Place,
+    /// What stands there then.
+    pub text: String,
+}
+
 /// One mistake in the user's files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -75,19 +118,32 @@ pub struct Diagnostic {
     pub code: Code,
     /// Our stable kebab-case name.
     pub id: &'static str,
-    /// The primary place and message first, related places after it.
+    /// The primary place and message first, related places after it. The messages are the reference's own.
     pub labels: Vec<Label>,
+    /// Better words, for people.
+    pub telling: Option<Telling>,
     /// Plain remarks.
     pub notes: Vec<String>,
     /// What to try ("did you mean …").
     pub help: Option<String>,
+    /// A change that mends it.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
     /// Makes an error with its primary label.
     pub fn error(code: Code, id: &'static str, place: Place, message: impl Into<String>) -> Self {
         let label = Label { place, message: message.into() };
-        Diagnostic { severity: Severity::Error, code, id, labels: vec![label], notes: Vec::new(), help: None }
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            id,
+            labels: vec![label],
+            telling: None,
+            notes: Vec::new(),
+            help: None,
+            fix: None,
+        }
     }
 
     /// Adds a related place.
@@ -109,6 +165,18 @@ impl Diagnostic {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Adds better words.
+    #[must_use]
+    pub fn with_telling(mut self, telling: Telling) -> Self {
+        self.telling = Some(telling);
+        self
+    }
+
+    /// Returns what is wrong, in the words for people.
+    pub fn title(&self) -> &str {
+        self.telling.as_ref().map_or(self.message(), |t| &t.title)
     }
 
     /// Returns the primary message.

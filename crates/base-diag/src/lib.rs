@@ -10,6 +10,6 @@ mod diagnostic;
 mod files;
 mod render;
 
-pub use diagnostic::{Code, Diagnostic, Label, Place, Severity};
+pub use diagnostic::{Code, Diagnostic, Fix, Label, Place, Severity, Telling};
 pub use files::{FileId, LineIndex, Position, SourceFile, SourceMap, Span};
 pub use render::{Color, render_full, render_short, to_json};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Diagnostic, Label, Place, Severity, SourceMap};
+use crate::{Diagnostic, Place, Severity, SourceMap};
 
 /// Colour of the full renderer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,18 +44,23 @@ fn word(severity: Severity) -> &'static str {
 pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -> String {
     let paint = Paint(color);
     let mut out = String::new();
-    let mut message = diagnostic.message().lines();
+    let mut message = diagnostic.title().lines();
     let head = format!("{}[{}]", word(diagnostic.severity), diagnostic.code.code);
     let title = message.next().filter(|m| !m.is_empty()).unwrap_or(diagnostic.code.kind);
     let _ = writeln!(out, "{}: {title}", paint.head(diagnostic.severity, &head));
     for line in message {
         let _ = writeln!(out, "{line}");
     }
-    let width =
-        diagnostic.labels.iter().filter_map(|l| line_of(l, sources)).max().unwrap_or(1).to_string().len();
-    for (i, label) in diagnostic.labels.iter().enumerate() {
-        let text = if i == 0 { "" } else { label.message.as_str() };
-        snippet(&mut out, label, text, i > 0, width, sources, &paint);
+    let width = diagnostic
+        .labels
+        .iter()
+        .filter_map(|l| line_at(l.place, sources))
+        .max()
+        .unwrap_or(1)
+        .to_string()
+        .len();
+    for (i, (place, text)) in shown(diagnostic, sources).into_iter().enumerate() {
+        snippet(&mut out, place, text, i > 0, width, sources, &paint);
     }
     for note in &diagnostic.notes {
         let _ = writeln!(out, "{:width$} {} note: {note}", "", paint.dim("="));
@@ -66,8 +71,25 @@ pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -
     out
 }
 
-fn line_of(label: &Label, sources: &SourceMap) -> Option<u32> {
-    match label.place {
+/// The places with what is said there, the primary one first.
+fn shown<'d>(diagnostic: &'d Diagnostic, sources: &SourceMap) -> Vec<(Place, &'d str)> {
+    let telling = diagnostic.telling.as_ref();
+    let related = telling.map_or(&[][..], |t| &t.related);
+    let mut places: Vec<(Place, &str)> =
+        diagnostic.labels.iter().map(|l| (l.place, l.message.as_str())).collect();
+    if let Some(first) = places.first_mut() {
+        let line = |place| line_at(place, sources);
+        let closer = telling.and_then(|t| t.mark).filter(|mark| line(*mark) == line(first.0));
+        *first = (closer.unwrap_or(first.0), telling.map_or("", |t| &t.here));
+    }
+    for (place, text) in places.iter_mut().skip(1).zip(related) {
+        place.1 = text;
+    }
+    places
+}
+
+fn line_at(place: Place, sources: &SourceMap) -> Option<u32> {
+    match place {
         Place::Span(file, span) => Some(sources.position(file, span.start).line),
         Place::Line(_, line) => Some(line),
         Place::None => None,
@@ -76,14 +98,14 @@ fn line_of(label: &Label, sources: &SourceMap) -> Option<u32> {
 
 fn snippet(
     out: &mut String,
-    label: &Label,
+    place: Place,
     text: &str,
     related: bool,
     width: usize,
     sources: &SourceMap,
     paint: &Paint,
 ) {
-    let (file, line, column, length) = match label.place {
+    let (file, line, column, length) = match place {
         Place::Span(file, span) => {
             let at = sources.position(file, span.start);
             (file, at.line, Some(at.column), span.end.saturating_sub(span.start))
@@ -152,33 +174,35 @@ fn place_text(place: Place, sources: &SourceMap) -> String {
 
 /// Returns a diagnostic as JSON.
 pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
-    let labels: Vec<serde_json::Value> = diagnostic.labels.iter().map(|l| label_json(l, sources)).collect();
+    let labels: Vec<serde_json::Value> =
+        diagnostic.labels.iter().map(|l| place_json(l.place, "message", &l.message, sources)).collect();
     serde_json::json!({
         "severity": word(diagnostic.severity),
         "code": diagnostic.code.code,
         "kind": diagnostic.code.kind,
         "id": diagnostic.id,
         "message": diagnostic.message(),
+        "title": diagnostic.title(),
         "labels": labels,
         "notes": diagnostic.notes,
         "help": diagnostic.help,
+        "fix": diagnostic.fix.as_ref().map(|fix| place_json(fix.place, "text", &fix.text, sources)),
     })
 }
 
-fn label_json(label: &Label, sources: &SourceMap) -> serde_json::Value {
+/// A place with a text under a key of its own.
+fn place_json(place: Place, key: &str, text: &str, sources: &SourceMap) -> serde_json::Value {
     let path = |file| sources.get(file).map_or("", |f| f.path.as_str()).to_owned();
-    match label.place {
+    match place {
         Place::Span(file, span) => {
             let (start, end) = (sources.position(file, span.start), sources.position(file, span.end));
             serde_json::json!({
-                "message": label.message, "file": path(file),
+                key: text, "file": path(file),
                 "line": start.line, "column": start.column, "endLine": end.line, "endColumn": end.column,
             })
         }
-        Place::Line(file, line) => {
-            serde_json::json!({ "message": label.message, "file": path(file), "line": line })
-        }
-        Place::None => serde_json::json!({ "message": label.message }),
+        Place::Line(file, line) => serde_json::json!({ key: text, "file": path(file), "line": line }),
+        Place::None => serde_json::json!({ key: text }),
     }
 }
 
@@ -208,6 +232,18 @@ mod tests {
         let expected = "error[E2G22]: expected str, got int(1)\n --> main.k:3:8\n  |\n3 | p = P {name = 1}\n  |        ^^^^\n \
                         ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- declared here\n  = help: write a string\n";
         assert_eq!(render_full(&diagnostic, &sources, Color::Never), expected);
+    }
+
+    #[test]
+    fn people_are_told_in_better_words_and_closer() {
+        let (diagnostic, sources) = example();
+        let telling = crate::Telling {
+            mark: Some(Place::Span(FileId(0), Span::new(38, 39))),
+            ..crate::Telling::new("expected `str`, found `int`").here("an `int`").related("is a `str` here")
+        };
+        let expected = "error[E2G22]: expected `str`, found `int`\n --> main.k:3:15\n  |\n3 | p = P {name = 1}\n  |               ^ an `int`\n \
+                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- is a `str` here\n  = help: write a string\n";
+        assert_eq!(render_full(&diagnostic.with_telling(telling), &sources, Color::Never), expected);
     }
 
     #[test]

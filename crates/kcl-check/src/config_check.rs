@@ -6,7 +6,7 @@
 //! signature.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::Str;
+use kcl_syntax::ast::{ExprId, Str};
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
@@ -16,15 +16,26 @@ use crate::ty::{DictTy, Loc, SchemaId, Ty, TyId};
 impl Checker<'_> {
     /// Reports unless `got` fits `expected`; `loc` is where the expectation was declared.
     pub(crate) fn must_fit(&mut self, got: TyId, expected: TyId, at: Span, loc: Option<Loc>) {
+        self.value_must_fit(got, expected, at, loc, None);
+    }
+
+    /// As [`Self::must_fit`], for a value that was written as this expression.
+    pub(crate) fn value_must_fit(
+        &mut self,
+        got: TyId,
+        expected: TyId,
+        at: Span,
+        loc: Option<Loc>,
+        value: Option<ExprId>,
+    ) {
         if self.fits(got, expected, at) {
             return;
         }
-        let (want, have) = (self.text(expected), self.text(got));
-        let message = format!("expected {want}, got {have}");
-        let mut diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
-        if let Some(loc) = loc {
-            diag = diag.label(loc, defined_here(&want, &have));
-        }
+        let diag = self.mismatch(got, expected, self.here(at), value);
+        let diag = match loc {
+            Some(loc) => self.declared_at(diag, loc, expected, got),
+            None => diag,
+        };
         self.report(diag);
     }
 
@@ -98,8 +109,7 @@ impl Checker<'_> {
             if self.schema_info(id).attrs.contains_key(&attr.name) {
                 self.attr_mismatch(id, &attr.name, got, at);
             } else if !self.types.assignable(got, index.val) {
-                let message = format!("expected {}, got {}", self.text(index.val), self.text(got));
-                let diag = RawDiag::new(Code::TYPE, "type-mismatch", &attr.loc.pkg, attr.loc.span, message);
+                let diag = self.mismatch(got, index.val, attr.loc.clone(), None);
                 self.report(diag);
             }
         }
@@ -112,10 +122,9 @@ impl Checker<'_> {
         }
         let Some(attr) = self.schema_attr(id, name) else { return };
         if !self.types.assignable(got, attr.ty) {
-            let (want, have) = (self.text(attr.ty), self.text(got));
-            let message = format!("expected {want}, got {have}");
-            let diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
-            self.report(diag.label(attr.loc, defined_here(&want, &have)));
+            let diag = self.mismatch(got, attr.ty, self.here(at), None);
+            let diag = self.declared_at(diag, attr.loc, attr.ty, got);
+            self.report(diag);
         }
     }
 
@@ -151,27 +160,20 @@ impl Checker<'_> {
 
     /// Reports a key that the expected type does not have.
     pub(crate) fn check_member(&mut self, ty: TyId, name: &Str, at: Span, written: Option<&Loc>) {
-        let message = match self.types.kind(ty).clone() {
+        let mut diag = match self.types.kind(ty).clone() {
             // What a mixin lacks is left to the run, and so is the empty key.
             Ty::Schema(id, _) if self.schema_info(id).kind == Kind::Mixin || name.is_empty() => return,
-            Ty::Schema(id, _) if !self.accepts_key(id, name) => self.cannot_add(id, name),
+            Ty::Schema(id, _) if !self.accepts_key(id, name) => self.no_attribute(id, name, at),
             Ty::Union(members) => match self.union_refuses(&members, name) {
-                Some(message) => message,
+                Some(message) => RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message),
                 None => return,
             },
             _ => return,
         };
-        let mut diag = RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message);
         if let Some(written) = written {
-            diag = diag.label(written.clone(), "config attribute is defined here");
+            diag = diag.label(written.clone(), "config attribute is defined here").related("written here");
         }
         self.report(diag);
-    }
-
-    /// The message about a key that a schema does not have.
-    pub(crate) fn cannot_add(&mut self, id: SchemaId, name: &str) -> String {
-        let hint = self.attribute_hint(id, name);
-        format!("Cannot add member '{name}' to schema '{}'{hint}", self.schema_name(id))
     }
 
     fn accepts_key(&mut self, id: SchemaId, name: &Str) -> bool {
@@ -206,7 +208,8 @@ impl Checker<'_> {
         }
         let names: Vec<Str> = schemas.iter().map(|s| self.schema_name(*s)).collect();
         let attrs = schemas.iter().flat_map(|s| self.schema_info(*s).attrs.keys());
-        let hint = crate::suggest::hint(name, attrs);
+        let similar = crate::suggest::similar(name, attrs);
+        let hint = crate::suggest::hint(&similar);
         match names.as_slice() {
             [] => None,
             [one] => Some(format!("Cannot add member '{name}' to 'schema {one}'{hint}")),
@@ -229,13 +232,11 @@ impl Checker<'_> {
                 self.check_unpacked(got, at);
                 self.expects.pop();
             } else if !self.types.assignable(got, want) {
-                let (want, have) = (self.text(want), self.text(got));
-                let message = format!("expected {want}, got {have}");
-                let mut diag = RawDiag::new(Code::TYPE, "type-mismatch", &self.path, at, message);
+                let mut diag = self.mismatch(got, want, self.here(at), None);
                 if let Some(loc) = entry.loc {
-                    diag = diag.label(loc, defined_here(&want, &have));
+                    diag = self.declared_at(diag, loc, want, got);
                 }
-                self.report(diag.label(written, "config attribute is defined here"));
+                self.report(diag.label(written, "config attribute is defined here").related("written here"));
             }
         }
     }
@@ -261,8 +262,4 @@ impl Checker<'_> {
             _ => Vec::new(),
         }
     }
-}
-
-fn defined_here(want: &str, have: &str) -> String {
-    format!("variable is defined here, its type is {want}, but got {have}")
 }

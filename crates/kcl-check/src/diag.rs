@@ -3,7 +3,7 @@
 //! A package is checked once per process, but the ids of its files differ from program to program. So a mistake is
 //! recorded with the path of its package and a range in it, and becomes a [`base_diag::Diagnostic`] per program.
 
-use base_diag::{Code, Diagnostic, Place, Severity, Span};
+use base_diag::{Code, Diagnostic, Fix, Place, Severity, Span, Telling};
 use kcl_syntax::ast::Str;
 use kcl_syntax::program::Program;
 
@@ -16,6 +16,10 @@ pub(crate) struct RawDiag {
     pub(crate) id: &'static str,
     pub(crate) labels: Vec<(Loc, String)>,
     pub(crate) note: Option<String>,
+    telling: Option<Telling>,
+    mark: Option<Loc>,
+    help: Option<String>,
+    fix: Option<(Loc, Str)>,
 }
 
 impl RawDiag {
@@ -26,7 +30,8 @@ impl RawDiag {
         span: Span,
         message: impl Into<String>,
     ) -> Self {
-        RawDiag { code, id, labels: vec![(Loc { pkg: pkg.clone(), span }, message.into())], note: None }
+        let labels = vec![(Loc { pkg: pkg.clone(), span }, message.into())];
+        RawDiag { code, id, labels, note: None, telling: None, mark: None, help: None, fix: None }
     }
 
     pub(crate) fn label(mut self, loc: Loc, message: impl Into<String>) -> Self {
@@ -39,19 +44,61 @@ impl RawDiag {
         self
     }
 
+    /// Adds better words.
+    pub(crate) fn told(mut self, telling: Telling) -> Self {
+        self.telling = Some(telling);
+        self
+    }
+
+    /// Adds what is said beside the carets.
+    pub(crate) fn said_here(mut self, text: impl Into<String>) -> Self {
+        self.telling = self.telling.map(|telling| telling.here(text));
+        self
+    }
+
+    /// Adds what is said at the label that was added last.
+    pub(crate) fn related(mut self, text: impl Into<String>) -> Self {
+        self.telling = self.telling.map(|telling| telling.related(text));
+        self
+    }
+
+    /// Lets the carets mark something closer.
+    pub(crate) fn mark(mut self, loc: Loc) -> Self {
+        self.mark = Some(loc);
+        self
+    }
+
+    /// Adds what to try next, if there is something.
+    pub(crate) fn help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// Adds the text that mends it.
+    pub(crate) fn fix(mut self, loc: Loc, text: &Str) -> Self {
+        self.fix = Some((loc, text.clone()));
+        self
+    }
+
     /// Gives the labels their files in this program.
     pub(crate) fn place_in(&self, program: &Program, severity: Severity) -> Diagnostic {
         let labels = self.labels.iter().map(|(loc, message)| base_diag::Label {
             place: place_of(program, loc),
             message: message.clone(),
         });
+        let mark = self.mark.as_ref().map(|loc| place_of(program, loc));
         Diagnostic {
             severity,
             code: self.code,
             id: self.id,
             labels: labels.collect(),
             notes: self.note.iter().cloned().collect(),
-            help: None,
+            telling: self.telling.clone().map(|telling| Telling { mark, ..telling }),
+            help: self.help.clone(),
+            fix: self
+                .fix
+                .as_ref()
+                .map(|(loc, text)| Fix { place: place_of(program, loc), text: text.to_string() }),
         }
     }
 }

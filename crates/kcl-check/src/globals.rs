@@ -277,15 +277,10 @@ impl Checker<'_> {
         let message =
             format!("Can not change the value of '{}', because it was declared immutable", name.name);
         let diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message)
-            .label(self.here(first), format!("The variable '{}' is declared here", name.name))
-            .note(mutable_note(&name.name));
+            .label(self.here(first), format!("The variable '{}' is declared here", name.name));
+        let diag = self.cannot_change(diag, &name.name);
         self.report(diag);
     }
-}
-
-/// The note of immutability errors.
-pub(crate) fn mutable_note(name: &str) -> String {
-    format!("change the variable name to '_{name}' to make it mutable")
 }
 
 /// Tells whether a name may be assigned again.

@@ -35,6 +35,7 @@ mod stmt;
 mod suggest;
 mod sup;
 mod ty;
+mod words;
 mod written;
 
 use std::sync::Arc;

@@ -210,9 +210,7 @@ impl Checker<'_> {
     fn reference_type(&mut self, name: &DottedRef) -> TyId {
         let Some(first) = name.parts.first() else { return TyId::ANY };
         let Some(mut ty) = self.global_or_builtin(&first.name) else {
-            let hint = self.name_hint(&first.name);
-            let message = format!("name '{}' is not defined{hint}", first.name);
-            self.error(Code::COMPILE, "unknown-name", name.span, message);
+            self.undefined(&first.name, name.span);
             return TyId::ANY;
         };
         for part in name.parts.iter().skip(1) {

@@ -244,11 +244,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns ", did you mean" for an unknown name.
-    pub(crate) fn name_hint(&mut self, name: &str) -> String {
+    /// Returns names that look like an unknown one, the most similar last.
+    pub(crate) fn similar_names(&mut self, name: &str) -> Vec<Str> {
         // Each hint looks at every name; a file full of mistakes must not become quadratic.
         if self.hints_left == 0 {
-            return String::new();
+            return Vec::new();
         }
         self.hints_left -= 1;
         let mut candidates: Vec<&Str> = Vec::new();
@@ -262,7 +262,7 @@ impl Checker<'_> {
         }
         candidates.extend(self.globals.keys());
         candidates.extend(signatures::names(Table::Builtins));
-        suggest::hint(name, candidates.into_iter())
+        suggest::similar(name, candidates.into_iter())
     }
 
     /// Makes a place of this package.

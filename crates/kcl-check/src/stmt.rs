@@ -7,7 +7,7 @@ use kcl_syntax::ast::{
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
-use crate::globals::{Declared, GlobalKind, is_private, mutable_note};
+use crate::globals::{Declared, GlobalKind, is_private};
 use crate::infer::ops;
 use crate::scope::{ScopeKind, Var};
 use crate::signatures::Table;
@@ -104,9 +104,7 @@ impl Checker<'_> {
             let message = format!("Unique key error name '{}'", name.name);
             self.error(Code::UNIQUE_KEY, "duplicate-schema", name.span, message);
         } else {
-            let hint = self.name_hint(&name.name);
-            let message = format!("name '{}' is not defined{hint}", name.name);
-            self.error(Code::COMPILE, "unknown-name", name.span, message);
+            self.undefined(&name.name, name.span);
         }
         TyId::ANY
     }
@@ -169,16 +167,16 @@ impl Checker<'_> {
             };
             self.expects.pop();
             result = got;
-            self.store(target, declared, annotation.is_some(), got);
+            self.store(target, declared, annotation.is_some(), got, value);
         }
         result
     }
 
     /// Stores a value: first assignments decide the type, later ones must fit.
-    fn store(&mut self, target: &Target, declared: Option<TyId>, annotated: bool, got: TyId) {
+    fn store(&mut self, target: &Target, declared: Option<TyId>, annotated: bool, got: TyId, value: ExprId) {
         let span = target.name.span;
         match declared {
-            Some(ty) => self.must_fit(got, ty, span, None),
+            Some(ty) => self.value_must_fit(got, ty, span, None, Some(value)),
             None => {
                 if matches!(self.types.kind(got), Ty::Module(_)) {
                     self.must_fit(got, TyId::ANY, span, None);
@@ -228,8 +226,8 @@ impl Checker<'_> {
         let Ty::Schema(id, true) = self.types.kind(ty) else { return };
         let id = *id;
         if self.schema_attr(id, member).is_none() && self.schema_index(id).is_none() {
-            let message = self.cannot_add(id, member);
-            self.error(Code::COMPILE, "unknown-attribute", at, message);
+            let diag = self.no_attribute(id, member, at);
+            self.report(diag);
         }
     }
 
@@ -405,12 +403,12 @@ impl Checker<'_> {
                 let text = format!("The variable '{}' is declared here firstly", name.name);
                 diag = diag.label(self.here(decl), text);
             }
-            self.report(diag.note(mutable_note(&name.name)));
+            let diag = self.cannot_change(diag, &name.name);
+            self.report(diag);
             return TyId::ANY;
         }
         let Some(found) = self.lookup(&name.name) else {
-            let message = format!("name '{}' is not defined{}", name.name, self.name_hint(&name.name));
-            self.error(Code::COMPILE, "unknown-name", name.span, message);
+            self.undefined(&name.name, name.span);
             self.expr(value);
             return TyId::ANY;
         };
@@ -446,7 +444,7 @@ impl Checker<'_> {
             let var = Var { ty: declared, annotated: true };
             self.scopes[scope].vars.insert(target.name.clone(), var);
         }
-        self.must_fit(got, declared, target.span, None);
+        self.value_must_fit(got, declared, target.span, None, Some(value));
         got
     }
 
@@ -515,7 +513,7 @@ impl Checker<'_> {
         let got = self.expr(default);
         self.in_default = false;
         self.expects.pop();
-        self.must_fit(got, ty, attr.name.span, None);
+        self.value_must_fit(got, ty, attr.name.span, None, Some(default));
         ty
     }
 

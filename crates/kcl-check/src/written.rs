@@ -3,7 +3,7 @@
 //! An unknown name anywhere in an annotation is reported at the start of the whole annotation (of an alias: at its
 //! name), as the reference does.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{BasicType, LiteralType, Str, Type, TypeId};
 
 use crate::checker::Checker;
@@ -119,8 +119,7 @@ impl Checker<'_> {
                 self.builtin(Table::Builtins, first).unwrap_or(TyId::ANY)
             }
             None => {
-                let hint = self.name_hint(first);
-                self.error(Code::COMPILE, "unknown-name", at, format!("name '{first}' is not defined{hint}"));
+                self.undefined(first, at);
                 return TyId::ANY;
             }
         };

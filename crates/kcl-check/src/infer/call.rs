@@ -1,6 +1,6 @@
 //! Calls and schema expressions: arguments against parameters.
 
-use base_diag::{Code, Span};
+use base_diag::{Code, Span, Telling};
 use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
 
 use crate::checker::{Checker, Expect};
@@ -287,7 +287,10 @@ impl Checker<'_> {
                     );
                     let span = self.tree.expr_span(config);
                     let diag = RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
-                    self.report(diag);
+                    let schema = self.schema_name(id);
+                    let telling = Telling::new(format!("`{name}` of schema `{schema}` has no value"));
+                    let help = format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`");
+                    self.report(diag.told(telling).help(Some(help)));
                 }
             }
         }

@@ -123,8 +123,7 @@ impl Checker<'_> {
             Key::Name(name) => match self.lookup(name) {
                 Some(ty) => ty,
                 None => {
-                    let message = format!("name '{name}' is not defined{}", self.name_hint(name));
-                    self.error(Code::COMPILE, "unknown-name", entry.key_span, message);
+                    self.undefined(name, entry.key_span);
                     TyId::ANY
                 }
             },

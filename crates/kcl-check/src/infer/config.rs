@@ -157,7 +157,7 @@ impl Checker<'_> {
         let got = self.expr(entry.value);
         self.expects.pop();
         if let Some(ty) = expect.ty {
-            self.must_fit(got, ty, entry.key_span, expect.loc);
+            self.value_must_fit(got, ty, entry.key_span, expect.loc, Some(entry.value));
         }
         got
     }

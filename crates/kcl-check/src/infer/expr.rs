@@ -1,10 +1,11 @@
 //! Names, members, subscripts, literals, and the dispatch over all expressions.
 
-use base_diag::{Code, Span};
-use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Type, TypeId};
+use base_diag::{Code, Span, Telling};
+use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Str, Type, TypeId};
 
 use super::ops;
 use crate::checker::Checker;
+use crate::diag::RawDiag;
 use crate::globals::{Global, GlobalKind};
 use crate::scope::{ScopeKind, Var};
 use crate::signatures::Table;
@@ -83,8 +84,7 @@ impl Checker<'_> {
     pub(crate) fn name(&mut self, parts: &[Ident], at: Span) -> TyId {
         let Some((first, rest)) = parts.split_first() else { return TyId::ANY };
         let Some(mut ty) = self.lookup(&first.name) else {
-            let message = format!("name '{}' is not defined{}", first.name, self.name_hint(&first.name));
-            self.error(Code::COMPILE, "unknown-name", at, message);
+            self.undefined(&first.name, at);
             return TyId::ANY;
         };
         for part in rest {
@@ -155,7 +155,7 @@ impl Checker<'_> {
             Ty::Any | Ty::Union(_) => TyId::ANY,
             Ty::Str | Ty::StrLit(_) => match self.builtin(Table::Strings, name) {
                 Some(method) => method,
-                None => self.no_member(ty, name, at, String::new()),
+                None => self.no_member(ty, name, at, &[]),
             },
             Ty::Dict(dict) => match self.types.dict_attr(ty, name) {
                 Some(attr) => self.types.widen(attr.ty),
@@ -169,18 +169,21 @@ impl Checker<'_> {
                 Some(attr) => attr.ty,
                 None if self.schema_index(id).is_some() => TyId::ANY,
                 None => {
-                    let hint = suggest::hint(name, std::iter::once(&"instances".into()));
-                    self.no_member(ty, name, at, hint)
+                    let similar = suggest::similar(name, std::iter::once(&"instances".into()));
+                    self.no_member(ty, name, at, &similar)
                 }
             },
             Ty::Module(module) => self.module_member(ty, &module, name, at),
-            _ => self.no_member(ty, name, at, String::new()),
+            _ => self.no_member(ty, name, at, &[]),
         }
     }
 
-    fn no_member(&mut self, ty: TyId, name: &str, at: Span, hint: String) -> TyId {
-        let message = format!("attribute '{name}' not found in '{}'{hint}", self.text(ty));
-        self.error(Code::TYPE, "unknown-member", at, message);
+    fn no_member(&mut self, ty: TyId, name: &str, at: Span, similar: &[Str]) -> TyId {
+        let message =
+            format!("attribute '{name}' not found in '{}'{}", self.text(ty), suggest::hint(similar));
+        let diag = RawDiag::new(Code::TYPE, "unknown-member", &self.path, at, message);
+        let diag = diag.told(Telling::new(format!("`{}` has no `{name}`", self.types.words(ty))));
+        self.report(self.did_you_mean(diag, name, at, similar));
         TyId::ANY
     }
 
@@ -191,13 +194,9 @@ impl Checker<'_> {
         if self.schema_index(id).is_some() {
             return TyId::ANY;
         }
-        let hint = self.attribute_hint(id, name);
-        self.no_member(ty, name, at, hint)
-    }
-
-    /// Returns ", did you mean" over the attributes of a schema (not of its bases).
-    pub(crate) fn attribute_hint(&self, id: SchemaId, name: &str) -> String {
-        suggest::hint(name, self.schema_info(id).attrs.keys())
+        // Quirk: attributes of its bases are not looked at.
+        let similar = suggest::similar(name, self.schema_info(id).attrs.keys());
+        self.no_member(ty, name, at, &similar)
     }
 
     fn instances_method(&mut self) -> TyId {
@@ -211,7 +210,7 @@ impl Checker<'_> {
             ModuleKind::Unknown => TyId::ANY,
             ModuleKind::System => match self.builtin(Table::Modules, &format!("{}.{name}", module.path)) {
                 Some(found) => found,
-                None => self.no_member(ty, name, at, String::new()),
+                None => self.no_member(ty, name, at, &[]),
             },
             ModuleKind::Package => {
                 let Some(package) = self.deps.get(&module.path).cloned() else { return TyId::ANY };
@@ -230,7 +229,7 @@ impl Checker<'_> {
                     self.error(Code::COMPILE, "re-exported-import", at, message);
                     return TyId::ANY;
                 }
-                self.no_member(ty, name, at, String::new())
+                self.no_member(ty, name, at, &[])
             }
         }
     }

@@ -1,0 +1,144 @@
+//! The checker's mistakes in words for people.
+//!
+//! The sentence of the reference stays in every diagnostic (tools compare it); here is what a person reads instead: the mistake in one
+//! line, what is said beside the carets, what to try, and where it can be told, the change that mends it.
+
+use base_diag::{Code, Span, Telling};
+use kcl_syntax::ast::{ExprId, Str};
+
+use crate::checker::Checker;
+use crate::diag::RawDiag;
+use crate::signatures::SYSTEM_MODULES;
+use crate::suggest;
+use crate::ty::{Loc, SchemaId, Ty, TyId, Types};
+
+/// A schema's attributes are listed up to this many.
+const LISTED: usize = 8;
+
+impl Checker<'_> {
+    /// A value of another type than the one that is expected; `value` is where it was written.
+    pub(crate) fn mismatch(&mut self, got: TyId, expected: TyId, at: Loc, value: Option<ExprId>) -> RawDiag {
+        let (want, have) = (self.text(expected), self.text(got));
+        let diag = RawDiag::new(
+            Code::TYPE,
+            "type-mismatch",
+            &at.pkg,
+            at.span,
+            format!("expected {want}, got {have}"),
+        );
+        let found = if self.types.has_literal(expected) { got } else { self.types.widen(got) };
+        let (want, found) = (self.types.words(expected), self.types.words(found));
+        let telling = Telling::new(format!("expected `{want}`, found `{found}`"));
+        let telling = telling.here(format!("this is `{found}`"));
+        let diag = diag.told(telling).help(self.conversion(got, expected));
+        match value {
+            Some(value) => diag.mark(self.here(self.tree.expr_span(value))),
+            None => diag,
+        }
+    }
+
+    /// Adds where the expected type was declared.
+    pub(crate) fn declared_at(&self, diag: RawDiag, loc: Loc, expected: TyId, got: TyId) -> RawDiag {
+        let (want, have) = (self.text(expected), self.text(got));
+        diag.label(loc, format!("variable is defined here, its type is {want}, but got {have}"))
+            .related(format!("declared as `{}`", self.types.words(expected)))
+    }
+
+    /// How a value of a near type is written.
+    fn conversion(&self, got: TyId, expected: TyId) -> Option<String> {
+        Some(match (self.types.kind(got), self.types.kind(expected)) {
+            (Ty::StrLit(text), Ty::Int) if text.parse::<i64>().is_ok() => format!("without quotes: {text}"),
+            (Ty::StrLit(text), Ty::Float) if text.parse::<f64>().is_ok() => format!("without quotes: {text}"),
+            (Ty::StrLit(text), Ty::Bool) if text.eq_ignore_ascii_case("true") => "write True".to_owned(),
+            (Ty::StrLit(text), Ty::Bool) if text.eq_ignore_ascii_case("false") => "write False".to_owned(),
+            (Ty::Int | Ty::IntLit(_) | Ty::StrLit(_) | Ty::Str, Ty::Bool) => "write True or False".to_owned(),
+            (Ty::StrLit(_) | Ty::Str, Ty::Int) => "write a whole number, or convert it: int(..)".to_owned(),
+            (Ty::IntLit(number), Ty::Str) => format!("in quotes: \"{number}\""),
+            (Ty::Int | Ty::Float | Ty::FloatLit(_) | Ty::Bool | Ty::BoolLit(_), Ty::Str) => {
+                "put it into quotes, or convert it: str(..)".to_owned()
+            }
+            (_, Ty::List(item)) if self.types.assignable(got, *item) => {
+                "put it into brackets: [..]".to_owned()
+            }
+            _ => return None,
+        })
+    }
+
+    /// A name that nobody defined.
+    pub(crate) fn undefined(&mut self, name: &Str, at: Span) {
+        let similar = self.similar_names(name);
+        let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
+        let diag = RawDiag::new(Code::COMPILE, "unknown-name", &self.path, at, message);
+        let telling = Telling::new(format!("`{name}` is not defined"));
+        let module = SYSTEM_MODULES.contains(&name.as_str());
+        let help = module.then(|| format!("it is a module of the language: `import {name}`"));
+        let diag = diag.told(telling).help(help);
+        self.report(if module { diag } else { self.did_you_mean(diag, name, at, &similar) });
+    }
+
+    /// A key that a schema does not have.
+    pub(crate) fn no_attribute(&self, id: SchemaId, name: &str, at: Span) -> RawDiag {
+        let schema = self.schema_name(id);
+        let attrs = &self.schema_info(id).attrs;
+        let similar = suggest::similar(name, attrs.keys());
+        let message = format!("Cannot add member '{name}' to schema '{schema}'{}", suggest::hint(&similar));
+        let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message);
+        let telling = Telling::new(format!("schema `{schema}` has no attribute `{name}`"));
+        let known: Vec<&str> = attrs.keys().take(LISTED).map(Str::as_str).collect();
+        let more = if attrs.len() > LISTED { ", …" } else { "" };
+        let help =
+            (similar.is_empty() && !known.is_empty()).then(|| format!("it has {}{more}", known.join(", ")));
+        self.did_you_mean(diag.told(telling).help(help), name, at, &similar)
+    }
+
+    /// Says which name was meant, and offers it, where the place is that of the name.
+    pub(crate) fn did_you_mean(&self, diag: RawDiag, name: &str, at: Span, similar: &[Str]) -> RawDiag {
+        // The most similar comes last.
+        let Some(best) = similar.last() else { return diag };
+        let diag = diag.said_here(format!("did you mean `{best}`?"));
+        if at.end.saturating_sub(at.start) as usize == name.len() {
+            diag.fix(self.here(at), best)
+        } else {
+            diag
+        }
+    }
+
+    /// A name that has a value already.
+    pub(crate) fn cannot_change(&self, diag: RawDiag, name: &str) -> RawDiag {
+        let telling = Telling::new(format!("`{name}` cannot be changed: it has a value already"));
+        let help = format!("a name that begins with `_` can be changed: `_{name}`");
+        diag.told(telling.here("a second value")).related("the first value").help(Some(help))
+    }
+}
+
+impl Types {
+    /// Tells whether a literal stands in a type.
+    fn has_literal(&self, id: TyId) -> bool {
+        match self.kind(id) {
+            Ty::BoolLit(_) | Ty::IntLit(_) | Ty::FloatLit(_) | Ty::StrLit(_) => true,
+            Ty::Union(members) => members.iter().any(|m| self.has_literal(*m)),
+            _ => false,
+        }
+    }
+
+    /// A type as one writes it.
+    pub(crate) fn words(&self, id: TyId) -> String {
+        let list = |items: &[TyId]| items.iter().map(|i| self.words(*i)).collect::<Vec<_>>().join(" | ");
+        match self.kind(id) {
+            Ty::None => "None".to_owned(),
+            Ty::BoolLit(true) => "True".to_owned(),
+            Ty::BoolLit(false) => "False".to_owned(),
+            Ty::IntLit(number) => number.to_string(),
+            Ty::FloatLit(bits) => f64::from_bits(*bits).to_string(),
+            Ty::StrLit(text) => format!("{text:?}"),
+            Ty::Union(members) => list(members),
+            Ty::List(item) if *item == TyId::ANY => "[]".to_owned(),
+            Ty::List(item) => format!("[{}]", self.words(*item)),
+            Ty::Dict(dict) => {
+                let side = |id: TyId| if id == TyId::ANY { String::new() } else { self.words(id) };
+                format!("{{{}:{}}}", side(dict.key), side(dict.val))
+            }
+            _ => self.text(id),
+        }
+    }
+}
