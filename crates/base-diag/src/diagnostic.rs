@@ -71,33 +71,8 @@ pub struct Label {
 pub struct Telling {
     /// What is wrong, in one line; names of the program stand in back quotes.
     pub title: String,
-    /// What is said beside the carets.
-    pub here: String,
-    /// What the carets mark, where that is closer than the primary place.
-    pub mark: Option<Place>,
-    /// What is said at the related places, in their order.
-    pub related: Vec<String>,
-}
-
-impl Telling {
-    /// Makes a telling of one sentence.
-    pub fn new(title: impl Into<String>) -> Self {
-        Telling { title: title.into(), ..Telling::default() }
-    }
-
-    /// Adds what is said beside the carets.
-    #[must_use]
-    pub fn here(mut self, text: impl Into<String>) -> Self {
-        self.here = text.into();
-        self
-    }
-
-    /// Adds what is said at the next related place.
-    #[must_use]
-    pub fn related(mut self, text: impl Into<String>) -> Self {
-        self.related.push(text.into());
-        self
-    }
+    /// What is shown instead of the diagnostic's own places, if anything: the first stands on the line of the primary place.
+    pub labels: Vec<Label>,
 }
 
 /// A change of the text that mends the mistake.

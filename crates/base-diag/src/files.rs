@@ -73,7 +73,7 @@ impl LineIndex {
 /// One source text with its name and line index.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Path as it is shown to people.
+    /// Its path; people see it as [`SourceMap::shown_path`] has it.
     pub path: String,
     /// The whole text.
     pub text: Arc<str>,
@@ -91,6 +91,8 @@ impl SourceFile {
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<Arc<SourceFile>>,
+    /// The folder people stand in.
+    folder: Option<String>,
 }
 
 impl SourceMap {
@@ -110,6 +112,18 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
+    /// Shows the paths of files under a folder from there.
+    pub fn show_from(&mut self, folder: impl Into<String>) {
+        self.folder = Some(folder.into());
+    }
+
+    /// Returns the path of a file as people see it.
+    pub fn shown_path(&self, id: FileId) -> &str {
+        let path = self.get(id).map_or("", |file| file.path.as_str());
+        let inside = self.folder.as_deref().and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+        inside.unwrap_or(path)
+    }
+
     /// Returns line and column of an offset.
     pub fn position(&self, id: FileId, offset: u32) -> Position {
         match self.get(id) {
@@ -122,6 +136,14 @@ impl SourceMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_shown_from_the_folder_people_stand_in() {
+        let mut map = SourceMap::default();
+        let (inside, outside) = (map.add("/w/app/main.k", "".into()), map.add("/w/apple/main.k", "".into()));
+        map.show_from("/w/app");
+        assert_eq!((map.shown_path(inside), map.shown_path(outside)), ("main.k", "/w/apple/main.k"));
+    }
 
     #[test]
     fn columns_count_characters_not_bytes() {

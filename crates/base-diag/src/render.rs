@@ -51,41 +51,31 @@ pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -
     for line in message {
         let _ = writeln!(out, "{line}");
     }
-    let width = diagnostic
-        .labels
-        .iter()
-        .filter_map(|l| line_at(l.place, sources))
-        .max()
-        .unwrap_or(1)
-        .to_string()
-        .len();
-    for (i, (place, text)) in shown(diagnostic, sources).into_iter().enumerate() {
+    let places = shown(diagnostic);
+    let width = places.iter().filter_map(|(p, _)| line_at(*p, sources)).max().unwrap_or(1).to_string().len();
+    for (i, (place, text)) in places.into_iter().enumerate() {
         snippet(&mut out, place, text, i > 0, width, sources, &paint);
     }
-    for note in &diagnostic.notes {
-        let _ = writeln!(out, "{:width$} {} note: {note}", "", paint.dim("="));
+    let notes = diagnostic.notes.iter().map(|note| ("note", note));
+    let remarks: Vec<(&str, &String)> =
+        notes.chain(diagnostic.help.iter().map(|help| ("help", help))).collect();
+    if !remarks.is_empty() && diagnostic.place() != Place::None {
+        let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));
     }
-    if let Some(help) = &diagnostic.help {
-        let _ = writeln!(out, "{:width$} {} help: {help}", "", paint.dim("="));
+    for (word, text) in remarks {
+        let _ = writeln!(out, "{:width$} {} {word}: {text}", "", paint.dim("="));
     }
     out
 }
 
 /// The places with what is said there, the primary one first.
-fn shown<'d>(diagnostic: &'d Diagnostic, sources: &SourceMap) -> Vec<(Place, &'d str)> {
-    let telling = diagnostic.telling.as_ref();
-    let related = telling.map_or(&[][..], |t| &t.related);
-    let mut places: Vec<(Place, &str)> =
-        diagnostic.labels.iter().map(|l| (l.place, l.message.as_str())).collect();
-    if let Some(first) = places.first_mut() {
-        let line = |place| line_at(place, sources);
-        let closer = telling.and_then(|t| t.mark).filter(|mark| line(*mark) == line(first.0));
-        *first = (closer.unwrap_or(first.0), telling.map_or("", |t| &t.here));
+fn shown(diagnostic: &Diagnostic) -> Vec<(Place, &str)> {
+    let told = diagnostic.telling.as_ref().map_or(&[][..], |t| &t.labels);
+    if told.is_empty() {
+        let own = diagnostic.labels.iter().enumerate();
+        return own.map(|(i, l)| (l.place, if i == 0 { "" } else { l.message.as_str() })).collect();
     }
-    for (place, text) in places.iter_mut().skip(1).zip(related) {
-        place.1 = text;
-    }
-    places
+    told.iter().map(|l| (l.place, l.message.as_str())).collect()
 }
 
 fn line_at(place: Place, sources: &SourceMap) -> Option<u32> {
@@ -116,9 +106,12 @@ fn snippet(
     let Some(source) = sources.get(file) else { return };
     let arrow = if related { ":::" } else { "-->" };
     let place = match column {
-        Some(column) => format!("{}:{line}:{column}", source.path),
-        None => format!("{}:{line}", source.path),
+        Some(column) => format!("{}:{line}:{column}", sources.shown_path(file)),
+        None => format!("{}:{line}", sources.shown_path(file)),
     };
+    if related {
+        let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));
+    }
     let _ = writeln!(out, "{:width$}{} {place}", "", paint.dim(arrow));
     let start = source.lines().line_start(line) as usize;
     let Some(rest) = source.text.get(start..) else { return };
@@ -168,8 +161,7 @@ fn place_text(place: Place, sources: &SourceMap) -> String {
         Place::Line(file, line) => (file, line, 1),
         Place::None => return String::new(),
     };
-    let path = sources.get(file).map_or("", |f| f.path.as_str());
-    format!("{path}:{line}:{column} - ")
+    format!("{}:{line}:{column} - ", sources.shown_path(file))
 }
 
 /// Returns a diagnostic as JSON.
@@ -229,20 +221,22 @@ mod tests {
     #[test]
     fn the_full_form_shows_both_places() {
         let (diagnostic, sources) = example();
-        let expected = "error[E2G22]: expected str, got int(1)\n --> main.k:3:8\n  |\n3 | p = P {name = 1}\n  |        ^^^^\n \
-                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- declared here\n  = help: write a string\n";
+        let expected = "error[E2G22]: expected str, got int(1)\n --> main.k:3:8\n  |\n3 | p = P {name = 1}\n  |        ^^^^\n  |\n \
+                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- declared here\n  |\n  = help: write a string\n";
         assert_eq!(render_full(&diagnostic, &sources, Color::Never), expected);
     }
 
     #[test]
     fn people_are_told_in_better_words_and_closer() {
         let (diagnostic, sources) = example();
-        let telling = crate::Telling {
-            mark: Some(Place::Span(FileId(0), Span::new(38, 39))),
-            ..crate::Telling::new("expected `str`, found `int`").here("an `int`").related("is a `str` here")
+        let label = |start, end, message: &str| crate::Label {
+            place: Place::Span(FileId(0), Span::new(start, end)),
+            message: message.into(),
         };
-        let expected = "error[E2G22]: expected `str`, found `int`\n --> main.k:3:15\n  |\n3 | p = P {name = 1}\n  |               ^ an `int`\n \
-                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- is a `str` here\n  = help: write a string\n";
+        let labels = vec![label(38, 39, "an `int`"), label(14, 18, "is a `str` here")];
+        let telling = crate::Telling { title: "expected `str`, found `int`".into(), labels };
+        let expected = "error[E2G22]: expected `str`, found `int`\n --> main.k:3:15\n  |\n3 | p = P {name = 1}\n  |               ^ an `int`\n  |\n \
+                        ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- is a `str` here\n  |\n  = help: write a string\n";
         assert_eq!(render_full(&diagnostic.with_telling(telling), &sources, Color::Never), expected);
     }
 

@@ -3,7 +3,7 @@
 //! A package is checked once per process, but the ids of its files differ from program to program. So a mistake is
 //! recorded with the path of its package and a range in it, and becomes a [`base_diag::Diagnostic`] per program.
 
-use base_diag::{Code, Diagnostic, Fix, Place, Severity, Span, Telling};
+use base_diag::{Code, Diagnostic, Fix, Label, Place, Severity, Span, Telling};
 use kcl_syntax::ast::Str;
 use kcl_syntax::program::Program;
 
@@ -16,10 +16,21 @@ pub(crate) struct RawDiag {
     pub(crate) id: &'static str,
     pub(crate) labels: Vec<(Loc, String)>,
     pub(crate) note: Option<String>,
-    telling: Option<Telling>,
-    mark: Option<Loc>,
+    telling: Option<RawTelling>,
     help: Option<String>,
     fix: Option<(Loc, Str)>,
+}
+
+/// Better words, before they know file ids.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct RawTelling {
+    title: String,
+    /// What is said beside the carets.
+    here: String,
+    /// What the carets mark, where that is closer than the primary place.
+    mark: Option<Loc>,
+    /// What is said at the related places, in their order.
+    related: Vec<String>,
 }
 
 impl RawDiag {
@@ -31,7 +42,7 @@ impl RawDiag {
         message: impl Into<String>,
     ) -> Self {
         let labels = vec![(Loc { pkg: pkg.clone(), span }, message.into())];
-        RawDiag { code, id, labels, note: None, telling: None, mark: None, help: None, fix: None }
+        RawDiag { code, id, labels, note: None, telling: None, help: None, fix: None }
     }
 
     pub(crate) fn label(mut self, loc: Loc, message: impl Into<String>) -> Self {
@@ -44,27 +55,33 @@ impl RawDiag {
         self
     }
 
-    /// Adds better words.
-    pub(crate) fn told(mut self, telling: Telling) -> Self {
-        self.telling = Some(telling);
+    /// Adds what is wrong in better words.
+    pub(crate) fn told(mut self, title: impl Into<String>) -> Self {
+        self.telling = Some(RawTelling { title: title.into(), ..RawTelling::default() });
         self
     }
 
     /// Adds what is said beside the carets.
     pub(crate) fn said_here(mut self, text: impl Into<String>) -> Self {
-        self.telling = self.telling.map(|telling| telling.here(text));
+        if let Some(telling) = &mut self.telling {
+            telling.here = text.into();
+        }
         self
     }
 
     /// Adds what is said at the label that was added last.
     pub(crate) fn related(mut self, text: impl Into<String>) -> Self {
-        self.telling = self.telling.map(|telling| telling.related(text));
+        if let Some(telling) = &mut self.telling {
+            telling.related.push(text.into());
+        }
         self
     }
 
     /// Lets the carets mark something closer.
     pub(crate) fn mark(mut self, loc: Loc) -> Self {
-        self.mark = Some(loc);
+        if let Some(telling) = &mut self.telling {
+            telling.mark = Some(loc);
+        }
         self
     }
 
@@ -82,24 +99,47 @@ impl RawDiag {
 
     /// Gives the labels their files in this program.
     pub(crate) fn place_in(&self, program: &Program, severity: Severity) -> Diagnostic {
-        let labels = self.labels.iter().map(|(loc, message)| base_diag::Label {
-            place: place_of(program, loc),
-            message: message.clone(),
-        });
-        let mark = self.mark.as_ref().map(|loc| place_of(program, loc));
+        let labels = self
+            .labels
+            .iter()
+            .map(|(loc, message)| Label { place: place_of(program, loc), message: message.clone() });
         Diagnostic {
             severity,
             code: self.code,
             id: self.id,
             labels: labels.collect(),
             notes: self.note.iter().cloned().collect(),
-            telling: self.telling.clone().map(|telling| Telling { mark, ..telling }),
+            telling: self.telling.as_ref().map(|telling| self.telling_in(program, telling)),
             help: self.help.clone(),
             fix: self
                 .fix
                 .as_ref()
                 .map(|(loc, text)| Fix { place: place_of(program, loc), text: text.to_string() }),
         }
+    }
+
+    fn telling_in(&self, program: &Program, telling: &RawTelling) -> Telling {
+        let said = std::iter::once(&telling.here).chain(&telling.related);
+        let mut said = said.cloned().map(Some).chain(std::iter::repeat(None));
+        let mut labels: Vec<Label> = Vec::with_capacity(self.labels.len());
+        for (loc, message) in &self.labels {
+            let message = said.next().flatten().unwrap_or_else(|| message.clone());
+            labels.push(Label { place: place_of(program, loc), message });
+        }
+        let mark = telling.mark.as_ref().map(|loc| place_of(program, loc));
+        if let (Some(mark), Some(first)) = (mark, labels.first_mut())
+            && line_of(program, mark) == line_of(program, first.place)
+        {
+            first.place = mark;
+        }
+        Telling { title: telling.title.clone(), labels }
+    }
+}
+
+fn line_of(program: &Program, place: Place) -> Option<u32> {
+    match place {
+        Place::Span(file, span) => Some(program.sources.position(file, span.start).line),
+        _ => None,
     }
 }
 

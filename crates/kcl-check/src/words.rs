@@ -3,7 +3,7 @@
 //! The sentence of the reference stays in every diagnostic (tools compare it); here is what a person reads instead: the mistake in one
 //! line, what is said beside the carets, what to try, and where it can be told, the change that mends it.
 
-use base_diag::{Code, Span, Telling};
+use base_diag::{Code, Span};
 use kcl_syntax::ast::{ExprId, Str};
 
 use crate::checker::Checker;
@@ -28,9 +28,9 @@ impl Checker<'_> {
         );
         let found = if self.types.has_literal(expected) { got } else { self.types.widen(got) };
         let (want, found) = (self.types.words(expected), self.types.words(found));
-        let telling = Telling::new(format!("expected `{want}`, found `{found}`"));
-        let telling = telling.here(format!("this is `{found}`"));
-        let diag = diag.told(telling).help(self.conversion(got, expected));
+        let diag =
+            diag.told(format!("expected `{want}`, found `{found}`")).said_here(format!("this is `{found}`"));
+        let diag = diag.help(self.conversion(got, expected));
         match value {
             Some(value) => diag.mark(self.here(self.tree.expr_span(value))),
             None => diag,
@@ -69,10 +69,9 @@ impl Checker<'_> {
         let similar = self.similar_names(name);
         let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
         let diag = RawDiag::new(Code::COMPILE, "unknown-name", &self.path, at, message);
-        let telling = Telling::new(format!("`{name}` is not defined"));
         let module = SYSTEM_MODULES.contains(&name.as_str());
         let help = module.then(|| format!("it is a module of the language: `import {name}`"));
-        let diag = diag.told(telling).help(help);
+        let diag = diag.told(format!("`{name}` is not defined")).help(help);
         self.report(if module { diag } else { self.did_you_mean(diag, name, at, &similar) });
     }
 
@@ -83,12 +82,12 @@ impl Checker<'_> {
         let similar = suggest::similar(name, attrs.keys());
         let message = format!("Cannot add member '{name}' to schema '{schema}'{}", suggest::hint(&similar));
         let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message);
-        let telling = Telling::new(format!("schema `{schema}` has no attribute `{name}`"));
+        let diag = diag.told(format!("schema `{schema}` has no attribute `{name}`"));
         let known: Vec<&str> = attrs.keys().take(LISTED).map(Str::as_str).collect();
         let more = if attrs.len() > LISTED { ", …" } else { "" };
         let help =
             (similar.is_empty() && !known.is_empty()).then(|| format!("it has {}{more}", known.join(", ")));
-        self.did_you_mean(diag.told(telling).help(help), name, at, &similar)
+        self.did_you_mean(diag.help(help), name, at, &similar)
     }
 
     /// Says which name was meant, and offers it, where the place is that of the name.
@@ -105,9 +104,9 @@ impl Checker<'_> {
 
     /// A name that has a value already.
     pub(crate) fn cannot_change(&self, diag: RawDiag, name: &str) -> RawDiag {
-        let telling = Telling::new(format!("`{name}` cannot be changed: it has a value already"));
+        let diag = diag.told(format!("`{name}` cannot be changed: it has a value already"));
         let help = format!("a name that begins with `_` can be changed: `_{name}`");
-        diag.told(telling.here("a second value")).related("the first value").help(Some(help))
+        diag.said_here("a second value").related("the first value").help(Some(help))
     }
 }
 

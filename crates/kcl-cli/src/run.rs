@@ -244,7 +244,11 @@ impl Job {
     }
 
     fn fail(&self, outcome: &Outcome) -> ExitCode {
-        eprint!("{}", render(&outcome.diagnostics, &outcome.sources, self.errors));
+        let mut sources = outcome.sources.clone();
+        if let Ok(folder) = std::env::current_dir() {
+            sources.show_from(folder.display().to_string());
+        }
+        eprint!("{}", render(&outcome.diagnostics, &sources, self.errors));
         let bug = outcome.diagnostics.iter().any(|d| d.id == "internal-error");
         ExitCode::from(if bug { EXIT_BUG } else { EXIT_WRONG })
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use kcl_syntax::ast::{Attr, AttrOp, Check, Expr, ExprId, IndexSignature, SchemaExpr, StmtId};
 use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precision, Str, Value};
 
-use crate::fault::{Eval, Fault};
+use crate::fault::{Eval, Facts, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::record::{Building, Record, Slot};
 use crate::schema::{Rule, Schema};
@@ -389,7 +389,9 @@ impl Machine<'_> {
             }
             other => other,
         };
-        Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false })
+        let facts = Facts::Missing { schema: inst.schema.name.clone(), name: name.into() };
+        Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false, facts: None })
+            .with(facts)
     }
 
     fn run_checks(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
@@ -404,7 +406,7 @@ impl Machine<'_> {
         let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
         self.nesting += 1;
         for check in &schema.def().checks {
-            self.check_line(check, building.position)?;
+            self.check_line(check, &schema.def().name.name, building.position)?;
         }
         self.nesting -= 1;
         if pushed {
@@ -419,7 +421,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn check_line(&mut self, check: &Check, position: Position) -> Eval<()> {
+    fn check_line(&mut self, check: &Check, schema: &Str, position: Position) -> Eval<()> {
         self.start_at(check.span);
         if let Some(guard) = check.guard
             && !self.expr(guard)?.truthy()
@@ -440,7 +442,8 @@ impl Machine<'_> {
         }
         let separator = if message.is_empty() { "" } else { ": " };
         labels.push((self.current_place(), format!("Check failed on the condition{separator}{message}")));
-        Err(Box::new(Fault { labels, id: "check-failed", fatal: false }))
+        let facts = self.broken_check(check, schema, position);
+        Err(Box::new(Fault { labels, id: "check-failed", fatal: false, facts: None }).with(facts))
     }
 
     /// Runs `@deprecated`; `@info` and anything else does nothing.
@@ -476,7 +479,7 @@ impl Machine<'_> {
             }
             other => other,
         };
-        Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false }))
+        Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false, facts: None }))
     }
 
     /// `R(..)` without braces.
@@ -553,7 +556,7 @@ impl Machine<'_> {
         self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
         self.bind_params(&def.params, args, kwargs)?;
         for check in &def.checks {
-            self.check_line(check, position)?;
+            self.check_line(check, &def.name.name, position)?;
         }
         self.packages[self.pkg].frames.pop();
         self.pkg = saved;

@@ -1,6 +1,8 @@
-//! Run-time errors. Exactly one is ever reported: the first.
+//! Run-time errors. Exactly one is ever reported: the first. How people are told is in `telling.rs`.
 
-use base_diag::{Code, Diagnostic, Place};
+use base_diag::{Code, Diagnostic, Place, Span};
+use kcl_syntax::program::Program;
+use kcl_value::{Position, Str};
 
 /// What evaluation returns.
 pub(crate) type Eval<T> = Result<T, Box<Fault>>;
@@ -14,6 +16,40 @@ pub struct Fault {
     pub id: &'static str,
     /// True if the program was stopped by a budget; such a fault cannot be caught.
     pub fatal: bool,
+    /// What a person wants to know besides; made into words only if nobody caught the fault.
+    pub facts: Option<Box<Facts>>,
+}
+
+/// What stands behind a fault.
+#[derive(Clone, Debug)]
+pub enum Facts {
+    /// A rule that does not hold.
+    BrokenCheck {
+        /// The schema whose instance breaks it.
+        schema: Str,
+        /// Where the instance was written.
+        position: Position,
+        /// The package and the range of the condition.
+        rule: (u32, Span),
+        /// The names in the condition with their values.
+        values: Vec<(Str, String)>,
+    },
+    /// An attribute without a value.
+    Missing {
+        /// The schema.
+        schema: Str,
+        /// The attribute.
+        name: Str,
+    },
+    /// Two values that do not merge.
+    Conflict {
+        /// The key, empty at the top.
+        key: Str,
+        /// The text of the value that was there.
+        old: String,
+        /// The text of the value that came.
+        new: String,
+    },
 }
 
 impl Fault {
@@ -22,8 +58,24 @@ impl Fault {
         self.labels.last().map_or("", |(_, m)| m)
     }
 
-    /// Turns it into a diagnostic.
-    pub fn into_diagnostic(self) -> Diagnostic {
+    /// Adds what stands behind it.
+    #[must_use]
+    pub(crate) fn with(mut self: Box<Self>, facts: Facts) -> Box<Self> {
+        self.facts = Some(Box::new(facts));
+        self
+    }
+
+    /// Turns it into a diagnostic of the program that failed.
+    pub fn into_diagnostic(self, program: &Program) -> Diagnostic {
+        let facts = self.facts.clone();
+        let diagnostic = self.bare();
+        match facts {
+            Some(facts) => crate::telling::tell(diagnostic, &facts, program),
+            None => diagnostic,
+        }
+    }
+
+    fn bare(self) -> Diagnostic {
         let mut labels = self.labels.into_iter();
         let (place, message) = labels.next().unwrap_or((Place::None, String::new()));
         let first = Diagnostic::error(Code::EVALUATION, self.id, place, message);

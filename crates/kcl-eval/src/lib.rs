@@ -51,10 +51,11 @@ mod rtype;
 mod schema;
 mod scope;
 mod stmt;
+mod telling;
 mod union;
 mod walk;
 
-pub use fault::Fault;
+pub use fault::{Facts, Fault};
 pub use options::{NoWorld, Options, World};
 pub use origin::{Origin, OriginKind, Origins};
 

@@ -157,7 +157,12 @@ impl<'p> Machine<'p> {
 
     /// Makes an error at the current line.
     pub(crate) fn fault(&self, id: &'static str, message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault { labels: vec![(self.current_place(), message.into())], id, fatal: false })
+        Box::new(Fault {
+            labels: vec![(self.current_place(), message.into())],
+            id,
+            fatal: false,
+            facts: None,
+        })
     }
 
     /// Returns the current line as a place.

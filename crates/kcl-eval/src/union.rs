@@ -10,7 +10,7 @@ use std::rc::Rc;
 use kcl_value::{Dict, Entry, Instance, List, NO_INDEX, Op, OriginId, Str, Value, equal};
 
 use crate::build::Run;
-use crate::fault::{Eval, Fault};
+use crate::fault::{Eval, Facts, Fault};
 use crate::lazy::same_object;
 use crate::machine::Machine;
 use crate::origin::OriginKind;
@@ -385,7 +385,12 @@ impl Machine<'_> {
     fn conflict(&self, key: &str, old: &Value, new: &Value, path: &Path) -> Box<Fault> {
         let (old, new) = (conflict_text(old), conflict_text(new));
         if key.is_empty() && path.is_empty() {
-            return self.fault("conflicting-values", format!("conflicting values between {new} and {old}"));
+            let message = format!("conflicting values between {new} and {old}");
+            return self.fault("conflicting-values", message).with(Facts::Conflict {
+                key: Str::new(),
+                old,
+                new,
+            });
         }
         let message = format!(
             "conflicting values on the attribute '{key}' between :\n    {old}\nand\n    {new}\nwith union path :\n    \
@@ -393,7 +398,7 @@ impl Machine<'_> {
              {key} = {new}\n            ...\n    }}",
             path.join(".")
         );
-        self.fault("conflicting-values", message)
+        self.fault("conflicting-values", message).with(Facts::Conflict { key: key.into(), old, new })
     }
 
     /// Merges two values of the output fold, where scalars must be equal.

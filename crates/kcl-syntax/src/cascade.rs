@@ -48,28 +48,46 @@ fn end_of_statement(lines: &[Line], offset: u32) -> u32 {
 
 fn logical_lines(text: &str, tokens: &[Token]) -> Vec<Line> {
     let mut lines = Vec::new();
-    let mut depth = 0u32;
-    let mut fresh = true;
+    let mut open: Vec<TokenKind> = Vec::new();
+    let mut first_of_line = true;
     for token in tokens {
-        match token.kind {
-            TokenKind::Newline => fresh = fresh || depth == 0,
-            kind if kind.is_layout() => {}
-            kind => {
-                let closes = matches!(kind, TokenKind::RParen | TokenKind::RBracket | TokenKind::RBrace);
-                if fresh && !closes {
-                    let joins = matches!(kind, TokenKind::KwElif | TokenKind::KwElse);
-                    lines.push(Line { start: token.start, indent: indent_at(text, token.start), joins });
-                }
-                fresh = fresh && closes;
-                match kind {
-                    TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace => depth += 1,
-                    _ if closes => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
+        let kind = token.kind;
+        if kind.is_layout() {
+            first_of_line |= kind == TokenKind::Newline;
+            continue;
+        }
+        if std::mem::take(&mut first_of_line) {
+            let indent = indent_at(text, token.start);
+            // A definition at the margin stands in no bracket: one above it was never closed.
+            if indent == 0 && starts_definition(kind) {
+                open.clear();
             }
+            if open.is_empty() && opener_of(kind).is_none() {
+                let joins = matches!(kind, TokenKind::KwElif | TokenKind::KwElse);
+                lines.push(Line { start: token.start, indent, joins });
+            }
+        }
+        match kind {
+            TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace => open.push(kind),
+            _ if opener_of(kind).is_some() && open.last().copied() == opener_of(kind) => drop(open.pop()),
+            _ => {}
         }
     }
     lines
+}
+
+fn opener_of(kind: TokenKind) -> Option<TokenKind> {
+    match kind {
+        TokenKind::RParen => Some(TokenKind::LParen),
+        TokenKind::RBracket => Some(TokenKind::LBracket),
+        TokenKind::RBrace => Some(TokenKind::LBrace),
+        _ => None,
+    }
+}
+
+fn starts_definition(kind: TokenKind) -> bool {
+    use TokenKind::{KwAssert, KwImport, KwMixin, KwProtocol, KwRule, KwSchema, KwType};
+    matches!(kind, KwAssert | KwImport | KwMixin | KwProtocol | KwRule | KwSchema | KwType)
 }
 
 /// How far in the line of an offset begins.
@@ -96,7 +114,7 @@ mod tests {
     #[test]
     fn one_mistake_in_braces_is_one_error() {
         assert_eq!(error_lines("s = Server {image = \"x\"\n    replicas = 1\n}\n"), [2]);
-        assert_eq!(error_lines("a = [1, 2\n    3)\nb = 1\n"), [2]);
+        assert_eq!(error_lines("a = {b = [1, 2)}\nc = 1\n"), [1]);
     }
 
     #[test]
@@ -107,7 +125,10 @@ mod tests {
 
     #[test]
     fn a_wrong_head_silences_its_block() {
-        assert_eq!(error_lines("schema A(:\n    a: int\n    check:\n        a > 0\nb = = 1\n"), [1, 5]);
+        assert_eq!(
+            error_lines("schema A(:\n    a: int\n    check:\n        a > 0\nschema B:\n    b: int = = 1\n"),
+            [1, 6]
+        );
         assert_eq!(error_lines("if a b:\n    x = 1\nelse:\n    x = 2\ny = = 1\n"), [1, 5]);
     }
 }

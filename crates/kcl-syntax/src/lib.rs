@@ -20,6 +20,7 @@ pub mod sink;
 mod strings;
 pub mod token;
 mod unify;
+mod words;
 
 pub use lossless::{SyntaxTree, parse_lossless};
 pub use modify::{modifies_member, rename_identifier, replace_member, rewritten_tree, unified_names};

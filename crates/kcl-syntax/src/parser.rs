@@ -19,7 +19,7 @@ mod types;
 
 use std::borrow::Cow;
 
-use base_diag::{Code, Diagnostic, FileId, Place, Span};
+use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
 
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
 use crate::ids;
@@ -27,6 +27,7 @@ use crate::numbers;
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::{Lexed, Token, TokenKind};
+use crate::words;
 
 /// How deeply brackets and blocks may nest.
 pub const MAX_DEPTH: u32 = 200;
@@ -164,8 +165,9 @@ impl<'a, S: Sink> Parser<'a, S> {
         let message = message.into();
         let id = ids::of(&message);
         let help = ids::help(id, &message).map(ToOwned::to_owned);
+        let telling = words::title(id, &message).map(|title| Telling { title, labels: Vec::new() });
         let diagnostic = Diagnostic::error(Code::SYNTAX, id, place, message);
-        self.diags.push(Diagnostic { help, ..diagnostic });
+        self.diags.push(Diagnostic { help, telling, ..diagnostic });
     }
 
     /// Reports at the current token.

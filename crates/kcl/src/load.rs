@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap};
+use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap, Telling};
 use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
@@ -303,12 +303,13 @@ impl Loader<'_> {
     fn report_lost(&mut self, place: Place, lost: &Lost, root: &Path) {
         match lost {
             Lost::Missing { path, looked_at } => {
-                let first = format!("pkgpath {path} not found in the program");
-                let second = format!("Cannot find the module {path} from {}", looked_at.display());
                 let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
-                if !path.starts_with('.') {
-                    self.imports.push(Diagnostic::error(Code::MODULE, "module-not-found", place, first));
-                }
+                // The reference says both of a name; one mistake is told once.
+                let message = match path.starts_with('.') {
+                    true => format!("Cannot find the module {path} from {}", looked_at.display()),
+                    false => format!("pkgpath {path} not found in the program"),
+                };
+                let title = format!("there is no package `{path}`");
                 let help = match self.request.externals.iter().rev().find(|(n, _)| n == name) {
                     _ if path.starts_with('.') => format!(
                         "there is neither a folder {} nor a file of that name with .k",
@@ -329,8 +330,9 @@ impl Loader<'_> {
                         "name it in kcl.mod and put a copy into vendor/{name}, or say where it is: -E {name}=PATH"
                     ),
                 };
-                let second = Diagnostic::error(Code::MODULE, "module-not-found", place, second);
-                self.imports.push(second.with_help(help));
+                let lost = Diagnostic::error(Code::MODULE, "module-not-found", place, message);
+                let telling = Telling { title, labels: Vec::new() };
+                self.imports.push(lost.with_telling(telling).with_help(help));
             }
             Lost::AboveRoot { raw } => {
                 let message = format!(

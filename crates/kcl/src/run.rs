@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base_diag::{Diagnostic, SourceMap};
+use base_diag::{Code, Diagnostic, SourceMap};
 use kcl_check::{CheckOptions, Edition, PackageTypes};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
@@ -85,6 +85,7 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
         diagnostics.extend(checked.diagnostics);
     }
     if !diagnostics.is_empty() {
+        without_echoes(&mut diagnostics);
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
     let options = eval_options(request, edition, &loaded.root);
@@ -97,11 +98,18 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
                 output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, output.shown()));
             release(request, output);
         }
-        Err(fault) => outcome.diagnostics.push(fault.into_diagnostic()),
+        Err(fault) => outcome.diagnostics.push(fault.into_diagnostic(&loaded.program)),
     }
     outcome.sources = std::mem::take(&mut loaded.program.sources);
     release(request, loaded);
     outcome
+}
+
+/// What a text means is not judged while it cannot be read: a name in a statement that is broken would be missed elsewhere.
+fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
+    if diagnostics.first().is_some_and(|first| first.code == Code::SYNTAX) {
+        diagnostics.retain(|diagnostic| diagnostic.code == Code::SYNTAX);
+    }
 }
 
 /// Puts the trees that are run in the place of those that were checked, where they are others.

@@ -119,7 +119,10 @@ impl Place {
 fn render(error: GenerateError) -> Failure {
     match error {
         GenerateError::Files(problem) => Failure::from(*problem),
-        GenerateError::Program { diagnostics, sources } => {
+        GenerateError::Program { diagnostics, mut sources } => {
+            if let Ok(folder) = std::env::current_dir() {
+                sources.show_from(folder.display().to_string());
+            }
             let colour = Style::stderr().has_colour();
             let color = if colour { base_diag::Color::Always } else { base_diag::Color::Never };
             for diagnostic in &diagnostics {

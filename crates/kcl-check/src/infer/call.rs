@@ -1,6 +1,6 @@
 //! Calls and schema expressions: arguments against parameters.
 
-use base_diag::{Code, Span, Telling};
+use base_diag::{Code, Span};
 use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
 
 use crate::checker::{Checker, Expect};
@@ -288,9 +288,9 @@ impl Checker<'_> {
                     let span = self.tree.expr_span(config);
                     let diag = RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
                     let schema = self.schema_name(id);
-                    let telling = Telling::new(format!("`{name}` of schema `{schema}` has no value"));
+                    let diag = diag.told(format!("`{name}` of schema `{schema}` has no value"));
                     let help = format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`");
-                    self.report(diag.told(telling).help(Some(help)));
+                    self.report(diag.help(Some(help)));
                 }
             }
         }

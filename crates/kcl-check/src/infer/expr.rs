@@ -1,6 +1,6 @@
 //! Names, members, subscripts, literals, and the dispatch over all expressions.
 
-use base_diag::{Code, Span, Telling};
+use base_diag::{Code, Span};
 use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Str, Type, TypeId};
 
 use super::ops;
@@ -182,7 +182,7 @@ impl Checker<'_> {
         let message =
             format!("attribute '{name}' not found in '{}'{}", self.text(ty), suggest::hint(similar));
         let diag = RawDiag::new(Code::TYPE, "unknown-member", &self.path, at, message);
-        let diag = diag.told(Telling::new(format!("`{}` has no `{name}`", self.types.words(ty))));
+        let diag = diag.told(format!("`{}` has no `{name}`", self.types.words(ty)));
         self.report(self.did_you_mean(diag, name, at, similar));
         TyId::ANY
     }

@@ -1,0 +1,187 @@
+//! Run-time errors in words for people: the rule that does not hold, the values it looked at, and who set them.
+//!
+//! Facts are taken when a fault is made (cheaply: most faults of a program that catches them are never told), places are looked for here.
+
+use base_diag::{Diagnostic, Label, Place, Span, Telling};
+use kcl_syntax::ast::{Check, Entry, Expr, ExprId, Key, Stmt, Tree};
+use kcl_syntax::program::Program;
+use kcl_value::{Position, Precision, Str, Value};
+
+use crate::fault::Facts;
+use crate::machine::Machine;
+
+/// So many names of a condition are told with their values.
+const NAMES: usize = 4;
+/// Longer texts are cut.
+const TEXT: usize = 60;
+/// Values under names with these words in them are never told.
+const HIDDEN: &[&str] = &["pass", "secret", "token", "key", "credential"];
+
+impl Machine<'_> {
+    /// What is known about a check that does not hold: the names in its condition that are attributes, with their values.
+    pub(crate) fn broken_check(&self, check: &Check, schema: &Str, position: Position) -> Facts {
+        let tree = self.tree(self.pkg);
+        let mut values: Vec<(Str, String)> = Vec::new();
+        for name in names_in(tree, check.cond) {
+            let Some(record) = self.record() else { break };
+            if values.len() < NAMES
+                && values.iter().all(|(known, _)| *known != name)
+                && let Some(at) = record.position(&name)
+            {
+                let text = shown(&name, &record.stored(at));
+                values.push((name, text));
+            }
+        }
+        let rule = (self.pkg as u32, tree.expr_span(check.cond));
+        Facts::BrokenCheck { schema: schema.clone(), position, rule, values }
+    }
+}
+
+/// Names in an expression, in the order in which they stand.
+fn names_in(tree: &Tree, id: ExprId) -> Vec<Str> {
+    let mut names = Vec::new();
+    crate::walk::walk_expr(tree, id, &mut |expr| {
+        if let Expr::Name(parts) = expr
+            && let Some(first) = parts.first()
+        {
+            names.push(first.name.clone());
+        }
+        true
+    });
+    names
+}
+
+/// A value as it is told.
+fn shown(name: &str, value: &Value) -> String {
+    let lower = name.to_lowercase();
+    if HIDDEN.iter().any(|word| lower.contains(word)) {
+        return "hidden".to_owned();
+    }
+    let text = match value {
+        Value::Undefined => "not set".to_owned(),
+        Value::Str(text) => format!("{:?}", text.as_str()),
+        Value::List(list) => format!("a list of {}", list.items.len()),
+        Value::Dict(_) | Value::Schema(_) | Value::Func(_) => "{...}".to_owned(),
+        other => kcl_value::to_text(other),
+    };
+    match text.char_indices().nth(TEXT) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// Adds the words for people to a diagnostic.
+pub(crate) fn tell(diagnostic: Diagnostic, facts: &Facts, program: &Program) -> Diagnostic {
+    match facts {
+        Facts::BrokenCheck { schema, position, rule, values } => {
+            let broken = Broken { schema, position: *position, rule: *rule, values, program };
+            broken.tell(diagnostic)
+        }
+        Facts::Missing { schema, name } => {
+            let telling =
+                Telling { title: format!("`{name}` of schema `{schema}` has no value"), labels: Vec::new() };
+            diagnostic
+                .with_telling(telling)
+                .with_help(format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`"))
+        }
+        Facts::Conflict { key, old, new } => {
+            let of = if key.is_empty() { String::new() } else { format!(" for `{key}`") };
+            let telling = Telling { title: format!("two values{of}: {old} and {new}"), labels: Vec::new() };
+            let help = match key.is_empty() {
+                true => "`:` merges; `=` replaces what was there".to_owned(),
+                false => format!("`:` merges; to replace what was there write `{key} = {new}`"),
+            };
+            diagnostic.with_telling(telling).with_help(help)
+        }
+    }
+}
+
+struct Broken<'a> {
+    schema: &'a Str,
+    position: Position,
+    rule: (u32, Span),
+    values: &'a [(Str, String)],
+    program: &'a Program,
+}
+
+impl Broken<'_> {
+    fn tell(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let message = diagnostic.labels.last().map_or("", |l| &l.message);
+        let said = message.split_once(": ").map_or("", |(_, said)| said);
+        let rule = self.place(self.rule.0, self.rule.1);
+        let title = match self.text(rule) {
+            text if said.is_empty() => format!("check failed: {text}"),
+            _ => format!("check failed: {said}"),
+        };
+        let mut labels = Vec::new();
+        if self.position.precision != Precision::Unknown {
+            let message = format!("this `{}`", self.schema);
+            labels.push(Label { place: diagnostic.place(), message });
+        }
+        labels.push(Label { place: rule, message: "does not hold".to_owned() });
+        let unplaced: Vec<String> = self
+            .values
+            .iter()
+            .filter_map(|(name, value)| match self.setter(name) {
+                Some(place) => {
+                    labels.push(Label { place, message: format!("`{name}` is {value}") });
+                    None
+                }
+                None => Some(format!("`{name}` is {value}")),
+            })
+            .collect();
+        let diagnostic = diagnostic.with_telling(Telling { title, labels });
+        unplaced.into_iter().fold(diagnostic, Diagnostic::with_note)
+    }
+
+    fn place(&self, package: u32, span: Span) -> Place {
+        self.program.packages.get(package as usize).map_or(Place::None, |package| package.place(span))
+    }
+
+    /// The source under a place, on one line.
+    fn text(&self, place: Place) -> String {
+        let Place::Span(file, span) = place else { return String::new() };
+        let source = self.program.sources.get(file);
+        let text = source.and_then(|s| s.text.get(span.start as usize..span.end as usize)).unwrap_or("");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Where an attribute got its value: in the braces of the instance, else its default in the schema of the rule.
+    fn setter(&self, name: &str) -> Option<Place> {
+        self.entry(name).or_else(|| self.default(name))
+    }
+
+    fn entry(&self, name: &str) -> Option<Place> {
+        if self.position.precision != Precision::Exact {
+            return None;
+        }
+        let tree = &self.program.packages.get(self.position.package as usize)?.tree;
+        let config = tree.exprs.iter().find_map(|node| match &node.kind {
+            Expr::Schema(schema) if tree.expr_span(schema.name).start == self.position.offset => {
+                Some(schema.config)
+            }
+            _ => None,
+        })?;
+        let Expr::Config(entries) = tree.expr(config) else { return None };
+        let named = |entry: &&Entry| matches!(&entry.key, Key::Name(n) | Key::Str(n) if n == name);
+        let entry = entries.iter().rev().find(named)?;
+        let span = Span::new(entry.key_span.start, tree.expr_span(entry.value).end);
+        Some(self.place(self.position.package, span))
+    }
+
+    fn default(&self, name: &str) -> Option<Place> {
+        let tree = &self.program.packages.get(self.rule.0 as usize)?.tree;
+        let found = tree.stmts.iter().find_map(|node| match &node.kind {
+            Stmt::Schema(def) if def.name.name == *self.schema => {
+                def.body.iter().find_map(|stmt| match tree.stmt(*stmt) {
+                    Stmt::Attr(attr) if attr.name.name == name && attr.default.is_some() => {
+                        Some(tree.stmt_span(*stmt))
+                    }
+                    _ => None,
+                })
+            }
+            _ => None,
+        })?;
+        Some(self.place(self.rule.0, found))
+    }
+}

@@ -1,0 +1,69 @@
+//! Syntax errors in words for people. The sentences of the reference name tokens; a person reads code.
+
+/// Returns what a message says, in better words; none where the message is good as it is.
+pub(crate) fn title(id: &str, message: &str) -> Option<String> {
+    let (wanted, got) = match message.strip_prefix("expected one of [") {
+        Some(rest) => rest.split_once("] got ")?,
+        None => {
+            let token = message.strip_prefix("unexpected token '")?.strip_suffix('\'')?;
+            return Some(match token {
+                "indent" => "this line is indented further than the block it stands in".to_owned(),
+                "dedent" => "the block ends too early".to_owned(),
+                other => format!("unexpected {}", found(other)),
+            });
+        }
+    };
+    let wanted = match id {
+        "expected-expression" => "a value".to_owned(),
+        "expected-type" => "a type".to_owned(),
+        "expected-block" => "an indented block".to_owned(),
+        "expected-end-of-block" => "the end of the block".to_owned(),
+        "invalid-number" => "a number".to_owned(),
+        _ => one_of(wanted),
+    };
+    Some(format!("expected {wanted}, found {}", found(got)))
+}
+
+/// `"a", "b"` as `a` or `b`.
+fn one_of(wanted: &str) -> String {
+    let words: Vec<String> = wanted.split("\", \"").map(|word| thing(word.trim_matches('"'))).collect();
+    words.join(" or ")
+}
+
+fn thing(token: &str) -> String {
+    match token {
+        "identifier" => "a name".to_owned(),
+        "literal" => "a value".to_owned(),
+        "newline" => "the end of the line".to_owned(),
+        "eof" => "the end of the file".to_owned(),
+        "indent" => "an indented line".to_owned(),
+        "dedent" => "the end of the block".to_owned(),
+        other => format!("`{other}`"),
+    }
+}
+
+fn found(token: &str) -> String {
+    if token.contains('\n') { "a text of several lines".to_owned() } else { thing(token) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title;
+
+    #[test]
+    fn tokens_are_told_as_code() {
+        let told = |id, message| title(id, message).unwrap();
+        let value = "expected one of [\"identifier\", \"literal\", \"(\", \"[\", \"{\"] got =";
+        assert_eq!(told("expected-expression", value), "expected a value, found `=`");
+        assert_eq!(
+            told("expected-token", "expected one of [\":\", \"=\", \"+=\"] got }"),
+            "expected `:` or `=` or `+=`, found `}`"
+        );
+        assert_eq!(
+            told("expected-token", "expected one of [\"}\"] got eof"),
+            "expected `}`, found the end of the file"
+        );
+        assert_eq!(told("unexpected-token", "unexpected token ','"), "unexpected `,`");
+        assert_eq!(title("use-elif", "'else if' here is invalid in KCL"), None);
+    }
+}
