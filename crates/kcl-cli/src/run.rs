@@ -39,12 +39,19 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "max-depth" None, "N" false "stop at N levels of nesting";
     "error-format" None, "full|short|json" false "form of errors on standard error";
     "watch" Some('w'), "" false "run again whenever a source file changes";
-    "vendor" None, "" false "accepted for compatibility: vendored packages are always used";
+    "vendor" Some('V'), "" false "accepted for compatibility: vendored packages are always used";
     "quiet" Some('q'), "" false "accepted for compatibility";
     "verbose" Some('v'), "" false "accepted for compatibility";
     "fast-eval" Some('K'), "" false "accepted for compatibility";
     "recursive" Some('R'), "" false "accepted for compatibility";
+    "no-style" None, "" false "accepted for compatibility: colour follows the terminal and NO_COLOR";
     "target" None, "NAME" false "accepted for compatibility";
+    "oci" None, "URL" false "refused, like the next five: a run never goes to the network";
+    "git" None, "URL" false "refused";
+    "path" None, "PATH" false "refused";
+    "tag" Some('t'), "TAG" false "refused";
+    "commit" Some('c'), "COMMIT" false "refused";
+    "branch" Some('b'), "BRANCH" false "refused";
     "help" Some('h'), "" false "print this";
 };
 
@@ -112,6 +119,7 @@ enum ErrorFormat {
 
 impl Job {
     fn new(given: &Given) -> Result<Job, String> {
+        refuse_remote(given)?;
         let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
         let mut request = Request { work_dir: work_dir.clone(), ..Request::default() };
         let mut output = None;
@@ -155,14 +163,7 @@ impl Job {
             request,
             format,
             output: given.last("output").map(PathBuf::from).or(output),
-            errors: match given.last("error-format") {
-                None | Some("full" | "pretty") => ErrorFormat::Full,
-                Some("short") => ErrorFormat::Short,
-                Some("json") => ErrorFormat::Json,
-                Some(other) => {
-                    return Err(format!("`{other}` is not an error format: use full, short or json"));
-                }
-            },
+            errors: error_format(given)?,
             why: given.last("why").map(str::to_owned),
             allow_files: given.has("allow-files"),
             plugins,
@@ -251,6 +252,30 @@ impl Job {
         eprint!("{}", render(&outcome.diagnostics, &sources, self.errors));
         let bug = outcome.diagnostics.iter().any(|d| d.id == "internal-error");
         ExitCode::from(if bug { EXIT_BUG } else { EXIT_WRONG })
+    }
+}
+
+/// The form of errors: the flag, else the variable `KCL_ERROR_FORMAT`.
+fn error_format(given: &Given) -> Result<ErrorFormat, String> {
+    let variable = std::env::var("KCL_ERROR_FORMAT").ok();
+    match given.last("error-format").or(variable.as_deref()) {
+        None | Some("" | "full" | "pretty") => Ok(ErrorFormat::Full),
+        Some("short") => Ok(ErrorFormat::Short),
+        Some("json") => Ok(ErrorFormat::Json),
+        Some(other) => Err(format!("`{other}` is not an error format: use full, short or json")),
+    }
+}
+
+/// Flags and words that ask for a package from somewhere else.
+fn refuse_remote(given: &Given) -> Result<(), String> {
+    let flags = ["oci", "git", "path", "tag", "commit", "branch"];
+    let flag = flags.iter().find(|flag| given.has(flag)).map(|flag| format!("--{flag}"));
+    let url = given.rest.iter().find(|word| word.contains("://")).cloned();
+    match flag.or(url) {
+        None => Ok(()),
+        Some(what) => Err(format!(
+            "{what} asks for a package from elsewhere, and a run never goes to the network: put a copy into vendor/NAME, or say where one is: -E NAME=PATH"
+        )),
     }
 }
 

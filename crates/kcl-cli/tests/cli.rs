@@ -32,7 +32,7 @@ fn wrong_calls_say_what_to_do() {
     std::fs::write(dir.path().join("loop.k"), "f = lambda n { f(n + 1) }\na = f(0)\n").unwrap();
     std::fs::write(dir.path().join("big.k"), "a = [i for i in range(1000000000000)]\n").unwrap();
     std::fs::create_dir(dir.path().join("empty")).unwrap();
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["rum"], "did you mean `kcl run`"),
         (&["run", "empty"], "No input KCL files"),
         (&["run", "nowhere.k"], "Cannot find the kcl file"),
@@ -45,6 +45,9 @@ fn wrong_calls_say_what_to_do() {
         (&["run", "loop.k"], "--max-depth"),
         (&["run", "big.k"], "--max-memory"),
         (&["explain", "E9"], "there is no page"),
+        (&["run", "bad.k", "--oci", "oci://x/y"], "never goes to the network"),
+        (&["run", "oci://x/y", "-t", "1.0"], "never goes to the network"),
+        (&["run", "bad.k", "--error-format", "loud"], "is not an error format"),
     ];
     for (words, expected) in cases {
         let output = kcl(dir.path(), words, "");
