@@ -12,6 +12,7 @@ pub mod lexer;
 pub mod lossless;
 mod modify;
 mod numbers;
+mod override_sites;
 mod overrides;
 mod parse;
 mod parser;

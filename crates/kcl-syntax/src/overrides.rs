@@ -12,6 +12,7 @@ use base_diag::{Code, Diagnostic, FileId, Place, Span};
 use crate::ast::{
     BinaryOp, Entry, EntryOp, Expr, ExprId, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
 };
+use crate::override_sites::{Site, nested_declaration, setters, sites};
 use crate::parse::parse_expr;
 
 /// What a spec does at the end of its path.
@@ -121,31 +122,61 @@ fn segments(path: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
 
 fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
     let Some((name, rest)) = spec.path.split_first() else { return Err(wrong_format(text)) };
-    let found = first_declaration(tree, file, name);
+    let found = match rest {
+        [] => setters(tree, file, name)
+            .into_iter()
+            .map(|(stmt, value)| Site::Declaration(stmt, value))
+            .collect(),
+        _ => sites(tree, file, name).collect::<Vec<_>>(),
+    };
     let Action::Set(op) = spec.action else {
-        if let Some((stmt, value)) = found {
-            match rest {
-                [] => delete_statement(tree, stmt),
-                _ => delete_entry(tree, value, rest),
-            }
-        }
+        delete(tree, name, rest, &found);
         return Ok(());
     };
-    let place = found.map_or(Span::default(), |(_, value)| tree.expr_span(value));
-    let value = parse_value(tree, spec.value, place).ok_or_else(|| wrong_format(text))?;
-    let done = match (found, rest) {
-        (Some((stmt, old)), []) => set_variable(tree, stmt, name, old, op, value),
-        (Some((stmt, old)), _) => {
-            let old = own_value(tree, stmt, name, old);
-            set_entry(tree, old, rest, op, value)
-        }
-        (None, _) => false,
+    let place = match found.first() {
+        Some(Site::Declaration(_, value) | Site::Braces(value)) => tree.expr_span(*value),
+        None => nested_declaration(tree, file, name).unwrap_or_default(),
     };
+    let value = parse_value(tree, spec.value, place).ok_or_else(|| wrong_format(text))?;
+    let mut done = false;
+    for site in found {
+        done |= match (site, rest) {
+            (Site::Declaration(stmt, old), []) => set_variable(tree, stmt, name, old, op, value),
+            (Site::Declaration(stmt, old), _) => {
+                let old = own_value(tree, stmt, name, old);
+                set_entry(tree, old, rest, op, value)
+            }
+            (Site::Braces(config), _) => set_entry(tree, config, rest, op, value),
+        };
+        if !rest.is_empty() {
+            break;
+        }
+    }
     if !done {
         let statement = new_statement(tree, name, rest, op, value, place);
         tree.files[file].body.push(statement);
     }
     Ok(())
+}
+
+fn delete(tree: &mut Tree, name: &str, rest: &[String], found: &[Site]) {
+    for site in found {
+        match (*site, rest) {
+            (Site::Declaration(stmt, _), []) => delete_target(tree, stmt, name),
+            (Site::Declaration(stmt, old), _) => {
+                let old = own_value(tree, stmt, name, old);
+                delete_entry(tree, old, rest);
+                return;
+            }
+            (Site::Braces(config), _) => {
+                let before = entries(tree, config).len();
+                delete_entry(tree, config, rest);
+                if entries(tree, config).len() < before {
+                    return;
+                }
+            }
+        }
+    }
 }
 
 /// Parses the value; all its nodes get one range. A unary or binary expression is meant as text.
@@ -167,19 +198,16 @@ fn parse_value(tree: &mut Tree, text: &str, place: Span) -> Option<ExprId> {
     Some(id)
 }
 
-/// The first top-level statement of a file that gives a name its value.
-fn first_declaration(tree: &Tree, file: usize, name: &str) -> Option<(StmtId, ExprId)> {
-    tree.files[file].body.iter().find_map(|&id| match tree.stmt(id) {
-        Stmt::Assign { targets, value, .. } => {
-            let mine = targets.iter().any(|t| t.name.name == name && t.path.is_empty());
-            mine.then_some((id, *value))
+/// Takes a target, and with the last one its statement, out of a file.
+fn delete_target(tree: &mut Tree, stmt: StmtId, name: &str) {
+    if let Stmt::Assign { targets, .. } = &mut tree.stmts[stmt.0 as usize].kind {
+        let is_other = |t: &Target| t.name.name != name || !t.path.is_empty();
+        let others: Box<[Target]> = std::mem::take(targets).into_iter().filter(is_other).collect();
+        *targets = others;
+        if !targets.is_empty() {
+            return;
         }
-        Stmt::Unification { target, value } if target.name == name => Some((id, *value)),
-        _ => None,
-    })
-}
-
-fn delete_statement(tree: &mut Tree, stmt: StmtId) {
+    }
     for file in &mut tree.files {
         file.body.retain(|id| *id != stmt);
     }
@@ -215,19 +243,27 @@ fn copy_config(tree: &mut Tree, value: ExprId) -> ExprId {
     tree.add_expr(kind, span)
 }
 
-/// Takes one target out of `a = b = v` and gives it a statement of its own right after.
+/// Takes one target out of `a = b = v` and gives it a statement of its own; the others keep their order around it.
 fn split_target(tree: &mut Tree, stmt: StmtId, name: &str, value: ExprId) {
     let span = tree.stmt_span(stmt);
-    let Stmt::Assign { targets, .. } = &mut tree.stmts[stmt.0 as usize].kind else { return };
-    let (mine, others): (Vec<Target>, Vec<Target>) = std::mem::take(targets)
-        .into_vec()
-        .into_iter()
-        .partition(|t| t.name.name == name && t.path.is_empty());
-    *targets = others.into_boxed_slice();
-    let own = tree.add_stmt(Stmt::Assign { targets: mine.into_boxed_slice(), ty: None, value }, span);
+    let Stmt::Assign { targets, ty, value: shared } = &mut tree.stmts[stmt.0 as usize].kind else { return };
+    let (ty, shared) = (*ty, *shared);
+    let is_mine = |t: &Target| t.name.name == name && t.path.is_empty();
+    let all = std::mem::take(targets).into_vec();
+    let at = all.iter().position(is_mine).unwrap_or(0);
+    let (mine, others): (Vec<Target>, Vec<Target>) = all.into_iter().partition(is_mine);
+    let mut before = others;
+    let after = before.split_off(at.min(before.len()));
+    let mut statements = Vec::new();
+    for (targets, value) in [(before, shared), (mine, value), (after, shared)] {
+        if !targets.is_empty() {
+            let targets = targets.into_boxed_slice();
+            statements.push(tree.add_stmt(Stmt::Assign { targets, ty, value }, span));
+        }
+    }
     for file in &mut tree.files {
         if let Some(at) = file.body.iter().position(|id| *id == stmt) {
-            file.body.insert(at + 1, own);
+            file.body.splice(at..=at, statements.iter().copied());
         }
     }
 }
@@ -246,7 +282,7 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
     let schema = matches!(tree.expr(value), Expr::Schema(_));
     match &mut tree.stmts[stmt.0 as usize].kind {
         Stmt::Assign { targets, .. } if targets.len() > 1 => split_target(tree, stmt, name, value),
-        Stmt::Assign { value: slot, .. } => *slot = value,
+        Stmt::Assign { value: slot, .. } | Stmt::AugAssign { value: slot, .. } => *slot = value,
         Stmt::Unification { value: slot, .. } if schema => *slot = value,
         _ => return false,
     }
