@@ -145,7 +145,14 @@ impl Checker<'_> {
             let inherited =
                 attr.as_ref().is_some_and(|a| a.loc.pkg != self.path || !self.is_inside(a.loc.span));
             let attr = attr.map(|a| a.ty);
-            let var = self.scopes[i].vars.get(name).map(|v| v.ty);
+            let var = self.scopes[i].vars.get(name).copied();
+            if self.scopes[i].kind == ScopeKind::Lambda
+                && var.is_some_and(|v| v.ty == TyId::ANY || v.annotated)
+                && let Some(ty) = self.body_type(name)
+            {
+                return Some(ty);
+            }
+            let var = var.map(|v| v.ty);
             match (attr, var) {
                 // An inherited attribute of type any says less than a global of its name.
                 (Some(TyId::ANY), None) if inherited => return Some(self.variable_global(name)),
@@ -166,6 +173,19 @@ impl Checker<'_> {
             }
             _ => scope.vars.contains_key(name),
         })
+    }
+
+    /// Quirk: a parameter or local of type any of a lambda in a schema body has the type of the attribute, or of the name that the
+    /// body assigned before, that it hides.
+    pub(crate) fn body_type(&mut self, name: &str) -> Option<TyId> {
+        let (scope, id) = self.scopes.iter().rev().find_map(|s| match s.kind {
+            ScopeKind::Schema(id) => Some((s, id)),
+            _ => None,
+        })?;
+        let is_assigned = self.schema_info(id).assigned.contains(name);
+        let var = scope.vars.get(name).filter(|_| is_assigned).map(|v| v.ty);
+        let attr = self.attr_in_body(id, name).map(|attr| attr.ty);
+        [attr, var].into_iter().flatten().find(|ty| *ty != TyId::ANY)
     }
 
     /// Returns the type of a name of the package, or of a built-in function.

@@ -150,7 +150,10 @@ impl Checker<'_> {
                 // A local is known, as any, in its own first value.
                 self.settle(&target.name, TyId::ANY);
             }
-            let declared = self.target_type(target, annotation);
+            let mut declared = self.target_type(target, annotation);
+            if declared.is_none() && known == Some(TyId::ANY) && target.path.is_empty() && self.in_lambda() {
+                declared = self.body_type(&target.name.name);
+            }
             let expected = match () {
                 () if !target.path.is_empty() || undecided => None,
                 () if annotation.is_some() && (self.in_lambda() || self.in_body_only(&target.name.name)) => {
@@ -418,6 +421,9 @@ impl Checker<'_> {
         let left = match declared {
             _ if foreign => found,
             None if target.path.is_empty() && self.is_open(&name.name) => found,
+            None if target.path.is_empty() && self.in_lambda() => {
+                self.body_type(&name.name).unwrap_or(TyId::ANY)
+            }
             _ => declared.unwrap_or(TyId::ANY),
         };
         let right = self.expr(value);

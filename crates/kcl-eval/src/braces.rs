@@ -59,11 +59,7 @@ impl Machine<'_> {
                     }
                     return self.written_entry(key, entry, value);
                 }
-                let name = self.name_before(&key);
-                let in_place = entry.op != EntryOp::Override;
-                self.with_braces(|machine, dict| machine.add_entry(dict, key.clone(), entry, value))?;
-                self.keep_name(&key, name, in_place);
-                Ok(())
+                self.computed_entry(&key, entry, value)
             }
         }
     }
@@ -71,15 +67,35 @@ impl Machine<'_> {
     // The key is the text of a type: the name stays the alias. Or it is the value of a loop variable: the name is from now on a
     // key that is not there.
     fn renamed_entry(&mut self, name: &Str, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
-        let is_loop = self.packages[self.pkg].frames.loop_variable(self.text.loops, name).is_some();
-        self.written_entry(key.clone(), entry, value)?;
-        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
-            let stored = match frame.vars.entry(if is_loop { name } else { &key }) {
-                None if is_loop => Some(Entry::new(Value::Undefined, Op::Union)),
-                stored => stored.cloned(),
-            };
-            frame.set_apart(name, stored);
+        if !self.is_loop_key(name) {
+            self.written_entry(key.clone(), entry, value)?;
+            if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+                let stored = frame.vars.entry(&key).cloned();
+                frame.set_apart(name, stored);
+            }
+            return Ok(());
         }
+        self.computed_entry(&key, entry, value)?;
+        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+            let unset = || Entry::new(Value::Undefined, Op::Union);
+            let stored = frame.vars.entry(name).cloned().unwrap_or_else(unset);
+            frame.set_apart(name, Some(stored));
+        }
+        Ok(())
+    }
+
+    // A bare key that is a loop variable is computed, as long as the loop variable is known as such: an instance, a quantifier or
+    // a statement that was run lazily in between makes it a plain key.
+    fn is_loop_key(&self, name: &str) -> bool {
+        self.is_marked(name) && self.packages[self.pkg].frames.loop_variable(self.text.loops, name).is_some()
+    }
+
+    // A computed key is no name.
+    fn computed_entry(&mut self, key: &Str, entry: &AstEntry, value: Value) -> Eval<()> {
+        let name = self.name_before(key);
+        let in_place = entry.op != EntryOp::Override;
+        self.with_braces(|machine, dict| machine.add_entry(dict, key.clone(), entry, value))?;
+        self.keep_name(key, name, in_place);
         Ok(())
     }
 
@@ -189,15 +205,13 @@ impl Machine<'_> {
     /// Returns the key of a plain entry; a bare name that is a loop variable is computed.
     fn entry_key(&mut self, key: &Key) -> Eval<Str> {
         match key {
-            Key::Name(name) => match self.packages[self.pkg].frames.loop_variable(self.text.loops, name) {
-                Some(_) => {
-                    let found = self.packages[self.pkg].frames.lookup(name);
-                    let value = found.map_or(Value::Undefined, |entry| entry.value.clone());
-                    self.key_text(&value)
-                }
-                None if self.packages[self.pkg].has_aliases => Ok(self.alias_key(name)),
-                None => Ok(name.clone()),
-            },
+            Key::Name(name) if self.is_loop_key(name) => {
+                let found = self.packages[self.pkg].frames.lookup(name);
+                let value = found.map_or(Value::Undefined, |entry| entry.value.clone());
+                self.key_text(&value)
+            }
+            Key::Name(name) if self.packages[self.pkg].has_aliases => Ok(self.alias_key(name)),
+            Key::Name(name) => Ok(name.clone()),
             Key::Str(name) | Key::Indexed(name, _) => Ok(name.clone()),
             Key::Computed(expr) => {
                 let value = self.expr(*expr)?;

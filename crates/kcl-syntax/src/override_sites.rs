@@ -44,16 +44,25 @@ pub(crate) fn sites<'t>(tree: &'t Tree, file: usize, name: &'t str) -> impl Iter
     })
 }
 
-/// A place of the name that an appended statement collides with: the first assignment inside a block.
-pub(crate) fn nested_declaration(tree: &Tree, file: usize, name: &str) -> Option<Span> {
-    let ifs = tree.files[file].body.iter().filter(|id| matches!(tree.stmt(**id), Stmt::If { .. }));
-    let spans: Vec<Span> = ifs.map(|id| tree.stmt_span(*id)).collect();
+/// The first place of a package that declares a name, whatever it declares: what an appended statement collides with.
+pub(crate) fn first_declaration(tree: &Tree, name: &str) -> Option<Span> {
+    let top = tree.files.iter().flat_map(|file| &file.body).map(|id| &tree.stmts[id.0 as usize]);
+    let definitions = top.clone().filter_map(|node| match &node.kind {
+        Stmt::Schema(def) if def.name.name == name => Some(node.span),
+        Stmt::Rule(def) if def.name.name == name => Some(node.span),
+        Stmt::Import(import) if import.bound_name() == name => Some(node.span),
+        Stmt::TypeAlias { name: alias, .. } if alias.name == name => Some(alias.span),
+        _ => None,
+    });
+    let blocks: Vec<Span> =
+        top.filter(|node| !matches!(node.kind, Stmt::Schema(_))).map(|node| node.span).collect();
     let assigned = tree.stmts.iter().filter_map(|node| match &node.kind {
         Stmt::Assign { targets, .. } => targets.iter().find(|t| t.name.name == name).map(|t| t.name.span),
         Stmt::Unification { target, .. } if target.name == name => Some(target.span),
         _ => None,
     });
-    assigned.filter(|at| spans.iter().any(|outer| contains(*outer, *at))).min_by_key(|at| at.start)
+    let assigned = assigned.filter(|at| blocks.iter().any(|outer| contains(*outer, *at)));
+    definitions.chain(assigned).min_by_key(|at| at.start)
 }
 
 fn declaration(tree: &Tree, id: StmtId, name: &str) -> Option<(StmtId, ExprId)> {

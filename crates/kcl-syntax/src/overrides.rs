@@ -12,7 +12,7 @@ use base_diag::{Code, Diagnostic, FileId, Place, Span};
 use crate::ast::{
     BinaryOp, Entry, EntryOp, Expr, ExprId, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
 };
-use crate::override_sites::{Site, nested_declaration, setters, sites};
+use crate::override_sites::{Site, first_declaration, setters, sites};
 use crate::parse::parse_expr;
 
 /// What a spec does at the end of its path.
@@ -135,7 +135,7 @@ fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<()
     };
     let place = match found.first() {
         Some(Site::Declaration(_, value) | Site::Braces(value)) => tree.expr_span(*value),
-        None => nested_declaration(tree, file, name).unwrap_or_default(),
+        None => first_declaration(tree, name).unwrap_or_else(|| end_of_file(&tree.files[file])),
     };
     let value = parse_value(tree, spec.value, place).ok_or_else(|| wrong_format(text))?;
     let mut done = false;
@@ -157,6 +157,12 @@ fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<()
         tree.files[file].body.push(statement);
     }
     Ok(())
+}
+
+/// Where an appended statement stands.
+fn end_of_file(file: &FileTree) -> Span {
+    let end = file.base + file.len;
+    Span::new(end, end)
 }
 
 fn delete(tree: &mut Tree, name: &str, rest: &[String], found: &[Site]) {
