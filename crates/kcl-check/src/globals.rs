@@ -155,7 +155,7 @@ impl Checker<'_> {
                         self.scan_target(target, ty);
                     }
                 }
-                Stmt::Unification { target, value } => self.scan_unification(target, *value),
+                Stmt::Unification { target, value, .. } => self.scan_unification(target, *value),
                 Stmt::If { body, orelse, .. } => {
                     self.scan_vars(body);
                     self.scan_vars(orelse);

@@ -240,7 +240,7 @@ impl Checker<'_> {
                     self.decorators(&attr.decorators);
                     self.add_attr(&attr.name.name, new, place, info);
                 }
-                Stmt::Unification { target, value } => {
+                Stmt::Unification { target, value, .. } => {
                     let ty = self.unification_type(*value);
                     let loc = self.here(target.span);
                     let new = AttrInfo { ty, optional: false, once_optional: false, has_default: true, loc };

@@ -70,7 +70,13 @@ impl Checker<'_> {
                 self.assign(targets, annotation, *value)
             }
             Stmt::AugAssign { target, op, value } => self.aug_assign(target, *op, *value),
-            Stmt::Unification { target, value } => self.unification(target, *value),
+            Stmt::Unification { target, value, selected } => {
+                if *selected {
+                    let message = "unification identifier can not be selected";
+                    self.error(Code::COMPILE, "selected-attribute", target.span, message);
+                }
+                self.unification(target, *value)
+            }
             Stmt::If { cond, body, orelse } => {
                 self.expr(*cond);
                 for stmt in body.iter().chain(orelse.iter()) {

@@ -82,7 +82,7 @@ impl Machine<'_> {
         let own = if closure.record.is_some() { OwnLambda::Method(depth as u32) } else { OwnLambda::Free };
         let outer = std::mem::replace(&mut self.own_lambda, own);
         for frame in &closure.frames {
-            self.packages[self.pkg].frames.push(frame.clone());
+            self.packages[self.pkg].frames.push_captured(frame.clone());
         }
         let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len() };
         let text = std::mem::replace(&mut self.text, start);

@@ -44,11 +44,24 @@ impl Machine<'_> {
         // What is marked is bound in some frame.
         if (marked || package.framed.contains(name))
             && let Some(entry) = package.frames.lookup(name)
+            && (marked || !self.global_wins(name))
         {
             self.origin = entry.origin;
             return Ok(entry.value.clone());
         }
         self.read_global(self.pkg, name, marked)
+    }
+
+    // What a lambda captured hides a global only as long as the place where it stood is running: afterwards the global that has
+    // its value comes first.
+    fn global_wins(&self, name: &str) -> bool {
+        let package = &self.packages[self.pkg];
+        self.records.is_empty()
+            && package
+                .globals
+                .position(name)
+                .is_some_and(|i| package.globals.lazy.borrow()[i].cache.is_some())
+            && !package.frames.binds_now(name)
     }
 
     // An attribute that is not set means the global of its name, never a key of the braces around. Under a lambda it means

@@ -77,53 +77,72 @@ impl Frame {
 
 /// The frames of one package; a captured frame is shared and copied when somebody writes to it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Frames(Vec<Rc<Frame>>);
+pub(crate) struct Frames {
+    stack: Vec<Rc<Frame>>,
+    /// Which of them a call pushed because its lambda had captured them.
+    captured: Vec<bool>,
+}
 
 impl Frames {
     pub(crate) fn push(&mut self, frame: Rc<Frame>) {
-        self.0.push(frame);
+        self.stack.push(frame);
+        self.captured.push(false);
+    }
+
+    /// Pushes a frame that a lambda captured.
+    pub(crate) fn push_captured(&mut self, frame: Rc<Frame>) {
+        self.stack.push(frame);
+        self.captured.push(true);
     }
 
     pub(crate) fn pop(&mut self) -> Option<Rc<Frame>> {
-        self.0.pop()
+        self.captured.pop();
+        self.stack.pop()
+    }
+
+    /// Whether a frame that is still being filled binds the name; what was only captured does not count.
+    pub(crate) fn binds_now(&self, name: &str) -> bool {
+        let now = self.stack.iter().zip(&self.captured).filter(|(_, captured)| !**captured);
+        now.into_iter().any(|(frame, _)| frame.get(name).is_some())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.stack.len()
     }
 
     pub(crate) fn truncate(&mut self, n: usize) {
-        self.0.truncate(n);
+        self.stack.truncate(n);
+        self.captured.truncate(n);
     }
 
     /// Returns the frames for a lambda to capture.
     pub(crate) fn capture(&self) -> Vec<Rc<Frame>> {
-        self.0.clone()
+        self.stack.clone()
     }
 
     /// Returns the innermost frame.
     pub(crate) fn top(&self) -> Option<&Frame> {
-        self.0.last().map(Rc::as_ref)
+        self.stack.last().map(Rc::as_ref)
     }
 
     /// Returns the innermost frame for change.
     pub(crate) fn top_mut(&mut self) -> Option<&mut Frame> {
-        self.0.last_mut().map(Rc::make_mut)
+        self.stack.last_mut().map(Rc::make_mut)
     }
 
     /// Returns the innermost binding of a name.
     pub(crate) fn lookup(&self, name: &str) -> Option<&Entry> {
-        self.0.iter().rev().find_map(|f| f.get(name))
+        self.stack.iter().rev().find_map(|f| f.get(name))
     }
 
     /// Returns the innermost binding of a name among the frames from one on.
     pub(crate) fn lookup_above(&self, base: usize, name: &str) -> Option<&Entry> {
-        self.0.iter().skip(base).rev().find_map(|f| f.get(name))
+        self.stack.iter().skip(base).rev().find_map(|f| f.get(name))
     }
 
     /// Returns the innermost loop variable of a name among the frames from `base` on.
     pub(crate) fn loop_variable(&self, base: usize, name: &str) -> Option<&Value> {
-        let frames = self.0.iter().skip(base).rev();
+        let frames = self.stack.iter().skip(base).rev();
         frames.filter(|f| f.kind == FrameKind::Loop).find_map(|f| f.vars.get(name))
     }
 }
@@ -150,6 +169,6 @@ impl TextStart {
 impl Frames {
     /// Returns true if a loop or a call binds the name (as opposed to braces) in the frames from `base` on.
     pub(crate) fn bound_as_variable(&self, base: usize, name: &str) -> bool {
-        self.0.iter().skip(base).any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
+        self.stack.iter().skip(base).any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
     }
 }

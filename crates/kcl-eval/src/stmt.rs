@@ -41,7 +41,7 @@ impl Machine<'_> {
             }
             Stmt::Assign { targets, ty, value } => self.exec_assign(place, targets, *ty, *value),
             Stmt::AugAssign { target, op, value } => self.exec_aug_assign(place, target, *op, *value),
-            Stmt::Unification { target, value } => {
+            Stmt::Unification { target, value, .. } => {
                 self.exec_unification(place, &target.name, tree.stmt_span(stmt), *value)
             }
             Stmt::Attr(attr) => self.exec_attr(attr, stmt),

@@ -159,7 +159,7 @@ impl Dump<'_> {
                 self.target(out, target);
                 self.expr(out, *value);
             }
-            Stmt::Unification { target, value } => {
+            Stmt::Unification { target, value, .. } => {
                 write!(out, "(unify {} ", target.name).unwrap();
                 self.expr(out, *value);
             }

@@ -459,6 +459,8 @@ pub enum Stmt {
         target: Ident,
         /// An `Expr::Schema`.
         value: ExprId,
+        /// Written with a path, which is an error.
+        selected: bool,
     },
     /// `if`, with `elif` nested in `orelse`.
     If {

@@ -287,7 +287,7 @@ fn is_plain(parts: &Dotted, name: &str) -> bool {
 fn collect_unified(tree: &Tree, body: &[StmtId], unified: &mut Vec<(Str, Dotted)>) {
     for stmt in body {
         match tree.stmt(*stmt) {
-            Stmt::Unification { target, value } => {
+            Stmt::Unification { target, value, .. } => {
                 if let Expr::Schema(expr) = tree.expr(*value)
                     && let Expr::Name(parts) = tree.expr(expr.name)
                 {

@@ -58,7 +58,7 @@ pub fn merge_unifications(tree: &mut Tree) {
 /// Returns name, schema expression and whether it is an assignment, if the statement declares a name by one.
 fn declaration(tree: &Tree, stmt: StmtId) -> Option<(Str, ExprId, bool)> {
     match tree.stmt(stmt) {
-        Stmt::Unification { target, value } => Some((target.name.clone(), *value, false)),
+        Stmt::Unification { target, value, .. } => Some((target.name.clone(), *value, false)),
         Stmt::Assign { targets, value, .. } => match (targets.as_ref(), tree.expr(*value)) {
             ([target], Expr::Schema(_)) if target.path.is_empty() => {
                 Some((target.name.name.clone(), *value, true))

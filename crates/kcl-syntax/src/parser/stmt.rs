@@ -1,6 +1,6 @@
 //! Files, statements and blocks.
 
-use base_diag::{Code, Diagnostic, Place, Span};
+use base_diag::{Diagnostic, Span};
 
 use super::Parser;
 use super::call::joined_name;
@@ -286,19 +286,7 @@ impl<S: Sink> Parser<'_, S> {
             self.close(mark, NodeKind::Unification);
             let kind = match target {
                 Ok(target) if !matches!(target.path.first(), Some(TargetStep::Index(_))) => {
-                    if !target.path.is_empty() {
-                        let span =
-                            Span::new(target.name.span.start - self.base, target.name.span.end - self.base);
-                        let message = "unification identifier can not be selected";
-                        let place = Place::Span(self.file, span);
-                        self.diags.push(Diagnostic::error(
-                            Code::COMPILE,
-                            "selected-attribute",
-                            place,
-                            message,
-                        ));
-                    }
-                    Stmt::Unification { target: target.name, value }
+                    Stmt::Unification { target: target.name, value, selected: !target.path.is_empty() }
                 }
                 _ => {
                     self.error_at(start - self.base, start - self.base, "expected identifier");

@@ -53,7 +53,7 @@ fn dump(tree: &Tree) -> Vec<String> {
             format!("{} = {}", names.join(" = "), show(tree, *value))
         }
         Stmt::AugAssign { target, value, .. } => format!("{} += {}", target.name.name, show(tree, *value)),
-        Stmt::Unification { target, value } => format!("{}: {}", target.name, show(tree, *value)),
+        Stmt::Unification { target, value, .. } => format!("{}: {}", target.name, show(tree, *value)),
         _ => "..".to_string(),
     })
     .collect()
