@@ -12,6 +12,22 @@ use crate::signatures::SYSTEM_MODULES;
 use crate::suggest;
 use crate::ty::{Loc, SchemaId, Ty, TyId, Types};
 
+/// Names of other languages, and what they are called here.
+const FOREIGN: &[(&str, &str)] = &[
+    ("null", "None"),
+    ("nil", "None"),
+    ("none", "None"),
+    ("undefined", "Undefined"),
+    ("true", "True"),
+    ("false", "False"),
+    ("string", "str"),
+    ("String", "str"),
+    ("integer", "int"),
+    ("number", "float"),
+    ("boolean", "bool"),
+    ("Any", "any"),
+];
+
 /// A schema's attributes are listed up to this many.
 const LISTED: usize = 8;
 
@@ -72,6 +88,8 @@ impl Checker<'_> {
         let module = SYSTEM_MODULES.contains(&name.as_str());
         let help = module.then(|| format!("it is a module of the language: `import {name}`"));
         let diag = diag.told(format!("`{name}` is not defined")).help(help);
+        let foreign = FOREIGN.iter().find(|(theirs, _)| name == theirs).map(|(_, ours)| Str::from(*ours));
+        let similar = foreign.map_or(similar, |ours| vec![ours]);
         self.report(if module { diag } else { self.did_you_mean(diag, name, at, &similar) });
     }
 

@@ -14,7 +14,7 @@ use crate::machine::Machine;
 const NAMES: usize = 4;
 /// Longer texts are cut.
 const TEXT: usize = 60;
-/// Values under names with these words in them are never told.
+/// Names with these words in them are not told: neither their values nor the lines that set them.
 const HIDDEN: &[&str] = &["pass", "secret", "token", "key", "credential"];
 
 impl Machine<'_> {
@@ -25,10 +25,11 @@ impl Machine<'_> {
         for name in names_in(tree, check.cond) {
             let Some(record) = self.record() else { break };
             if values.len() < NAMES
+                && !is_secret(&name)
                 && values.iter().all(|(known, _)| *known != name)
                 && let Some(at) = record.position(&name)
             {
-                let text = shown(&name, &record.stored(at));
+                let text = shown(&record.stored(at));
                 values.push((name, text));
             }
         }
@@ -51,12 +52,13 @@ fn names_in(tree: &Tree, id: ExprId) -> Vec<Str> {
     names
 }
 
-/// A value as it is told.
-fn shown(name: &str, value: &Value) -> String {
+fn is_secret(name: &str) -> bool {
     let lower = name.to_lowercase();
-    if HIDDEN.iter().any(|word| lower.contains(word)) {
-        return "hidden".to_owned();
-    }
+    HIDDEN.iter().any(|word| lower.contains(word))
+}
+
+/// A value as it is told.
+fn shown(value: &Value) -> String {
     let text = match value {
         Value::Undefined => "not set".to_owned(),
         Value::Str(text) => format!("{:?}", text.as_str()),

@@ -7,6 +7,7 @@
 use base_diag::{Diagnostic, Place};
 
 use crate::token::{Token, TokenKind};
+use crate::words;
 
 /// A logical line.
 struct Line {
@@ -16,34 +17,46 @@ struct Line {
     joins: bool,
 }
 
-/// Drops the echoes of earlier mistakes; the order stays.
+/// Drops the echoes of earlier mistakes; the order stays. Statements of other languages get their own help.
 pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token]) -> Vec<Diagnostic> {
-    if diags.len() < 2 {
+    if diags.is_empty() {
         return diags;
     }
     let lines = logical_lines(text, tokens);
     let mut silenced: Vec<std::ops::Range<u32>> = Vec::new();
     let mut told = Vec::new();
-    for diag in diags {
+    for mut diag in diags {
         let Place::Span(_, span) = diag.place() else {
             told.push(diag);
             continue;
         };
-        if silenced.iter().any(|range| range.contains(&span.start)) {
+        // A block that ends where none is open was opened by a line that could not be read.
+        let ends_block = !told.is_empty() && diag.message() == "unexpected token 'dedent'";
+        if ends_block || silenced.iter().any(|range| range.contains(&span.start)) {
             continue;
         }
-        silenced.push(span.start..end_of_statement(&lines, span.start));
+        let statement = statement_at(&lines, span.start);
+        if let Some(help) = words::foreign(first_word(text, statement.start)) {
+            diag.help = Some(help.to_owned());
+        }
+        silenced.push(statement);
         told.push(diag);
     }
     told
 }
 
-/// One past the statement at an offset, with its block.
-fn end_of_statement(lines: &[Line], offset: u32) -> u32 {
+/// The statement at an offset, with its block.
+fn statement_at(lines: &[Line], offset: u32) -> std::ops::Range<u32> {
     let after = lines.partition_point(|line| line.start <= offset);
-    let indent = after.checked_sub(1).map_or(0, |at| lines[at].indent);
+    let (start, indent) = after.checked_sub(1).map_or((0, 0), |at| (lines[at].start, lines[at].indent));
     let outside = lines[after..].iter().find(|line| line.indent <= indent && !line.joins);
-    outside.map_or(u32::MAX, |line| line.start)
+    start..outside.map_or(u32::MAX, |line| line.start)
+}
+
+fn first_word(text: &str, start: u32) -> &str {
+    let rest = text.get(start as usize..).unwrap_or("");
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    &rest[..end]
 }
 
 fn logical_lines(text: &str, tokens: &[Token]) -> Vec<Line> {
@@ -118,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn statements_of_other_languages_are_told_the_way_here() {
+        let diags = crate::parse_file(&mut Tree::default(), "for i in [1]:\n    a = i\n", FileId::default());
+        assert_eq!(diags.len(), 1);
+        assert!(diags[0].help.as_deref().unwrap().contains("[x for x in list]"));
+    }
+
+    #[test]
     fn statements_beside_each_other_are_judged_each() {
         assert_eq!(error_lines("a = = 1\nb = 2\nc = = 3\n"), [1, 3]);
         assert_eq!(error_lines("schema A:\n    a: int = = 1\n    b: str\n    c: str = = 2\n"), [2, 4]);
@@ -129,6 +149,8 @@ mod tests {
             error_lines("schema A(:\n    a: int\n    check:\n        a > 0\nschema B:\n    b: int = = 1\n"),
             [1, 6]
         );
+        assert_eq!(error_lines("if True\n    a = 1\nb = 2\n"), [1]);
+        assert_eq!(error_lines("schema A:\n  x: int\n   y: str\nb = 1\n"), [3]);
         assert_eq!(error_lines("if a b:\n    x = 1\nelse:\n    x = 2\ny = = 1\n"), [1, 5]);
     }
 }

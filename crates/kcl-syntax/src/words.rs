@@ -24,6 +24,23 @@ pub(crate) fn title(id: &str, message: &str) -> Option<String> {
     Some(format!("expected {wanted}, found {}", found(got)))
 }
 
+/// What to write instead of a statement that other languages have.
+pub(crate) fn foreign(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "for" | "while" => {
+            "there are no loops: write a list, `[x for x in list]`, or a dict, `{k: v for k, v in dict}`"
+        }
+        "def" | "fn" | "func" | "function" => {
+            "a function is a value: `name = lambda x: int -> int { x + 1 }`"
+        }
+        "return" => "the last expression of a lambda is its result: leave `return` out",
+        "class" | "struct" | "interface" => "a type with attributes is a schema: `schema Name:`",
+        "let" | "var" | "const" => "a value needs no word before it: `name = value`",
+        "from" => "a whole package is imported: `import path.to.package as name`",
+        _ => return None,
+    })
+}
+
 /// `"a", "b"` as `a` or `b`.
 fn one_of(wanted: &str) -> String {
     let words: Vec<String> = wanted.split("\", \"").map(|word| thing(word.trim_matches('"'))).collect();

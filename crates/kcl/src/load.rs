@@ -192,7 +192,10 @@ impl Loader<'_> {
             Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
         for (file, file_path) in tree.files.iter().zip(paths) {
             for stmt in &file.body {
-                if let Stmt::Import(import) = tree.stmt(*stmt) {
+                // A path that could not be read leads nowhere.
+                if let Stmt::Import(import) = tree.stmt(*stmt)
+                    && import.path.iter().all(|part| !part.name.is_empty())
+                {
                     self.link_import(&mut package, *stmt, import, file_path, root);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, SourceMap};
+use base_diag::{Code, Diagnostic, Place, SourceMap};
 use kcl_check::{CheckOptions, Edition, PackageTypes};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
@@ -105,8 +105,19 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     outcome
 }
 
-/// What a text means is not judged while it cannot be read: a name in a statement that is broken would be missed elsewhere.
+/// One mistake is told once: the first word about a place is the last. And what a text means is not judged while it cannot be
+/// read: a name in a statement that is broken would be missed elsewhere.
 fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
+    let mut told: Vec<Place> = Vec::new();
+    diagnostics.retain(|diagnostic| {
+        let place = diagnostic.place();
+        let first = place == Place::None || !told.contains(&place);
+        // A file full of mistakes must not become quadratic.
+        if told.len() < 1000 {
+            told.push(place);
+        }
+        first
+    });
     if diagnostics.first().is_some_and(|first| first.code == Code::SYNTAX) {
         diagnostics.retain(|diagnostic| diagnostic.code == Code::SYNTAX);
     }
