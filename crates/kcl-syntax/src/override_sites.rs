@@ -71,7 +71,7 @@ fn declaration(tree: &Tree, id: StmtId, name: &str) -> Option<(StmtId, ExprId)> 
             let mine = targets.iter().any(|t| t.name.name == name && t.path.is_empty());
             mine.then_some((id, *value))
         }
-        Stmt::Unification { target, value } if target.name == name => Some((id, *value)),
+        Stmt::Unification { target, value, .. } if target.name == name => Some((id, *value)),
         _ => None,
     }
 }
