@@ -163,7 +163,7 @@ fn settled(target: Target<'_>, live: &Value, mut object: Value) -> Result<Value,
     if target.resource.kind == "Pod" && !target.resource.custom {
         keep_default_tolerations(live, &mut new);
     }
-    prepare_update(target, live, &mut new);
+    prepare_update(target, live, &mut new, false);
     stored(target.schema, target.resource, &mut new);
     Ok(new)
 }

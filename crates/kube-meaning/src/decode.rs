@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::crd;
 use crate::defaults;
 use crate::normalise::{decode_base64, normalise};
-use crate::schema::{ScalarKind, Schema, Ty};
+use crate::schema::{Field, ScalarKind, Schema, Shape, Ty};
 use crate::ssa::Target;
 use crate::status::Refusal;
 
@@ -83,6 +83,25 @@ pub fn decode(target: Target<'_>, mut object: Value) -> Result<Value, Refusal> {
     defaults::fill(target.schema, resource, &mut object);
     normalise(target.schema, resource, &mut object);
     Ok(object)
+}
+
+/// Decodes and stores one top field of a built-in object; whether it is written at all.
+pub(crate) fn decode_field(target: Target<'_>, field: &Field, value: &mut Value) -> Result<bool, Refusal> {
+    let (schema, resource) = (target.schema, target.resource);
+    check_scalars(schema, &field.ty, value, &mut vec![field.name.as_str()]).map_err(|text| {
+        let message = format!(
+            "{} in version \"{}\" cannot be handled as a {}: {text}",
+            resource.kind, resource.version, resource.kind
+        );
+        Refusal::bad_request(message)
+    })?;
+    if value.is_null() && field.shape == Shape::Always {
+        *value = json!({});
+    }
+    defaults::fill_value(schema, &field.ty, value);
+    let kept = crate::normalise::keep(schema, field, value);
+    crate::normalise::forget_empty(schema, &field.ty, value);
+    Ok(kept)
 }
 
 /// Brings one value of a type into the server's form, as far as that does not depend on what surrounds it.

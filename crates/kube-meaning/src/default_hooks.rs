@@ -101,7 +101,10 @@ pub(crate) fn image_volume(source: &mut Object) {
 
 pub(crate) fn device_request(request: &mut Object) {
     if text(request, "allocationMode") == "ExactCount" {
-        set(request, "count", Value::from(1));
+        // Zero is none.
+        if request.get("count").is_none_or(|count| count.is_null() || count == 0) {
+            request.insert("count".to_owned(), Value::from(1));
+        }
     }
 }
 
@@ -181,14 +184,20 @@ pub(crate) fn namespace(object: &mut Object) {
 
 pub(crate) fn replication_controller(object: &mut Object) {
     let labels = object.get("spec").and_then(|s| s.at("/template/metadata/labels")).cloned();
+    let labels = labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty()));
+    let is_bare = |map: &Object, key: &str| {
+        map.get(key).is_none_or(|value| value.as_object().is_none_or(Map::is_empty))
+    };
     if let Some(spec) = child(object, "spec") {
         set(spec, "replicas", Value::from(1));
-        if let Some(labels) = labels.clone() {
-            set(spec, "selector", labels);
+        if let Some(labels) = labels.clone().filter(|_| is_bare(spec, "selector")) {
+            spec.insert("selector".to_owned(), labels);
         }
     }
-    if let (Some(labels), Some(metadata)) = (labels, child(object, "metadata")) {
-        set(metadata, "labels", labels);
+    if let (Some(labels), Some(metadata)) = (labels, child(object, "metadata"))
+        && is_bare(metadata, "labels")
+    {
+        metadata.insert("labels".to_owned(), labels);
     }
 }
 

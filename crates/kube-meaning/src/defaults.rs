@@ -34,6 +34,20 @@ pub fn fill(schema: &Schema, resource: &Resource, object: &mut Value) {
     walk(schema, &resource.ty, object);
 }
 
+/// What reading a stored object fills in that a write through a sub-resource may have left out: the labels of a Job or a
+/// ReplicationController are those of its pods, when it has none.
+pub(crate) fn fill_read(resource: &Resource, object: &mut Value) {
+    let labelled = object.get("metadata").and_then(|meta| meta.get("labels")).is_some();
+    let hook = match resource.kind.as_str() {
+        "Job" => hooks::job,
+        "ReplicationController" => hooks::replication_controller,
+        _ => return,
+    };
+    if !resource.custom && !labelled {
+        object.as_object_mut().map(hook);
+    }
+}
+
 /// Fills in the defaults of one value.
 pub(crate) fn fill_value(schema: &Schema, ty: &Ty, value: &mut Value) {
     walk(schema, ty, value);
@@ -43,7 +57,13 @@ fn walk(schema: &Schema, ty: &Ty, value: &mut Value) {
     match (ty, value) {
         (Ty::List(list), Value::Array(items)) => {
             if matches!(list.item, Ty::Named { .. } | Ty::List(_) | Ty::Map(_)) {
-                items.iter_mut().for_each(|item| walk(schema, &list.item, item));
+                for item in items {
+                    // An item that is null is one without any field.
+                    if item.is_null() && matches!(list.item, Ty::Named { .. }) {
+                        *item = Value::Object(Map::new());
+                    }
+                    walk(schema, &list.item, item);
+                }
             }
         }
         (Ty::Map(map), Value::Object(values)) => {

@@ -9,7 +9,7 @@ use crate::reach::Reach;
 use crate::schema::Resource;
 use crate::ssa::Target;
 use crate::status::{Cause, Refusal};
-use crate::typed::same_value;
+use crate::strategy::is_alike;
 
 const IMMUTABLE: &str = "field is immutable";
 
@@ -120,7 +120,7 @@ fn at<'v>(object: &'v Value, field: &str) -> &'v Value {
 }
 
 fn differs(live: &Value, new: &Value, field: &str) -> bool {
-    !same_value(at(live, field), at(new, field))
+    !is_alike(Some(at(live, field)), Some(at(new, field)))
 }
 
 fn refuse(new: &Value, field: &str, how: How) -> Cause {
@@ -134,10 +134,7 @@ fn same_beside(a: &Value, b: &Value, allowed: &[&str]) -> bool {
     let empty = Map::new();
     let (a, b) = (a.as_object().unwrap_or(&empty), b.as_object().unwrap_or(&empty));
     let fixed = |k: &&String| !allowed.contains(&k.as_str());
-    a.keys()
-        .chain(b.keys())
-        .filter(fixed)
-        .all(|k| same_value(a.get(k).unwrap_or(&Value::Null), b.get(k).unwrap_or(&Value::Null)))
+    a.keys().chain(b.keys()).filter(fixed).all(|k| is_alike(a.get(k), b.get(k)))
 }
 
 fn stateful_set(live: &Value, new: &Value, causes: &mut Vec<Cause>) {

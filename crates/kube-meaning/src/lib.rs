@@ -63,8 +63,10 @@ pub mod time;
 mod typed;
 pub mod unchanged;
 pub mod validate;
+mod validate_webhooks;
 mod version;
 pub mod write;
+pub mod write_status;
 
 pub use builtin::builtin;
 pub use version::convert;

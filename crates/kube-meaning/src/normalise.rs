@@ -24,7 +24,7 @@ pub fn stored(schema: &Schema, resource: &Resource, object: &mut Value) {
     }
 }
 
-fn forget_empty(schema: &Schema, ty: &Ty, v: &mut Value) {
+pub(crate) fn forget_empty(schema: &Schema, ty: &Ty, v: &mut Value) {
     match (ty, v) {
         (Ty::List(list), Value::Array(items)) if !matches!(list.item, Ty::Scalar(_) | Ty::Any) => {
             items.iter_mut().for_each(|item| forget_empty(schema, &list.item, item));
@@ -194,7 +194,7 @@ fn writes_absent(shape: Shape) -> bool {
 }
 
 /// Normalises a field and says whether it is written.
-fn keep(schema: &Schema, field: &Field, v: &mut Value) -> bool {
+pub(crate) fn keep(schema: &Schema, field: &Field, v: &mut Value) -> bool {
     if field.name == "managedFields" {
         return !v.is_null();
     }

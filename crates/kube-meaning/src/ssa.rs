@@ -22,6 +22,7 @@ use crate::typed::{
     with_named_fields,
 };
 use crate::version::in_version;
+use crate::write::Writer;
 
 /// What is written: a resource of a schema, through the main path (`subresource` empty) or a sub-resource.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +149,8 @@ fn merge(
         }
         merged = prune(target, merged, &last, &managed, &manager);
     }
-    let changed = settle(target, (live, &merged), &mut managed, &manager, by.force, &reset)?;
+    let own = compare(schema, ty, live, &merged);
+    let changed = settle(target, (live, &merged), own, &mut managed, (&manager, by.force), &reset)?;
     strip(&mut managed, &manager);
     // A mere reordering is no change of any field, but it is written.
     let object = (!changed.is_same() || !same_object(live, &merged)).then_some(merged);
@@ -220,16 +222,15 @@ fn add_back_owned(at: Target<'_>, whole: &Value, pruned: Value, managed: &Manage
     in_version(there, &out, &at.resource.api_version()).map_or(pruned, |back| back.object.into_owned())
 }
 
-/// Finds conflicts of a change with the other managers; forced or removed paths leave their sets.
+/// Finds conflicts of a change (`own`, in the version of the target) with the other managers; forced or removed paths leave their sets.
 fn settle(
     target: Target<'_>,
     (live, new): (&Value, &Value),
+    own: Comparison,
     managed: &mut Managed,
-    manager: &Manager,
-    force: bool,
+    (manager, force): (&Manager, bool),
     reset: &Reset,
 ) -> Result<Comparison, ApplyError> {
-    let own = compare(target.schema, &target.resource.ty, live, new);
     if own.is_same() {
         // Nothing changed in any version: only extinct versions need to go.
         managed.entries.retain(|e| {
@@ -311,18 +312,46 @@ pub fn update(
     managed
 }
 
+/// As [`update`] of an object that exists, when it is known what differs.
+pub(crate) fn update_compared(
+    target: Target<'_>,
+    objects: (&Value, &Value),
+    own: Comparison,
+    managed: Managed,
+    by: &Writer<'_>,
+) -> Managed {
+    if managed.entries.is_empty() {
+        return managed;
+    }
+    let manager = target.manager(by.manager, Operation::Update);
+    let mut managed = track_compared(target, objects, own, managed, (&manager, by.now));
+    managed.cap_updaters();
+    managed
+}
+
 fn track(
     target: Target<'_>,
     live: &Value,
     new: &Value,
-    mut managed: Managed,
+    managed: Managed,
     manager: &Manager,
     now: &str,
+) -> Managed {
+    let own = compare(target.schema, &target.resource.ty, live, new);
+    track_compared(target, (live, new), own, managed, (manager, now))
+}
+
+fn track_compared(
+    target: Target<'_>,
+    objects: (&Value, &Value),
+    own: Comparison,
+    mut managed: Managed,
+    (manager, now): (&Manager, &str),
 ) -> Managed {
     widen_entries(target, &mut managed);
     let reset = reset_fields(target);
     let nobody = Manager { name: "\0current".into(), operation: Operation::Update, ..manager.clone() };
-    let Ok(changed) = settle(target, (live, new), &mut managed, &nobody, true, &reset) else {
+    let Ok(changed) = settle(target, objects, own, &mut managed, (&nobody, true), &reset) else {
         return managed;
     };
     let mut taken = changed.modified.union(&changed.added);

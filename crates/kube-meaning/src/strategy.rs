@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::decode::TEMPLATE_GENERATION;
 use crate::reach::Reach;
 use crate::reset::{Reset, reset_fields};
-use crate::schema::Resource;
+use crate::schema::{Resource, Schema, Ty};
 use crate::ssa::Target;
 use crate::typed::same_value;
 
@@ -114,8 +114,9 @@ fn template_generation(object: &mut Value, generation: i64) {
     }
 }
 
-/// Prepares an update: what this path may not change is put back, and the generation follows the meaning.
-pub fn prepare_update(target: Target<'_>, live: &Value, new: &mut Value) {
+/// Prepares an update: what this path may not change is put back, and the generation follows the meaning. `hollow`: the
+/// request held an empty list or map ([`is_hollow`]).
+pub fn prepare_update(target: Target<'_>, live: &Value, new: &mut Value, hollow: bool) {
     restore_metadata(live, new);
     match reset_fields(target) {
         Reset::Nothing => {}
@@ -129,7 +130,7 @@ pub fn prepare_update(target: Target<'_>, live: &Value, new: &mut Value) {
     if !target.resource.custom && target.subresource.is_empty() {
         keep_own(target.resource, live, new);
     }
-    bump_generation(target, live, new);
+    bump_generation(target, live, new, hollow);
 }
 
 fn restore(live: &Value, new: &mut Value, key: &str) {
@@ -251,26 +252,83 @@ fn keep_addresses(live: &Value, new: &mut Value) {
 }
 
 fn changed_at(live: &Value, new: &Value, pointer: &str) -> bool {
-    let null = Value::Null;
-    !same_value(live.at(pointer).unwrap_or(&null), new.at(pointer).unwrap_or(&null))
+    !is_alike(live.at(pointer), new.at(pointer))
+}
+
+/// Whether the server's own comparison finds no difference: to it an empty list is none.
+pub(crate) fn is_alike(a: Option<&Value>, b: Option<&Value>) -> bool {
+    let some = |value: &&Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    match (a.filter(some), b.filter(some)) {
+        (None, None) => true,
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            a.iter().all(|(key, value)| is_alike(Some(value), b.get(key)))
+                && b.iter().all(|(key, value)| a.contains_key(key) || is_alike(None, Some(value)))
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_alike(Some(a), Some(b)))
+        }
+        (Some(a), Some(b)) => same_value(a, b),
+        _ => false,
+    }
+}
+
+/// Kinds whose generation rises with every write that holds an empty list or map: the server compares them to the letter
+/// there, and what it has stored holds none.
+const TO_THE_LETTER: [&str; 3] =
+    ["NetworkPolicy", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
+
+/// Whether a request for one of those kinds holds an empty list or map outside its metadata. Such a write never comes to rest.
+pub fn is_hollow(target: Target<'_>, request: &Value) -> bool {
+    let resource = target.resource;
+    if resource.custom || !target.subresource.is_empty() || !TO_THE_LETTER.contains(&resource.kind.as_str()) {
+        return false;
+    }
+    let Some(fields) = request.as_object() else { return false };
+    let own = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status"));
+    own.into_iter().any(|(key, value)| {
+        target.schema.type_at(&resource.ty, &[key]).is_some_and(|ty| holds_empty(target.schema, ty, value))
+    })
+}
+
+fn holds_empty(schema: &Schema, ty: &Ty, value: &Value) -> bool {
+    match (ty, value) {
+        (Ty::List(list), Value::Array(items)) => {
+            items.is_empty() || items.iter().any(|item| holds_empty(schema, &list.item, item))
+        }
+        (Ty::Map(map), Value::Object(items)) => {
+            items.is_empty() || items.values().any(|item| holds_empty(schema, &map.value, item))
+        }
+        (Ty::Named { id, .. }, Value::Object(items)) => {
+            let strukt = schema.get(*id);
+            let known = items.iter().filter_map(|(key, item)| Some((strukt.field(key)?, item)));
+            known.into_iter().any(|(field, item)| holds_empty(schema, &field.ty, item))
+        }
+        _ => false,
+    }
 }
 
 /// Raises the generation when what the controller must see has changed.
-fn bump_generation(target: Target<'_>, live: &Value, new: &mut Value) {
+fn bump_generation(target: Target<'_>, live: &Value, new: &mut Value, hollow: bool) {
     let resource = target.resource;
     if !has_generation(resource) || target.subresource == "status" {
         return;
     }
     let changed = match resource.kind.as_str() {
+        _ if hollow => true,
         _ if resource.custom => {
             let status = resource.has_subresource("status");
             differs_beside(live, new, if status { &["metadata", "status"] } else { &["metadata"] })
         }
         "Deployment" => changed_at(live, new, "/spec") || changed_at(live, new, "/metadata/annotations"),
-        "EndpointSlice"
-        | "PriorityClass"
-        | "ValidatingWebhookConfiguration"
-        | "MutatingWebhookConfiguration" => differs_beside(live, new, &["metadata"]),
+        "EndpointSlice" => {
+            changed_at(live, new, "/endpoints")
+                || changed_at(live, new, "/ports")
+                || changed_at(live, new, "/addressType")
+        }
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
+            changed_at(live, new, "/webhooks")
+        }
+        "PriorityClass" => differs_beside(live, new, &["metadata"]),
         "PodTemplate" => changed_at(live, new, "/template"),
         _ => changed_at(live, new, "/spec"),
     };

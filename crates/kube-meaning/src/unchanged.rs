@@ -16,6 +16,7 @@ use crate::quantity::same_quantity;
 use crate::reset::reset_fields;
 use crate::schema::{Field, ListKind, ScalarKind, Schema, Shape, Ty};
 use crate::ssa::Target;
+use crate::strategy::is_hollow;
 use crate::time::parse_time;
 use crate::typed::{Atom, MAX_DEPTH, MapView, atom, item_elem, same_value};
 
@@ -108,6 +109,9 @@ impl Owned for Sets<'_> {
 }
 
 fn is_owned<O: Owned>(target: Target<'_>, live: &Value, owned: O, desired: &Value) -> bool {
+    if is_hollow(target, desired) {
+        return false;
+    }
     let Some(desired) = desired.as_object() else { return false };
     let Atom::Map(view) = atom(target.schema, &target.resource.ty, None) else { return false };
     let mut walk = Walk { schema: target.schema, key: String::with_capacity(64) };

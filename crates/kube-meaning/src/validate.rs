@@ -13,6 +13,7 @@ use crate::schedule::Schedule;
 use crate::selectors::LabelSelector;
 use crate::ssa::Target;
 use crate::status::{Cause, Refusal};
+use crate::validate_webhooks::webhooks;
 
 /// Checks an object; `live` is the present one on updates.
 pub fn validate(target: Target<'_>, object: &Value, live: Option<&Value>) -> Result<(), Refusal> {
@@ -111,6 +112,7 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
             secret_keys(object, causes);
         }
         "HorizontalPodAutoscaler" => autoscaler(&object["spec"], causes),
+        "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => webhooks(object, causes),
         _ => {}
     }
 }
@@ -485,5 +487,13 @@ fn autoscaler(spec: &Value, causes: &mut Vec<Cause>) {
             &spec["maxReplicas"],
             "must be greater than or equal to `minReplicas`",
         ));
+    }
+    // Absent ones got their defaults: these were given as an empty list.
+    for way in ["scaleUp", "scaleDown"] {
+        let rules = &spec["behavior"][way];
+        if rules.is_object() && rules["policies"].is_null() {
+            let field = format!("spec.behavior.{way}.policies");
+            causes.push(Cause::required(&field, "must specify at least one Policy"));
+        }
     }
 }

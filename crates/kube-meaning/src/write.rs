@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::crd;
 use crate::decode::{decode, decode_request};
+use crate::defaults;
 use crate::immutable::immutable_changes;
 use crate::managed::Managed;
 use crate::normalise::{empty_object, stored};
@@ -19,7 +20,7 @@ use crate::scale::scale;
 use crate::service;
 use crate::ssa::{self, Applier, LAST_APPLIED, Target, same_object, without_managed};
 use crate::status::{Cause, Refusal};
-use crate::strategy::{prepare_create, prepare_update};
+use crate::strategy::{is_hollow, prepare_create, prepare_update};
 use crate::validate::problems;
 
 /// What is asked.
@@ -106,6 +107,13 @@ pub fn write_tracked(
     if let Some(object) = &mut tracked.object {
         service::hide(object);
     }
+    // What was guessed of the store is no change when nobody can see it.
+    if let (Some(_), Some(live), Some(object)) = (&kept, live, &tracked.object)
+        && same_object(object, live.object)
+        && tracked.managed.same_ownership(&live.managed)
+    {
+        tracked.object = None;
+    }
     Ok(tracked)
 }
 
@@ -146,7 +154,9 @@ fn carry_out(
         (_, None) => Err(Refusal::new(404, "NotFound", "not found")),
         (Verb::Update(body), Some(live)) => {
             let managed = ssa::entries_for_update(target, &live.managed, body);
-            update(target, live, decode_request(target, without_text(Cow::Borrowed(body)))?, managed, by)
+            let hollow = is_hollow(target, body);
+            let new = decode_request(target, without_text(Cow::Borrowed(body)))?;
+            update(target, live, (new, hollow), managed, by)
         }
         (Verb::MergePatch(body), Some(live)) => {
             let patched = merge_patch(&patchable(live, verb), body)?;
@@ -222,6 +232,7 @@ fn finish_create(
 /// A patched object that cannot be read is refused as an invalid patch, not as a bad request.
 fn patch(target: Target<'_>, live: &Live<'_>, patched: Value, by: Writer<'_>) -> Result<Tracked, Refusal> {
     let managed = ssa::entries_for_update(target, &live.managed, &patched);
+    let hollow = is_hollow(target, &patched);
     let new = decode_request(target, without_text(Cow::Borrowed(&patched))).map_err(|refusal| {
         if refusal.code != 400 {
             return refusal;
@@ -233,29 +244,29 @@ fn patch(target: Target<'_>, live: &Live<'_>, patched: Value, by: Writer<'_>) ->
         let cause = Cause::invalid("patch", &Value::from(shown.to_string()), &refusal.message);
         Refusal::invalid("", "", "", vec![cause])
     })?;
-    update(target, live, new, managed, by)
+    update(target, live, (new, hollow), managed, by)
 }
 
 fn update(
     target: Target<'_>,
     live: &Live<'_>,
-    new: Value,
+    (new, hollow): (Value, bool),
     managed: Managed,
     by: Writer<'_>,
 ) -> Result<Tracked, Refusal> {
     let managed = ssa::update(target, live.object, &new, managed, by.manager, by.now);
-    finish_update(target, live, new, managed, by)
+    finish_update(target, live, (new, hollow), managed, by)
 }
 
 fn finish_update(
     target: Target<'_>,
     live: &Live<'_>,
-    mut new: Value,
+    (mut new, hollow): (Value, bool),
     managed: Managed,
     by: Writer<'_>,
 ) -> Result<Tracked, Refusal> {
     let old = live.object;
-    prepare_update(target, old, &mut new);
+    prepare_update(target, old, &mut new, hollow);
     (by.admit)(&mut new, Some(old))?;
     refuse(
         target,
@@ -263,13 +274,14 @@ fn finish_update(
         problems(target, &new, Some(old)).into_iter().chain(immutable_changes(target.resource, old, &new)),
     )?;
     stored(target.schema, target.resource, &mut new);
+    defaults::fill_read(target.resource, &mut new);
     forget_owners(&mut new);
     let same = same_object(&new, old) && is_listed(live) && managed.same_ownership(&live.managed);
     Ok(Tracked { object: (!same).then_some(new), managed, created: false })
 }
 
 /// Whether the list of the live object has no entry that counts for nothing.
-fn is_listed(live: &Live<'_>) -> bool {
+pub(crate) fn is_listed(live: &Live<'_>) -> bool {
     let list = live.object.get("metadata").and_then(|meta| meta.get("managedFields"));
     let owners = live.managed.entries.iter().filter(|entry| !entry.fields.is_empty()).count();
     match list {
@@ -316,12 +328,13 @@ fn apply(
     };
     let applied =
         ssa::apply(target, live.object, live.managed.clone(), body, applier).map_err(|e| e.to_refusal())?;
+    let hollow = applied.object.as_ref().is_some_and(|object| is_hollow(target, object));
     let mut new = match applied.object {
         Some(object) => decode(target, object)?,
         None => without_managed(live.object),
     };
     rewrite_last_applied(by.manager, body, &mut new);
-    finish_update(target, live, new, applied.managed, by)
+    finish_update(target, live, (new, hollow), applied.managed, by)
 }
 
 fn check_apply_body(target: Target<'_>, body: &Value) -> Result<(), Refusal> {
@@ -367,7 +380,7 @@ fn write_scale(
         map.entry("spec").or_insert_with(|| json!({}))["replicas"] = replicas;
     }
     let new = decode(target, new)?;
-    finish_update(target, live, new, scaled.managed, by)
+    finish_update(target, live, (new, false), scaled.managed, by)
 }
 
 /// What a custom resource loses when it is read: fields its schema no longer has; and what it gains: defaults.

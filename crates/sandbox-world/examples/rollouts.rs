@@ -29,22 +29,22 @@ fn cpu() -> Duration {
     Duration::from_nanos(text.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
 }
 
-fn main() {
-    for count in [1, 100] {
-        let mut world = World::with_defaults(1, Time::from_millis(1_767_225_600_000));
-        let namespace = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"bench"}}"#;
-        call(&mut world, "PATCH", "/api/v1/namespaces/bench", namespace);
-        world.advance(Duration::ZERO);
-        for image in ["nginx:1", "nginx:2"] {
-            let start = cpu();
-            let revision = world.revision();
-            for at in 0..count {
-                let path = format!("/apis/apps/v1/namespaces/bench/deployments/d{at}");
-                let code = call(&mut world, "PATCH", &path, &deployment(at, image));
-                assert!(code < 300, "{code}");
-            }
-            let passed = world.settle(Duration::from_secs(600));
-            let took = cpu() - start;
+/// Rolls `count` Deployments out, twice; the time of each.
+fn roll(count: usize, show: bool) -> [Duration; 2] {
+    let mut world = World::with_defaults(1, Time::from_millis(1_767_225_600_000));
+    let namespace = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"bench"}}"#;
+    call(&mut world, "PATCH", "/api/v1/namespaces/bench", namespace);
+    world.advance(Duration::ZERO);
+    ["nginx:1", "nginx:2"].map(|image| {
+        let (start, revision) = (cpu(), world.revision());
+        for at in 0..count {
+            let path = format!("/apis/apps/v1/namespaces/bench/deployments/d{at}");
+            let code = call(&mut world, "PATCH", &path, &deployment(at, image));
+            assert!(code < 300, "{code}");
+        }
+        let passed = world.settle(Duration::from_secs(600));
+        let took = cpu() - start;
+        if show {
             println!(
                 "{count} deployments of 2 to {image}: {:.1} ms, {} writes, {:.1} s of the world",
                 took.as_secs_f64() * 1e3,
@@ -52,5 +52,21 @@ fn main() {
                 passed.as_secs_f64()
             );
         }
+        took
+    })
+}
+
+fn main() {
+    roll(1, true);
+    // The clock of the processor is coarse: one rollout is a share of many, each in a world of its own.
+    let worlds = 100;
+    let mut sums = [Duration::ZERO; 2];
+    for _ in 0..worlds {
+        for (sum, took) in sums.iter_mut().zip(roll(1, false)) {
+            *sum += took;
+        }
     }
+    let each = sums.map(|sum| sum.as_secs_f64() * 1e3 / f64::from(worlds));
+    println!("a rollout of 2 pods, mean of {worlds}: new {:.2} ms, another image {:.2} ms", each[0], each[1]);
+    roll(100, true);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
+use kube_meaning::patch::merge_patch;
 use kube_meaning::reach::Reach;
 use kube_meaning::status::Refusal;
 use kube_meaning::write::Verb;
@@ -79,6 +80,11 @@ impl World {
                     self.note(manager, &Note { message, ..note.clone() });
                 }
             }
+            Change::Patch { resource, key, subresource: "status", patch } if is_status_only(patch) => {
+                let live = self.store.get(resource, key).and_then(|live| live.value.get("status"));
+                let status = merge_patch(live.unwrap_or(&Value::Null), &patch["status"])?;
+                self.status(manager, (resource, key), &status)?;
+            }
             Change::Patch { resource, key, subresource, patch } => {
                 let served = self.served(resource, key)?;
                 self.write_as(
@@ -89,13 +95,7 @@ impl World {
                     Verb::MergePatch(patch),
                 )?;
             }
-            Change::Status { resource, key, status } => {
-                let served = self.served(resource, key)?;
-                let live = self.store.get(resource, key);
-                let mut body = live.map(|live| Value::clone(&live.value)).unwrap_or_default();
-                body["status"] = status.clone();
-                self.write_as(manager, served, (&key.namespace, &key.name), "status", Verb::Update(&body))?;
-            }
+            Change::Status { resource, key, status } => self.status(manager, (resource, key), status)?,
             Change::Delete { resource, key, removal } => {
                 let served = self.served(resource, key)?;
                 self.remove(&served, key, removal)?;
@@ -106,6 +106,25 @@ impl World {
             Change::Remember { key, run } => self.runtime.remember(key, run.as_deref()),
         }
         Ok(())
+    }
+
+    fn status(
+        &mut self,
+        manager: &str,
+        (resource, key): (&ResourceKey, &ObjectKey),
+        status: &Value,
+    ) -> Result<(), Refusal> {
+        let ask = Write {
+            served: self.served(resource, key)?,
+            namespace: &key.namespace,
+            name: &key.name,
+            subresource: "status",
+            verb: Verb::Update(&Value::Null),
+            manager,
+            force: false,
+            dry_run: false,
+        };
+        self.write_status(&ask, status)
     }
 
     fn write_as(
@@ -253,6 +272,11 @@ fn event_of(note: &Note, key: &ObjectKey, now: crate::time::Time) -> Value {
     event["count"] = json!(1);
     event["reportingComponent"] = json!(note.component);
     event
+}
+
+/// Whether a merge patch sets fields of the status and nothing else.
+fn is_status_only(patch: &Value) -> bool {
+    patch["status"].is_object() && patch.as_object().is_some_and(|fields| fields.len() == 1)
 }
 
 fn unknown(object: &Value) -> Refusal {

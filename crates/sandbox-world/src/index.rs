@@ -1,4 +1,5 @@
-//! What controllers ask for often, kept up to date from the events: what each node has given away, and who has no controller.
+//! What controllers ask for often, kept up to date from the events: what each node has given away, which pods wait for a node,
+//! and who has no controller.
 //!
 //! Invariant: a function of the store as of the last event that was dispatched; it is dropped and built anew with
 //! [`crate::World::wake_all`].
@@ -9,7 +10,7 @@ use ecow::EcoString;
 use serde_json::Value;
 
 use crate::controllers::read::{controller_ref, is_finished, text};
-use crate::kubelet::scheduler::requests;
+use crate::kubelet::scheduler::{is_waiting, requests};
 use crate::store::{Event, EventKind, ObjectKey, ResourceKey};
 
 /// What the pods of a node ask for together, in billionths.
@@ -24,6 +25,7 @@ pub(crate) struct Given {
 pub(crate) struct Index {
     nodes: BTreeMap<EcoString, Given>,
     orphans: BTreeSet<(ResourceKey, ObjectKey)>,
+    waiting: BTreeSet<ObjectKey>,
 }
 
 /// Kinds that get a controller by selector.
@@ -33,6 +35,11 @@ impl Index {
     /// What a node has given away.
     pub(crate) fn given(&self, node: &str) -> Option<&Given> {
         self.nodes.get(node)
+    }
+
+    /// The pods that have no node yet.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.waiting.iter()
     }
 
     /// The objects of a resource in a namespace that have no controller.
@@ -60,6 +67,10 @@ impl Index {
             self.orphans.remove(&slot);
         }
         if resource.plural == "pods" {
+            match after.is_some_and(is_waiting) {
+                true => self.waiting.insert(event.key.clone()),
+                false => self.waiting.remove(&event.key),
+            };
             let before = event.before.as_ref().map(|before| &*before.value);
             // Most changes of a pod are of its status and move nothing here.
             if place(before) != place(after) {

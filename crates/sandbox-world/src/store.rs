@@ -146,6 +146,12 @@ pub fn with_entries(object: &Value) -> Value {
     out
 }
 
+fn set_revision(object: &mut Value, revision: u64) {
+    if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.insert("resourceVersion".into(), Value::from(revision.to_string()));
+    }
+}
+
 /// An object as it is kept: managedFields as text, no room for more in any map or list.
 fn settled(mut object: Value) -> Value {
     if let Some(slot) = object.get_mut("metadata").and_then(|meta| meta.get_mut(ENTRIES))
@@ -277,8 +283,24 @@ impl Store {
 
     /// Stores a new or changed object under the next revision.
     pub fn put(&mut self, resource: &ResourceKey, value: Value) -> Object {
-        let key = ObjectKey::of(&value);
         let object = self.stamp(value);
+        self.put_stamped(resource, object)
+    }
+
+    /// The same, when all but the named fields is a copy of what is kept, and so has no room for more already.
+    pub(crate) fn put_part(&mut self, resource: &ResourceKey, mut value: Value, fresh: &[&str]) -> Object {
+        self.revision += 1;
+        set_revision(&mut value, self.revision);
+        for key in fresh {
+            if let Some(slot) = value.get_mut(key) {
+                *slot = exact(slot.take());
+            }
+        }
+        self.put_stamped(resource, Object::new(value, self.revision))
+    }
+
+    fn put_stamped(&mut self, resource: &ResourceKey, object: Object) -> Object {
+        let key = ObjectKey::of(&object.value);
         let objects = self.resources.entry(resource.clone()).or_default();
         let before = objects.insert(key.clone(), object.clone());
         if let Some(before) = &before {
@@ -350,9 +372,7 @@ impl Store {
 
     fn stamp(&mut self, mut value: Value) -> Object {
         self.revision += 1;
-        if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-            meta.insert("resourceVersion".into(), Value::from(self.revision.to_string()));
-        }
+        set_revision(&mut value, self.revision);
         Object::new(settled(value), self.revision)
     }
 

@@ -103,6 +103,27 @@ impl World {
             .map_err(|refusal| named(refusal, name))
     }
 
+    /// Replaces the status of an object that is kept in the version of the request: what an update of its `/status` does,
+    /// without looking at the rest.
+    pub(crate) fn write_status(&mut self, ask: &Write<'_>, status: &Value) -> Result<(), Refusal> {
+        let key = ObjectKey::new(ask.namespace, ask.name);
+        let found = self.store.get(&ask.served.key(), &key).cloned();
+        let found = found.ok_or_else(|| not_found(&ask.served, ask.name))?;
+        let live = Live::of(&found.value);
+        // A uid is drawn as for every write: what is drawn next does not depend on which way a write takes.
+        let (uid, now) = (self.seed.uid(), self.now.text());
+        let mut admit = |_: &mut Value, _: Option<&Value>| Ok(());
+        let by = Writer { manager: ask.manager, force: ask.force, now: &now, uid: &uid, admit: &mut admit };
+        let written =
+            kube_meaning::write_status::write_status(ask.served.target("status"), &live, status, by)
+                .map_err(|refusal| named(refusal, ask.name))?;
+        if written.object.is_some() {
+            let kept = self.registry.stored(&ask.served);
+            self.keep(ask, &kept, &key, written, true)?;
+        }
+        Ok(())
+    }
+
     /// Stores what was written, or removes an object whose last finalizer went.
     fn keep(
         &mut self,
@@ -130,7 +151,11 @@ impl World {
             self.after_removal(&resource, &last.value);
             last
         } else {
-            let object = self.store.put(&resource, stored);
+            let object = match ask.subresource {
+                // The rest is a copy of what is kept.
+                "status" if found => self.store.put_part(&resource, stored, &["metadata", "status"]),
+                _ => self.store.put(&resource, stored),
+            };
             self.after_write(&resource, &object.value);
             object
         };

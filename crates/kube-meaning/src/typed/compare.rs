@@ -38,6 +38,24 @@ pub(crate) fn compare(schema: &Schema, ty: &Ty, old: &Value, new: &Value) -> Com
     walk.out
 }
 
+/// Compares two objects that can differ in one field only.
+pub(crate) fn compare_at(
+    schema: &Schema,
+    ty: &Ty,
+    field: &str,
+    (old, new): (Option<&Value>, Option<&Value>),
+) -> Comparison {
+    let mut walk = Walk { schema, out: Comparison::default() };
+    if let Atom::Map(view) = atom(schema, ty, None)
+        && let Some(ty) = view.ty(field)
+        && (old.is_some() || new.is_some())
+    {
+        let root = Step { up: None, at: At::Root };
+        walk.node(ty, old, new, &Step { up: Some(&root), at: At::Field(field) });
+    }
+    walk.out
+}
+
 /// Whether two values are equal; `1` and `1.0` are, and key order does not count.
 pub(crate) fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {

@@ -13,7 +13,7 @@ mod remove;
 pub(crate) use atom::{Atom, MapView, atom, item_elem};
 pub(crate) use check::{Duplicates, check};
 pub(crate) use collect::{collect, with_named_fields};
-pub(crate) use compare::{Comparison, compare, same_value};
+pub(crate) use compare::{Comparison, compare, compare_at, same_value};
 pub(crate) use merge::merge_into;
 pub(crate) use remove::remove_items;
 

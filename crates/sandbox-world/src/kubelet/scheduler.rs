@@ -27,14 +27,12 @@ pub fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     if other { waiting(view) } else { Vec::new() }
 }
 
-fn is_waiting(pod: &Value) -> bool {
+pub(crate) fn is_waiting(pod: &Value) -> bool {
     text(pod, "/spec/nodeName").is_empty() && is_active(pod)
 }
 
 fn waiting(view: View<'_>) -> Vec<Item> {
-    let pods = view.list("", "pods", None).filter(|pod| is_waiting(pod));
-    pods.map(|pod| Item::new("", "pods", text(pod, "/metadata/namespace"), text(pod, "/metadata/name")))
-        .collect()
+    view.index.waiting().map(|key| Item::new("", "pods", &key.namespace, &key.name)).collect()
 }
 
 pub fn reconcile(view: View<'_>, item: &Item) -> Outcome {
