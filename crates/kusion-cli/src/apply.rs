@@ -93,6 +93,7 @@ fn draft(given: &Given, place: &Place) -> ReleaseDraft {
         by: subject(),
         commit: kusion::commit_of(&place.folder.stack_dir),
         folder: Some(namesake::folder(place)),
+        cluster: None,
         inputs: place.arguments.iter().cloned().collect(),
         message: given.last("message"),
         ..ReleaseDraft::default()
@@ -157,7 +158,8 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         return finish_empty(format, task.verb, &ready.state);
     }
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
-    let work = Work { session, ready: &ready, draft: task.draft, options, look };
+    let draft = ReleaseDraft { cluster: Some(world.context.clone()), ..task.draft };
+    let work = Work { session, ready: &ready, draft, options, look };
     let report = tokio.block_on(carry_out(given, place, &world, work))?;
     ending::tell(&report, &ready, place, format)?;
     let code = ending::code(&report);
@@ -196,6 +198,7 @@ fn roll_back_after(given: &Given, place: &Place) -> Result<(), Failure> {
     };
     let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
+    let draft = ReleaseDraft { cluster: Some(world.context.clone()), ..draft };
     let work = Work { session, ready: &ready, draft, options, look };
     let report = tokio.block_on(carry_out(given, place, &world, work))?;
     ending::tell(&report, &ready, place, format)
@@ -278,7 +281,7 @@ async fn carry_out(given: &Given, place: &Place, world: &World, work: Work<'_>) 
     };
     let result = tokio::select! {
         result = world.engine.apply_in(session, &place.target, ready, &ask) => Some(result),
-        () = interrupted_twice(&cancel) => None,
+        () = interrupted_twice(&cancel, &progress) => None,
         () = progress.keep_drawing() => None,
     };
     progress.finish();
@@ -309,10 +312,10 @@ fn apply_failed(error: ApplyError) -> Failure {
 }
 
 /// Ctrl-C once drains; twice ends at once.
-async fn interrupted_twice(cancel: &CancelToken) {
+async fn interrupted_twice(cancel: &CancelToken, progress: &Progress) {
     interrupt().await;
     cancel.cancel();
-    tell("\nstopping after what is in flight; Ctrl-C again stops at once\n");
+    progress.say("stopping after what is in flight; Ctrl-C again stops at once");
     interrupt().await;
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Board {
     title: String,
     rows: Vec<Row>,
     index: BTreeMap<ResourceKey, usize>,
+    /// A word to the user below the rows.
+    note: Option<&'static str>,
 }
 
 /// What surrounds a picture.
@@ -66,7 +68,12 @@ impl Board {
             })
             .collect();
         let index = rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
-        Board { title, rows, index }
+        Board { title, rows, index, note: None }
+    }
+
+    /// Says something below the rows.
+    pub(crate) fn note(&mut self, text: &'static str) {
+        self.note = Some(text);
     }
 
     fn set(&mut self, key: &ResourceKey, stage: Stage, text: String, now: u64) {
@@ -122,8 +129,9 @@ impl Board {
     pub(crate) fn draw(&self, frame: &Frame<'_>) -> Vec<String> {
         let finished = self.rows.iter().filter(|row| row.stage == Stage::Done).count();
         let right = format!("{finished} of {} done, {} s", self.rows.len(), frame.now / 1000);
-        let gap = frame.width.saturating_sub(self.title.chars().count() + right.chars().count()).max(2);
-        let mut lines = vec![cut(&format!("{}{}{right}", self.title, " ".repeat(gap)), frame.width)];
+        let title = cut(&self.title, frame.width.saturating_sub(right.chars().count() + 2));
+        let gap = frame.width.saturating_sub(title.chars().count() + right.chars().count()).max(2);
+        let mut lines = vec![cut(&format!("{title}{}{right}", " ".repeat(gap)), frame.width)];
         let full = self.rows.len() + 4 > frame.height;
         let kind_width = self.rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).min(24);
         let room = frame.height.saturating_sub(3).max(4);
@@ -140,8 +148,10 @@ impl Board {
             }
         }
         if hidden > 0 {
-            lines.push(frame.style.dim(&format!("  ... and {hidden} more, done or not begun")));
+            let text = format!("  ... and {hidden} more, done or not begun");
+            lines.push(frame.style.dim(&cut(&text, frame.width)));
         }
+        lines.extend(self.note.map(|note| frame.style.yellow(&cut(note, frame.width))));
         lines
     }
 }
@@ -161,8 +171,10 @@ impl Row {
             (_, Some(took)) => format!("{:.1} s", took as f64 / 1000.0),
             _ => String::new(),
         };
-        let rest =
-            format!("{:<kind_width$}  {:<32} {time:>7}  {}", self.kind, self.name, one_line(&self.text));
+        // On a narrow terminal what happens is worth more than columns that line up.
+        let name_width = if frame.width < 70 { 0 } else { 32 };
+        let (name, text) = (&self.name, one_line(&self.text));
+        let rest = format!("{:<kind_width$}  {name:<name_width$} {time:>7}  {text}", self.kind);
         let rest = cut(rest.trim_end(), frame.width.saturating_sub(plain.len() + 1));
         format!("{glyph} {}", if self.stage == Stage::Waiting { style.dim(&rest) } else { rest })
     }
@@ -242,7 +254,7 @@ mod tests {
             took: None,
         };
         let index = BTreeMap::from([(key.clone(), 0)]);
-        (Board { title: "Release 1 of shop/dev".into(), rows: vec![row], index }, key)
+        (Board { title: "Release 1 of shop/dev".into(), rows: vec![row], index, note: None }, key)
     }
 
     fn draw(board: &Board, width: usize) -> Vec<String> {
@@ -281,6 +293,9 @@ mod tests {
     fn no_line_is_wider_than_a_narrow_terminal() {
         let (mut board, key) = board();
         board.event(&EventKind::StepStarted { key, action: Action::Create }, true, 0);
+        board.note("stopping after what is in flight; Ctrl-C again stops at once");
+        let lines = draw(&board, 40);
+        assert!(lines[0].ends_with("0 of 1 done, 4 s") && lines[1].contains("4.2 s"), "{lines:?}");
         assert!(draw(&board, 40).iter().all(|line| line.chars().count() <= 40), "{:?}", draw(&board, 40));
     }
 }

@@ -64,9 +64,12 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
     if let Some(because) = needed {
         rest.push_str(&format!(" (needs {because})"));
     }
-    let phase = report.phase.to_string();
+    let phase = if report.cancelled { "interrupted".to_owned() } else { report.phase.to_string() };
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
     out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
+    if report.cancelled {
+        out.push_str("Run the same command again: it goes on from what is there.\n");
+    }
     print(&out)
 }
 

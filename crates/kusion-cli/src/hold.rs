@@ -46,7 +46,7 @@ pub(crate) async fn hold(
     let target = ruled(given, place)?;
     loop {
         let session = tokio::select! {
-            session = world.engine.lock(&target, &ask) => session?,
+            session = world.engine.lock(&target, &ready.state, &ask) => session?,
             () = interrupt() => return Err(Failure::told(exit::INTERRUPTED)),
         };
         if way.exact {

@@ -10,7 +10,7 @@ use kusion_runtime::ErrorKind;
 use crate::cluster::{World, patiently, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
-use crate::namesake::kin;
+use crate::namesake::{self, kin};
 use crate::output::tell;
 use crate::place::Place;
 use crate::style::Style;
@@ -81,7 +81,8 @@ pub(crate) async fn ready(
     names.extend(state.records.keys().chain(state.intents.keys()).map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
     let target = ruled(given, place)?;
-    if let Some(note) = kin(&state, place).note(&state) {
+    let notes = [kin(&state, place).note(&state), namesake::other_cluster(&state, &world.context)];
+    for note in notes.into_iter().flatten() {
         tell(&format!("{} {note}\n", Style::stderr().yellow("note:")));
     }
     let asked = format!("the cluster {} at {}", world.context, world.server);

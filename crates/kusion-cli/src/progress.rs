@@ -95,6 +95,14 @@ impl Progress {
         }
     }
 
+    /// Says something to the user: in the picture, or as a line of its own.
+    pub(crate) fn say(&self, text: &'static str) {
+        match self.live.as_ref().map(|live| live.lock()) {
+            Some(Ok(mut live)) => live.board.note(text),
+            _ => crate::output::tell(&format!("\n{text}\n")),
+        }
+    }
+
     /// The last picture stays.
     pub(crate) fn finish(&self) {
         self.draw();

@@ -124,6 +124,7 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         ("by", Some(release.by.to_string())),
         ("commit", release.commit.clone()),
         ("folder", release.folder.clone()),
+        ("cluster", release.cluster.clone()),
         ("inputs", (!inputs.is_empty()).then(|| inputs.join(" "))),
         ("plan", Some(release.plan_hash.chars().take(12).collect())),
         ("engine", Some(release.engine.clone())),

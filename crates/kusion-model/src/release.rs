@@ -73,6 +73,9 @@ pub struct Release {
     /// The folder of the project: two projects of one name would share this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// What the default cluster was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// Options, arguments and files that the configuration was made from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,

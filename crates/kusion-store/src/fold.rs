@@ -31,6 +31,26 @@ pub struct State {
     pub torn_tail: bool,
     /// The steps of the open release that have no outcome yet, with their action.
     pub(crate) pending: BTreeMap<ResourceKey, Action>,
+    /// How much of the log it was read from; nothing for a state that was not read from one.
+    pub(crate) read: Source,
+}
+
+/// Where a state was read from; two states are equal wherever they come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Source(pub(crate) Option<Read>);
+
+impl PartialEq for Source {
+    fn eq(&self, _: &Source) -> bool {
+        true
+    }
+}
+
+/// The log that a state was read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub(crate) format: u32,
+    pub(crate) len: u64,
+    pub(crate) n_releases: usize,
 }
 
 impl State {
@@ -47,6 +67,7 @@ impl State {
             open: None,
             torn_tail: false,
             pending: BTreeMap::new(),
+            read: Source::default(),
         }
     }
 

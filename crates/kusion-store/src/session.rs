@@ -19,6 +19,8 @@ pub struct ReleaseDraft {
     pub commit: Option<String>,
     /// The folder of the project.
     pub folder: Option<String>,
+    /// The name of the default cluster.
+    pub cluster: Option<String>,
     pub inputs: BTreeMap<String, String>,
     pub message: Option<String>,
     pub rollback_to: Option<ReleaseNo>,
@@ -77,6 +79,7 @@ impl Session {
             by: draft.by,
             commit: draft.commit,
             folder: draft.folder,
+            cluster: draft.cluster,
             inputs: draft.inputs,
             plan_hash: plan.hash.clone(),
             engine: plan.engine.clone(),

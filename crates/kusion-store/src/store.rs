@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kusion_model::{DigestKey, Records, ReleaseNo, Scope, Timestamp};
 
 use crate::entry::Entry;
+use crate::fold::{Read, Source};
 use crate::lease::Lease;
 use crate::log::{self, Log};
 use crate::{Disk, Holder, Liveness, Owner, Session, State, StoreError};
@@ -88,7 +89,13 @@ impl StackStore {
     /// Reads the state without a lock; a stack that was never applied has an empty one.
     pub fn read(&self) -> Result<State, StoreError> {
         let log = log::read(&*self.disk, &self.log_path())?;
-        Ok(log.map_or_else(|| State::new(String::new(), self.scope.clone()), |log| log.state))
+        Ok(log.map_or_else(
+            || State::new(String::new(), self.scope.clone()),
+            |Log { state, format, len, n_releases }| {
+                let read = (!state.torn_tail).then_some(Read { format, len, n_releases });
+                State { read: Source(read), ..state }
+            },
+        ))
     }
 
     /// Returns the records as they were at the end of a release.
@@ -131,13 +138,28 @@ impl StackStore {
         now: Timestamp,
         alive: &dyn Fn(&Owner) -> Liveness,
     ) -> Result<Session, StoreError> {
+        self.acquire_knowing(None, owner, now, alive)
+    }
+
+    /// The same for who has read the state before: if nobody has written since, it is not read again.
+    pub fn acquire_knowing(
+        &self,
+        known: Option<&State>,
+        owner: Owner,
+        now: Timestamp,
+        alive: &dyn Fn(&Owner) -> Liveness,
+    ) -> Result<Session, StoreError> {
         self.disk.create_dir(&self.dir).map_err(StoreError::io("make the folder", &self.dir))?;
         let _guard = self.guard()?;
         let lease = self.lease()?;
         if let Some(holder) = lease.as_ref().and_then(|lease| lease.holder(now, alive)) {
             return Err(StoreError::Locked { holder: Box::new(holder) });
         }
-        let log = self.open_log(now)?;
+        let held = lease.as_ref().map_or(0, |lease| lease.token);
+        let log = match known.map(|state| self.still_true(state, held)).transpose()?.flatten() {
+            Some(log) => log,
+            None => self.open_log(now)?,
+        };
         let token = lease.map_or(0, |lease| lease.token).max(log.state.token) + 1;
         self.write_lease(&Lease { token, owner: Some(owner.clone()), since: now, heartbeat: now })?;
         Ok(Session::new(self.clone(), log, owner, token, now))
@@ -198,6 +220,16 @@ impl StackStore {
         let line = log::line(&header);
         self.disk.replace(&path, line.as_bytes()).map_err(StoreError::io("write", &path))?;
         Ok(Log { state, format, len: line.len() as u64, n_releases: 0 })
+    }
+
+    /// A state that was read before, if the log is as long as it was then and nobody has held the lock since its last writer.
+    fn still_true(&self, state: &State, held: u64) -> Result<Option<Log>, StoreError> {
+        let path = self.log_path();
+        let Source(Some(Read { format, len, n_releases })) = state.read else { return Ok(None) };
+        let same = format == crate::entry::FORMAT
+            && held <= state.token
+            && self.disk.len(&path).map_err(StoreError::io("read", &path))? == len;
+        Ok(same.then(|| Log { state: state.clone(), format, len, n_releases }))
     }
 
     /// Cuts a torn tail and brings an older format forward, so that what is appended fits what stands before it.

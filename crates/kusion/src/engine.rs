@@ -233,7 +233,7 @@ impl Engine {
     /// # Errors
     /// A lock that somebody else holds, conflicts with other managers, or a state that moved or cannot be written.
     pub async fn apply(&self, target: &Target, ready: &Ready, ask: &ApplyAsk) -> Result<Report, ApplyError> {
-        let locked = self.lock(target, ask).await;
+        let locked = self.lock(target, &ready.state, ask).await;
         let session = locked.map_err(|source| ApplyError::Store { source, report: None })?;
         self.apply_in(session, target, ready, ask).await
     }
@@ -306,16 +306,16 @@ impl Engine {
         futures::future::join_all(waits).await.into_iter().collect()
     }
 
-    /// Takes the stack's lock; waits for it as long as the ask says.
+    /// Takes the stack's lock; waits for it as long as the ask says. A state that is known already is not read again.
     ///
     /// # Errors
     /// A lock that somebody else holds for longer, or a state that cannot be written.
-    pub async fn lock(&self, target: &Target, ask: &ApplyAsk) -> Result<Session, StoreError> {
+    pub async fn lock(&self, target: &Target, known: &State, ask: &ApplyAsk) -> Result<Session, StoreError> {
         let started = self.clock.now();
         let mut told = false;
         loop {
             let now = self.clock.now();
-            match target.store.acquire(ask.owner.clone(), now, &ask.alive) {
+            match target.store.acquire_knowing(Some(known), ask.owner.clone(), now, &ask.alive) {
                 Err(StoreError::Locked { holder })
                     if u128::from(now.millis_since(started)) < ask.lock_timeout.as_millis() =>
                 {

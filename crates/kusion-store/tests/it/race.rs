@@ -67,3 +67,26 @@ fn writing_behind_the_sessions_back_is_noticed() {
     disk.tamper(&store(&disk).dir().join("log"), |bytes| bytes.extend_from_slice(b"x\n"));
     assert!(matches!(release(&mut session, &["a"]), Err(StoreError::Stale { .. })));
 }
+
+#[test]
+fn state_that_is_known_counts_until_somebody_writes() {
+    let disk = SimDisk::default();
+    let mut first = open(&disk).unwrap();
+    release(&mut first, &["a"]).unwrap();
+    first.close(at(2)).unwrap();
+    let known = store(&disk).read().unwrap();
+    let knowing =
+        |known| store(&disk).acquire_knowing(Some(known), owner("wang"), at(3), &|_| Liveness::Dead);
+    // Nobody wrote: what is appended fits what stands there.
+    let mut second = knowing(&known).unwrap();
+    assert_eq!(second.state(), &known);
+    release(&mut second, &["b"]).unwrap();
+    second.close(at(4)).unwrap();
+    // Somebody wrote: the old state is not believed.
+    let mut third = knowing(&known).unwrap();
+    assert_eq!(third.state(), &store(&disk).read().unwrap());
+    assert_eq!(third.state().records.len(), 2);
+    release(&mut third, &["c"]).unwrap();
+    third.close(at(5)).unwrap();
+    assert_eq!(store(&disk).read().unwrap().records.len(), 3);
+}

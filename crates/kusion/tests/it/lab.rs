@@ -147,7 +147,7 @@ impl Lab {
     pub(crate) async fn execute_late(&self, ready: &Ready, ask: &ApplyAsk) -> Result<Report, ApplyError> {
         let (target, engine) = (self.target(), self.engine());
         let failed = |source| ApplyError::Store { source, report: None };
-        let session = engine.lock(&target, ask).await.map_err(failed)?;
+        let session = engine.lock(&target, &ready.state, ask).await.map_err(failed)?;
         let again = engine.plan_again(&session, &target, ready, DryRun::Updates).await.unwrap();
         engine.apply_in(session, &target, again.as_ref().unwrap_or(ready), ask).await
     }
