@@ -72,12 +72,15 @@ impl Checker<'_> {
         let tree = self.tree;
         let mut declared = Vec::new();
         for stmt in all {
-            let (name, kind) = match tree.stmt(*stmt) {
-                Stmt::Schema(def) => (&def.name, kind_of(&def.name.name, def.kind)),
-                Stmt::Rule(def) => (&def.name, Kind::Rule),
+            let (name, kind, decorated) = match tree.stmt(*stmt) {
+                Stmt::Schema(def) => {
+                    (&def.name, kind_of(&def.name.name, def.kind), !def.decorators.is_empty())
+                }
+                Stmt::Rule(def) => (&def.name, Kind::Rule, !def.decorators.is_empty()),
                 _ => continue,
             };
-            let start = tree.stmt_span(*stmt);
+            // The statement begins at its keyword, which stands on the line of the name.
+            let start = if decorated { name.span } else { tree.stmt_span(*stmt) };
             let is_import = self.package.imports.iter().any(|l| l.name == name.name);
             if is_import || self.globals.contains_key(&name.name) {
                 let message = format!("Unique key error name '{}'", name.name);
@@ -213,8 +216,8 @@ impl Checker<'_> {
         }
         let mut seen = FxHashSet::default();
         for stmt in tree.files.iter().flat_map(|f| f.body.iter()) {
-            let Stmt::Assign { targets, value, .. } = tree.stmt(*stmt) else { continue };
-            let is_lambda = matches!(tree.expr(*value), Expr::Lambda(_));
+            let Stmt::Assign { targets, ty, value } = tree.stmt(*stmt) else { continue };
+            let is_lambda = ty.is_none() && matches!(tree.expr(*value), Expr::Lambda(_));
             for target in targets {
                 let first = seen.insert(&target.name.name);
                 if first

@@ -107,6 +107,8 @@ impl Checker<'_> {
             match self.types.kind(ty) {
                 Ty::Schema(p, false) if self.schema_info(*p).kind == Kind::Rule => {
                     let p = *p;
+                    // The host of a rule further down is known in the next pass.
+                    self.forward_reference |= p > id && self.schemas[p.0 as usize].home.is_none();
                     info.hosts.extend(self.schema_host(p));
                 }
                 _ => {

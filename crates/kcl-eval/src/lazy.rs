@@ -233,7 +233,11 @@ impl Machine<'_> {
 
     /// Replaces the value that a path assignment changed in place: the slot, and a cache that held the same object.
     pub(crate) fn replace_in_place(&mut self, record: &Record, i: usize, old: &Value, new: &Value) {
-        record.slots.borrow_mut()[i].value = new.clone();
+        // What was read from the cache may be older than what is stored by now: then only the cache is changed.
+        let slot = &mut record.slots.borrow_mut()[i].value;
+        if same_object(slot, old) {
+            *slot = new.clone();
+        }
         if let Some((cached, _)) = &mut record.lazy.borrow_mut()[i].cache
             && same_object(cached, old)
         {

@@ -84,10 +84,15 @@ impl Machine<'_> {
                 }
             };
             // A global that a body made run landed in an instance; the braces around have what is left.
-            return Ok(match self.packages[self.pkg].frames.lookup(name) {
-                Some(entry) if landed => entry.value.clone(),
-                _ => value,
-            });
+            let Some(entry) = self.packages[self.pkg].frames.lookup(name).filter(|_| landed) else {
+                return Ok(value);
+            };
+            // That is what was read, and so what is read from now on.
+            let cache = &mut record.lazy.borrow_mut()[i].cache;
+            if record.slots.borrow()[i].value.is_undefined() {
+                *cache = Some((entry.value.clone(), entry.origin));
+            }
+            return Ok(entry.value.clone());
         }
         if let OwnLambda::Method(base) = self.own_lambda
             && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base as usize, name)

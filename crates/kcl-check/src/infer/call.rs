@@ -8,7 +8,7 @@ use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
 use crate::package::Kind;
 use crate::suggest;
-use crate::ty::{ParamTy, Ty, TyId};
+use crate::ty::{DictTy, ParamTy, Ty, TyId};
 
 impl Checker<'_> {
     pub(crate) fn call(&mut self, call: &Call) -> TyId {
@@ -218,11 +218,16 @@ impl Checker<'_> {
             }
             // Arguments of a dict that is modified are not even looked at.
             // What is known about the result is what the braces say.
-            Ty::Dict(_) => {
+            Ty::Dict(dict) => {
                 let got = self.braces(ty, schema.config);
-                let empty =
-                    matches!(self.tree.expr(schema.config), Expr::Config(entries) if entries.is_empty());
-                if empty { ty } else { got }
+                match self.tree.expr(schema.config) {
+                    // Of empty braces: the known keys, and anything else.
+                    Expr::Config(entries) if entries.is_empty() => {
+                        let open = DictTy { key: TyId::ANY, val: TyId::ANY, attrs: dict.attrs };
+                        self.types.intern(Ty::Dict(open))
+                    }
+                    _ => got,
+                }
             }
             Ty::Schema(_, true) if schema.args.is_empty() && schema.kwargs.is_empty() => {
                 self.braces(ty, schema.config);

@@ -28,6 +28,8 @@ impl Checker<'_> {
         let declared = lambda.ret.map(|t| (self.resolve_type_at(t, self.last_span), self.tree.type_span(t)));
         let body = self.lambda_body(lambda, declared);
         self.leave();
+        // Like braces, a lambda makes the reference forget which names are loop variables.
+        self.loop_keys.clear();
         let ret = declared.map_or(body, |(ty, _)| ty);
         self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
     }
