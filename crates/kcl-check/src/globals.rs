@@ -72,15 +72,23 @@ impl Checker<'_> {
         let tree = self.tree;
         let mut declared = Vec::new();
         for stmt in all {
-            let (name, kind, decorated) = match tree.stmt(*stmt) {
+            let (name, kind, keyword, decorated) = match tree.stmt(*stmt) {
                 Stmt::Schema(def) => {
-                    (&def.name, kind_of(&def.name.name, def.kind), !def.decorators.is_empty())
+                    let keyword = match def.keyword {
+                        SchemaKind::Schema => "schema",
+                        SchemaKind::Mixin => "mixin",
+                        SchemaKind::Protocol => "protocol",
+                    };
+                    (&def.name, kind_of(&def.name.name, def.kind), keyword, !def.decorators.is_empty())
                 }
-                Stmt::Rule(def) => (&def.name, Kind::Rule, !def.decorators.is_empty()),
+                Stmt::Rule(def) => (&def.name, Kind::Rule, "rule", !def.decorators.is_empty()),
                 _ => continue,
             };
-            // The statement begins at its keyword, which stands on the line of the name.
-            let start = if decorated { name.span } else { tree.stmt_span(*stmt) };
+            // A decorated statement begins at its keyword.
+            let start = match decorated {
+                true => Span::new(name.span.start.saturating_sub(keyword.len() as u32 + 1), name.span.end),
+                false => tree.stmt_span(*stmt),
+            };
             let is_import = self.package.imports.iter().any(|l| l.name == name.name);
             if is_import || self.globals.contains_key(&name.name) {
                 let message = format!("Unique key error name '{}'", name.name);
@@ -242,6 +250,11 @@ impl Checker<'_> {
             Some(Global { kind: GlobalKind::Var { annotated, .. }, ty: old, decl }) => {
                 // Repeated declarations are merged; the last one counts.
                 (*annotated, *old, *decl) = (true, ty, target.span);
+            }
+            // The name of an import means the variable from now on.
+            Some(global @ Global { kind: GlobalKind::Module, .. }) => {
+                let kind = GlobalKind::Var { annotated: true, lambda: None };
+                *global = Global { kind, ty, decl: target.span };
             }
             // A schema of the name is left to the run.
             Some(Global { kind: GlobalKind::Schema(_), .. }) => {}

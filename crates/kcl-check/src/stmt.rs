@@ -525,7 +525,10 @@ impl Checker<'_> {
         let got = self.expr(default);
         self.in_default = false;
         self.expects.pop();
-        self.value_must_fit(got, ty, attr.name.span, None, Some(default));
+        // An attribute of type any takes the type of the assignments that stand above it.
+        let name = &attr.name.name;
+        let above = self.local_type(name).filter(|_| ty == TyId::ANY && !self.is_open(name));
+        self.value_must_fit(got, above.unwrap_or(ty), attr.name.span, None, Some(default));
         ty
     }
 

@@ -1,7 +1,7 @@
 //! Recognises differences that come from the wheel's aliasing (reference §6.1), by an experiment.
 //!
 //! In the wheel an entry, a default or an argument *is* the value of the variable it was read from, and merging into it changes
-//! the variable. So the experiment writes a copy where a name is read (`x` becomes `(x | {})`, or `(x + [])` for a list). If the
+//! the variable. So the experiment writes a copy where a name is read (`x` becomes `(x | {})`, a list of copies or `(x + [])` for a list). If the
 //! wheel then says what ours says, and ours says the same as before, the difference was aliasing and nothing else.
 //! Invariant: at most [`MAX_READS`] reads are tried, each with at most two runs of the wheel.
 
@@ -12,7 +12,7 @@ use testkit::{Program, Runner, Verdict};
 const MAX_READS: usize = 80;
 
 /// How a copy of what a name means is written.
-const COPIES: [&str; 2] = [" | {})", " + [])"];
+const COPIES: [(&str, &str); 3] = [("(", " | {})"), ("[_i | {} for _i in ", "]"), ("(", " + [])")];
 
 /// Whether copying what is read makes the wheel agree with ours.
 pub(super) fn explains(
@@ -29,9 +29,9 @@ pub(super) fn explains(
         let reads = reads(&program.files[file].text);
         // From the end, so that the places before stay where they are.
         for (start, end) in reads.into_iter().rev().take(MAX_READS) {
-            for copy in COPIES {
+            for (open, close) in COPIES {
                 let text = &copied.files[file].text;
-                let changed = format!("{}({}{copy}{}", &text[..start], &text[start..end], &text[end..]);
+                let changed = format!("{}{open}{}{close}{}", &text[..start], &text[start..end], &text[end..]);
                 let mut candidate = copied.clone();
                 candidate.files[file].text = changed;
                 // A copy that changes what ours says is no copy.

@@ -74,6 +74,12 @@ pub(crate) fn binary(
             Some(checker.types.sup(&[l, r]))
         }
         _ if left == TyId::ANY || right == TyId::ANY => Some(TyId::ANY),
+        // A union with any is any, but only for operators.
+        _ if judged(&mut checker.types, left) == TyId::ANY
+            || judged(&mut checker.types, right) == TyId::ANY =>
+        {
+            Some(TyId::ANY)
+        }
         BinaryOp::And => Some(TyId::BOOL),
         BinaryOp::BitOr => union(&mut checker.types, left, right),
         _ => arithmetic(&mut checker.types, op, left, right),
