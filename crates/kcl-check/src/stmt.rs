@@ -169,7 +169,9 @@ impl Checker<'_> {
             };
             self.push_expected(expected, target.name.span);
             // The value is one expression; with several targets it is inferred against each expectation.
-            let got = if i == 0 || self.expects.last().is_some_and(|e| e.ty.is_some()) {
+            let got = if self.may_be_anything(value) {
+                self.types.dict(TyId::STR, TyId::ANY)
+            } else if i == 0 || self.expects.last().is_some_and(|e| e.ty.is_some()) {
                 self.expr(value)
             } else {
                 result

@@ -97,6 +97,35 @@ impl Checker<'_> {
         self.types.intern(Ty::Dict(DictTy { key, val, attrs }))
     }
 
+    /// Mere data where anything may stand under each key (`d: {str:} = {..}` of a data file): nothing in it can be wrong, and nobody
+    /// asks for its own type. A type for each of a hundred thousand literals would only fill memory.
+    pub(crate) fn may_be_anything(&self, value: ExprId) -> bool {
+        let Expr::Config(entries) = self.tree.expr(value) else { return false };
+        let Some(Expect { ty: Some(expected), .. }) = self.expects.last() else { return false };
+        let Ty::Dict(dict) = self.types.kind(*expected) else { return false };
+        dict.val == TyId::ANY
+            && matches!(dict.key, TyId::STR | TyId::ANY)
+            && self.scopes.iter().all(|scope| scope.kind == ScopeKind::Config)
+            && self.are_data(entries)
+    }
+
+    fn are_data(&self, entries: &[Entry]) -> bool {
+        entries.iter().all(|entry| {
+            matches!(entry.key, Key::Name(_) | Key::Str(_))
+                && entry.op != EntryOp::Insert
+                && self.is_data(entry.value)
+        })
+    }
+
+    fn is_data(&self, value: ExprId) -> bool {
+        match self.tree.expr(value) {
+            Expr::Int(_) | Expr::Float(_) | Expr::Str(_) | Expr::Bool(_) | Expr::None => true,
+            Expr::List(items) => items.iter().all(|item| self.is_data(*item)),
+            Expr::Config(entries) => self.are_data(entries),
+            _ => false,
+        }
+    }
+
     fn entry(&mut self, entry: &Entry, parts: &mut Parts) {
         match &entry.key {
             Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => {
