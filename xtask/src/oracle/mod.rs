@@ -9,6 +9,7 @@ mod child;
 mod explain;
 mod neutral;
 mod ours;
+mod parameters;
 mod read;
 mod report;
 mod shrink;
