@@ -217,7 +217,6 @@ impl Checker<'_> {
                 instance
             }
             // Arguments of a dict that is modified are not even looked at.
-            // What is known about the result is what the braces say.
             Ty::Dict(dict) => {
                 let got = self.braces(ty, schema.config);
                 match self.tree.expr(schema.config) {
@@ -226,7 +225,7 @@ impl Checker<'_> {
                         let open = DictTy { key: TyId::ANY, val: TyId::ANY, attrs: dict.attrs };
                         self.types.intern(Ty::Dict(open))
                     }
-                    _ => got,
+                    _ => super::ops::union(&mut self.types, ty, got).unwrap_or(got),
                 }
             }
             Ty::Schema(_, true) if schema.args.is_empty() && schema.kwargs.is_empty() => {

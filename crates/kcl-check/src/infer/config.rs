@@ -253,10 +253,17 @@ impl Checker<'_> {
                     parts.replace_attr(&attr.name, attr.ty, attr.loc.clone());
                 }
             }
-            Ty::Schema(..) => {
+            // The attributes of its own body and mixins are known, those of its bases are not.
+            Ty::Schema(id, _) => {
                 self.check_unpacked(got, at);
                 parts.keys.push(TyId::STR);
-                parts.vals.push(TyId::ANY);
+                parts.vals.push(self.schema_index(id).map_or(TyId::ANY, |index| index.val));
+                let names: Vec<Str> = self.schema_info(id).attrs.keys().cloned().collect();
+                for name in names {
+                    if let Some(attr) = self.schema_attr(id, &name) {
+                        parts.replace_attr(&name, attr.ty, attr.loc);
+                    }
+                }
             }
             Ty::Union(members) if members.iter().all(|m| self.is_unpackable(*m)) => {
                 // Nothing is known about the keys of a union.

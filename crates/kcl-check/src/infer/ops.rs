@@ -153,7 +153,8 @@ fn repeatable(types: &Types, ty: TyId) -> bool {
     }
 }
 
-fn union(types: &mut Types, left: TyId, right: TyId) -> Option<TyId> {
+/// The type of `left | right`.
+pub(super) fn union(types: &mut Types, left: TyId, right: TyId) -> Option<TyId> {
     if left == TyId::NONE {
         return Some(judged(types, right));
     }
@@ -178,19 +179,20 @@ fn dict_union(types: &mut Types, a: &DictTy, b: &DictTy) -> TyId {
     let key = if a.key == TyId::STR { TyId::STR } else { types.sup(&[a.key, b.key]) };
     let val = types.sup(&[a.val, b.val]);
     let attrs = match (&a.attrs, &b.attrs) {
-        (Some(x), Some(y)) => Some(merged_attrs(types, x, y).into()),
+        (Some(x), Some(y)) => Some(merged_attrs(x, y).into()),
         (Some(x), None) | (None, Some(x)) => Some(x.clone()),
         (None, None) => None,
     };
     types.intern(Ty::Dict(DictTy { key, val, attrs }))
 }
 
-fn merged_attrs(types: &mut Types, a: &[DictAttr], b: &[DictAttr]) -> Vec<DictAttr> {
+fn merged_attrs(a: &[DictAttr], b: &[DictAttr]) -> Vec<DictAttr> {
     let mut merged: indexmap::IndexMap<_, DictAttr, rustc_hash::FxBuildHasher> =
         a.iter().map(|attr| (attr.name.clone(), attr.clone())).collect();
     for attr in b {
         match merged.get_mut(&attr.name) {
-            Some(known) => known.ty = types.sup(&[known.ty, attr.ty]),
+            // Whatever the operator, the right side's type counts.
+            Some(known) => *known = attr.clone(),
             None => {
                 merged.insert(attr.name.clone(), attr.clone());
             }
