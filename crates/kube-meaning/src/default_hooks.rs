@@ -108,6 +108,29 @@ pub(crate) fn device_request(request: &mut Object) {
     }
 }
 
+/// Numbers of a queue are plain: zero is absent.
+pub(crate) fn queuing(queue: &mut Object) {
+    for (key, value) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
+        if queue.get(key).is_none_or(|number| number.is_null() || number == 0) {
+            queue.insert(key.to_owned(), Value::from(value));
+        }
+    }
+}
+
+/// One range of addresses and the list of them are two spellings of one thing.
+pub(crate) fn node_spec(spec: &mut Object) {
+    let first = spec.get("podCIDRs").and_then(|list| list.get(0)).cloned();
+    match (text(spec, "podCIDR"), first) {
+        ("", Some(first)) => drop(spec.insert("podCIDR".to_owned(), first)),
+        ("", None) => {}
+        (one, None) => {
+            let list = json!([one]);
+            spec.insert("podCIDRs".to_owned(), list);
+        }
+        _ => {}
+    }
+}
+
 pub(crate) fn probe(probe: &mut Object) {
     // Numbers of a probe are plain: zero is absent.
     for (key, value) in

@@ -224,6 +224,7 @@ static RULES: &[Rule] = &[
     rule("core.v1.Secret", &[("type", Str("Opaque"))]),
     rule("core.v1.EndpointPort", &[("protocol", Str("TCP"))]),
     hooked("core.v1.Namespace", &[], hooks::namespace),
+    hooked("core.v1.NodeSpec", &[], hooks::node_spec),
     hooked("core.v1.ReplicationController", &[], hooks::replication_controller),
     hooked("core.v1.LimitRangeItem", &[], hooks::limit_range_item),
     // Workloads.
@@ -293,8 +294,18 @@ static RULES: &[Rule] = &[
     rule("admissionregistration.v1.RuleWithOperations", &[("scope", Str("*"))]),
     rule("admissionregistration.v1.NamedRuleWithOperations", &[("scope", Str("*"))]),
     rule("admissionregistration.v1.ValidatingAdmissionPolicySpec", &[("failurePolicy", Str("Fail"))]),
+    rule("admissionregistration.v1.MutatingAdmissionPolicySpec", &[("failurePolicy", Str("Fail"))]),
     rule("admissionregistration.v1.MatchResources", MATCH),
     rule("flowcontrol.v1.FlowSchemaSpec", &[("matchingPrecedence", Int(1000))]),
+    rule(
+        "flowcontrol.v1.LimitedPriorityLevelConfiguration",
+        &[("nominalConcurrencyShares", Int(30)), ("lendablePercent", Int(0))],
+    ),
+    rule(
+        "flowcontrol.v1.ExemptPriorityLevelConfiguration",
+        &[("nominalConcurrencyShares", Int(0)), ("lendablePercent", Int(0))],
+    ),
+    hooked("flowcontrol.v1.QueuingConfiguration", &[], hooks::queuing),
     rule("kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference", &[("port", Int(443))]),
     hooked(
         "apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec",

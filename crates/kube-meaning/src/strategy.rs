@@ -83,6 +83,14 @@ pub fn prepare_create(target: Target<'_>, object: &mut Value, uid: &str, now: &s
         "Job" if !resource.custom => job_selector(object, uid),
         "DaemonSet" if !resource.custom => template_generation(object, 1),
         "Namespace" if !resource.custom => object["spec"] = json!({"finalizers": ["kubernetes"]}),
+        "PersistentVolume" if !resource.custom => {
+            object["status"] = json!({"phase": "Pending", "lastPhaseTransitionTime": now});
+        }
+        "CustomResourceDefinition" if !resource.custom => {
+            let versions = object["spec"]["versions"].as_array().into_iter().flatten();
+            let stored: Vec<&Value> = versions.filter(|v| v["storage"] == true).map(|v| &v["name"]).collect();
+            object["status"] = json!({"storedVersions": stored});
+        }
         _ => {}
     }
 }

@@ -80,6 +80,9 @@ impl Admission<'_, '_> {
             ("", "PersistentVolume") if live.is_none() => {
                 add_finalizer(object, "kubernetes.io/pv-protection");
             }
+            ("storage.k8s.io", "VolumeAttributesClass") if live.is_none() => {
+                add_finalizer(object, "kubernetes.io/vac-protection");
+            }
             // Nodes of a new world are ready from the beginning.
             ("", "Node") if live.is_none() && self.ask.manager != "kube-apiserver" => taint(object),
             _ => {}

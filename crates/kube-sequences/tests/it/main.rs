@@ -75,8 +75,10 @@ fn every_kind_has_a_valid_core_and_every_outcome_occurs_on_the_real_server() {
     }
 }
 
-/// Steps on which objects or owners differ. Not counted, but listed by `cargo xtask ssa-diff`: the wording of a refusal, a
-/// write without effect that the server stores all the same, and values that only the server's validation refuses.
+/// Steps on which objects, owners or "nothing changed" differ. Not counted, but listed by `cargo xtask ssa-diff`: the wording
+/// of a refusal; values that only the server's validation refuses; a write without effect to a custom resource, which the
+/// server stores when its stored bytes held what reading drops; and a strategic patch that adds and deletes one item, which
+/// the server answers now one way, now the other.
 fn differences(
     kind: &'static kube_sequences::Kind,
     steps: &[(Request, u16, Result<Value, Value>, bool)],
@@ -86,12 +88,22 @@ fn differences(
     for (request, code, outcome, unchanged) in steps {
         let answer = Answer { code: *code, outcome, unchanged: *unchanged };
         if let Err(difference) = model.step(request, &answer)
-            && !matches!(difference.class, Class::Words | Class::Validation | Class::Unchanged)
+            && !matches!(difference.class, Class::Words | Class::Validation)
+            && !(difference.class == Class::Unchanged && kind.kind == "Widget")
+            && !is_contradictory(request)
         {
-            found.push(format!("{:?} {}", difference.class, difference.lines().join("; ")));
+            found.push(format!("{:?} {} after {request:?}", difference.class, difference.lines().join("; ")));
         }
     }
     found
+}
+
+fn is_contradictory(request: &Request) -> bool {
+    let meta = &request.body["metadata"];
+    let gone = meta["$deleteFromPrimitiveList/finalizers"].as_array().into_iter().flatten();
+    let mut added = meta["finalizers"].as_array().into_iter().flatten();
+    let gone: Vec<&Value> = gone.collect();
+    added.any(|item| gone.contains(&item))
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! In: the frame (`k8s\0`, then an envelope with type and bytes). Out: the same value as the JSON form has. What a field is
 //! comes from the tables of `kube-meaning`; `protobuf.tsv` only adds its number: a line per type, `number=field`, or
-//! `number>type` for a message whose fields stand in the outer object. The lines are facts of the public interface files of
-//! Kubernetes 1.36.3. Answers are always JSON, which all clients take.
+//! `number>type` for a message whose fields stand in the outer object. `cargo xtask codegen protobuf` makes it from the
+//! types of Kubernetes 1.36.3. Answers are always JSON, which all clients take.
 
 use std::sync::OnceLock;
 
