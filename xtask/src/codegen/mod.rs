@@ -3,11 +3,13 @@
 use crate::Outcome;
 
 mod kube;
+mod protobuf;
 
 /// Entry point.
 pub(crate) fn main(words: &[String]) -> Outcome {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["kube"] => kube::generate(),
-        _ => Err("usage: cargo xtask codegen kube".into()),
+        ["protobuf"] => protobuf::generate(),
+        _ => Err("usage: cargo xtask codegen kube|protobuf".into()),
     }
 }
