@@ -20,6 +20,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod assign;
+mod assignment;
 mod borrowed;
 mod checker;
 mod config_check;
