@@ -87,6 +87,10 @@ impl Machine<'_> {
         let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len() };
         let text = std::mem::replace(&mut self.text, start);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
+        if entered {
+            // Loop variables and parameters around a lambda of a body give way to the attributes.
+            self.marks.clear();
+        }
         self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
         self.bind_params(&lambda.params, args, kwargs)?;
         let mut result = Value::Undefined;
