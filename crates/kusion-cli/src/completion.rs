@@ -3,6 +3,7 @@
 
 use kcl::Disk;
 use kusion_generate::stacks_below;
+use kusion_store::State;
 
 use crate::commands::COMMANDS;
 use crate::failure::Failure;
@@ -58,7 +59,12 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
     }
     let previous = before.last().map(String::as_str).unwrap_or_default();
     match (command.name, previous) {
-        (_, "-o" | "--output") => return vec!["text".to_owned(), "json".to_owned()],
+        ("graph", "-o" | "--output") => return words(&["text", "dot", "svg", "json"]),
+        (_, "-o" | "--output") => return words(&["text", "json"]),
+        (_, "--on-failure") => return words(&["stop", "continue", "rollback"]),
+        (_, "--profile") => return words(&["default", "sandbox"]),
+        (_, "--detail") => return words(&["all"]),
+        (_, "--context") | ("context", "use") => return contexts(),
         ("rollback", "--to") | ("release", "--revision") => return releases(before),
         ("release", "release") => return words(&["list", "show", "diff", "unlock"]),
         ("release", _) => {
@@ -72,7 +78,27 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
         ("completion", _) => return words(&["bash", "zsh", "fish"]),
         _ => {}
     }
-    if command.words.starts_with("[STACK]") { stacks() } else { Vec::new() }
+    let named = before[1..].iter().any(|word| stacks().contains(word));
+    match command.words {
+        words if words.starts_with("[STACK]") && words.contains("RESOURCE") && named => resources(before),
+        words if words.starts_with("[STACK]") => stacks(),
+        _ => Vec::new(),
+    }
+}
+
+fn contexts() -> Vec<String> {
+    let known = kusion_runtime_k8s::contexts(None).unwrap_or_default();
+    known.into_iter().map(|context| context.name).collect()
+}
+
+/// What the stack has made, as `Kind/name`.
+fn resources(before: &[String]) -> Vec<String> {
+    let Some(state) = state_of(before) else { return Vec::new() };
+    let short = |key: &kusion_model::ResourceKey| {
+        let id = key.id.to_kubernetes().ok()?;
+        Some(format!("{}/{}", id.kind, id.name))
+    };
+    state.records.keys().filter_map(short).collect()
 }
 
 fn words(list: &[&str]) -> Vec<String> {
@@ -91,9 +117,13 @@ fn stacks() -> Vec<String> {
 }
 
 fn releases(before: &[String]) -> Vec<String> {
+    let state = state_of(before);
+    state.map(|state| state.releases.keys().map(ToString::to_string).collect()).unwrap_or_default()
+}
+
+/// The state of the stack that the words name.
+fn state_of(before: &[String]) -> Option<State> {
     let known = stacks();
     let stack = before.iter().find(|word| known.contains(word)).map(String::as_str);
-    let Ok(place) = open_named(&Given::default(), stack) else { return Vec::new() };
-    let state = place.target.store.read();
-    state.map(|state| state.releases.keys().map(ToString::to_string).collect()).unwrap_or_default()
+    open_named(&Given::default(), stack).ok()?.target.store.read().ok()
 }

@@ -151,7 +151,9 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::Locked { holder } => Failure::new(exit::CONFLICT, "the stack is locked")
                 .cause(format!("held by {holder}"))
-                .next("wait with `--lock-timeout 300`; a lock of a dead process is taken over by itself"),
+                .next(
+                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: `kusion release unlock`",
+                ),
             StoreError::Fenced { .. } | StoreError::Stale { .. } => {
                 Failure::new(exit::CONFLICT, text).next("look at the plan again: `kusion preview`")
             }

@@ -25,7 +25,7 @@ pub(crate) enum Entry {
         outputs: BTreeMap<String, Value>,
     },
     /// A release starts; the steps that change something are here before the first of them is tried.
-    Begin { serial: u64, token: u64, release: Release, steps: Vec<Step> },
+    Begin { serial: u64, token: u64, release: Box<Release>, steps: Vec<Step> },
     /// What came of some steps.
     Outcomes { serial: u64, token: u64, release: ReleaseNo, outcomes: Vec<Outcome> },
     /// A release ends.

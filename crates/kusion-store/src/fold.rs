@@ -111,7 +111,7 @@ impl State {
             }
             Entry::Begin { serial, token, release, steps } => {
                 self.count(serial, token);
-                self.begin(release, steps);
+                self.begin(*release, steps);
             }
             Entry::Outcomes { serial, token, outcomes, .. } => {
                 self.count(serial, token);

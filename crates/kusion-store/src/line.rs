@@ -88,7 +88,7 @@ impl<S> Line<S> {
             }
             Tag::Begin => {
                 let Some(Which::New(release)) = self.release else { return None };
-                Entry::Begin { serial, token, release: *release, steps: steps(self.steps) }
+                Entry::Begin { serial, token, release, steps: steps(self.steps) }
             }
             Tag::Outcomes => {
                 let (release, outcomes) = (known(self.release)?, self.outcomes);

@@ -93,7 +93,7 @@ impl Session {
         // The live values before are in the plan's own file; here they would only make the log longer.
         let steps = steps.map(|step| Step { before: None, ..step.clone() }).collect();
         let (serial, token) = (self.state.serial + 1, self.token);
-        self.write(Entry::Begin { serial, token, release, steps })?;
+        self.write(Entry::Begin { serial, token, release: Box::new(release), steps })?;
         self.n_releases += 1;
         Ok(no)
     }
