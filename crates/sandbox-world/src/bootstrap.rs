@@ -10,7 +10,7 @@ use crate::write::Write;
 
 /// The nodes of a new world.
 const NODES: [&str; 2] = ["node-1", "node-2"];
-pub(crate) const VERSION: &str = "v1.36.2";
+pub(crate) const VERSION: &str = "v1.36.3";
 
 impl World {
     /// A world as a fresh cluster has it, settled: namespaces with their accounts, two nodes, a default StorageClass.

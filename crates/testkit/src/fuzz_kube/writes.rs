@@ -124,7 +124,8 @@ fn applied(target: Target<'_>, old: Option<&Value>, body: &Value, manager: &str,
             assert!(more.is_ok_and(|more| more.unchanged), "a third apply changes\n{}", again.object);
         }
     }
-    if hollow {
+    // The planner says what becomes of the object; the server may refuse an apply that would not change it.
+    if hollow || is_empty_over_null(body, live) {
         return;
     }
     if target.subresource.is_empty()
