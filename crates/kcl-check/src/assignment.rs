@@ -24,7 +24,12 @@ impl Checker<'_> {
                 // A local is known, as any, in its own first value.
                 self.settle(&target.name, TyId::ANY);
             }
+            let first_error = self.errors.len();
             let mut declared = self.target_type(target, annotation);
+            let annotation_errors = match target.path.is_empty() {
+                true => self.errors.split_off(first_error),
+                false => Vec::new(),
+            };
             if declared.is_none() && known == Some(TyId::ANY) && target.path.is_empty() && self.in_lambda() {
                 declared = self.body_type(&target.name.name);
             }
@@ -45,6 +50,8 @@ impl Checker<'_> {
                 result
             };
             self.expects.pop();
+            // Mistakes of the value come before those of the annotation.
+            self.errors.extend(annotation_errors);
             result = got;
             self.store(target, declared, annotation.is_some(), got, value);
         }

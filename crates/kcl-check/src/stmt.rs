@@ -103,7 +103,11 @@ impl Checker<'_> {
 
     /// A schema inside a block or a lambda defines nothing.
     fn nested_definition(&mut self, name: &Ident) -> TyId {
-        if self.in_lambda() || self.globals.contains_key(&name.name) {
+        let is_below = self.globals.get(&name.name).is_some_and(|g| g.decl.start > name.span.start);
+        if is_below && !self.in_lambda() {
+            // The one below is the second of its name.
+            self.assigned_first.entry(name.name.clone()).or_insert(name.span);
+        } else if self.in_lambda() || self.globals.contains_key(&name.name) {
             let message = format!("Unique key error name '{}'", name.name);
             self.error(Code::UNIQUE_KEY, "duplicate-schema", name.span, message);
         } else {

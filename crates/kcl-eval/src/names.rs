@@ -45,6 +45,8 @@ impl Machine<'_> {
         if (marked || package.framed.contains(name))
             && let Some(entry) = package.frames.lookup(name)
             && (marked || !self.global_wins(name))
+            // In a body what is not set is looked for further out.
+            && (marked || self.records.is_empty() || !entry.value.is_undefined())
         {
             self.origin = entry.origin;
             return Ok(entry.value.clone());

@@ -65,6 +65,9 @@ impl Machine<'_> {
             let symbols = self.symbols_of(idx, package);
             let mut shape = Shape::default();
             for file in &package.tree.files {
+                shape.enter_declared(&package.tree, &file.body);
+            }
+            for file in &package.tree.files {
                 shape.collect(&package.tree, &file.body, 0);
             }
             // A unification with the name of a schema means the schema.

@@ -64,6 +64,22 @@ impl Shape {
         self.index.remove(name, |at| &self.names[at]);
     }
 
+    /// Enters the names that a list of statements declares: in the output of a package `+=` alone does not give a name its place.
+    pub(crate) fn enter_declared(&mut self, tree: &Tree, body: &[StmtId]) {
+        for stmt in body {
+            match tree.stmt(*stmt) {
+                Stmt::If { body, orelse, .. } => {
+                    self.enter_declared(tree, body);
+                    self.enter_declared(tree, orelse);
+                }
+                Stmt::AugAssign { .. } => {}
+                other => for_each_target(other, |name| {
+                    self.enter(name);
+                }),
+            }
+        }
+    }
+
     /// Enters everything that a list of statements sets, in order.
     pub(crate) fn collect(&mut self, tree: &Tree, body: &[StmtId], part: u32) {
         for stmt in body {

@@ -6,9 +6,10 @@ use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
+use crate::infer::ops;
 use crate::package::Kind;
 use crate::suggest;
-use crate::ty::{DictTy, ParamTy, Ty, TyId};
+use crate::ty::{ParamTy, Ty, TyId};
 
 impl Checker<'_> {
     pub(crate) fn call(&mut self, call: &Call) -> TyId {
@@ -217,16 +218,9 @@ impl Checker<'_> {
                 instance
             }
             // Arguments of a dict that is modified are not even looked at.
-            Ty::Dict(dict) => {
+            Ty::Dict(_) => {
                 let got = self.braces(ty, schema.config);
-                match self.tree.expr(schema.config) {
-                    // Of empty braces: the known keys, and anything else.
-                    Expr::Config(entries) if entries.is_empty() => {
-                        let open = DictTy { key: TyId::ANY, val: TyId::ANY, attrs: dict.attrs };
-                        self.types.intern(Ty::Dict(open))
-                    }
-                    _ => super::ops::union(&mut self.types, ty, got).unwrap_or(got),
-                }
+                ops::union(&mut self.types, ty, got).unwrap_or(got)
             }
             Ty::Schema(_, true) if schema.args.is_empty() && schema.kwargs.is_empty() => {
                 self.braces(ty, schema.config);

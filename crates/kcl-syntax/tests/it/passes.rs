@@ -125,7 +125,7 @@ fn overrides_append_what_is_missing() {
     assert_eq!(overridden("a = 1\n", &["a+=2"]), ["a = 1", "a += 2"]);
     assert_eq!(overridden("a: P {b = 1}\n", &["a={b=5}"]), ["a: P {b = 1}", "a = {b = 5}"]);
     assert_eq!(overridden("a: P {b = 1}\n", &["a:{c=5}"]), ["a: P {b = 1, c = 5}"]);
-    assert_eq!(overridden("a = b = {c=1}\n", &["a.c=2"]), ["b = {c = 1}", "a = {c = 2}"]);
+    assert_eq!(overridden("a = b = {c=1}\n", &["a.c=2"]), ["a = {c = 2}", "b = {c = 1}"]);
 }
 
 #[test]
