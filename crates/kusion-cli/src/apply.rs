@@ -130,14 +130,12 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         show(&ready, &world.context, format, detail)?;
     }
     refuse_conflicts(&ready)?;
-    // A record that is behind, or a release that was interrupted, is worth a release of its own.
-    let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
     // Nothing to change, but the last release failed: is it well by now?
     let doubtful = plan.is_empty()
         && options.wait
         && task.verb != "destroy"
         && ready.state.latest().is_some_and(|release| release.phase == Phase::Failed);
-    if plan.is_empty() && !stale && !doubtful {
+    if nothing_to_record(&ready) && !doubtful {
         let ended = finish_empty(format, task.verb, &ready.state);
         // The process ends: giving the memory back piece by piece would cost more than the plan.
         std::mem::forget(ready);
@@ -153,7 +151,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     }
     let way = Way { verb: task.verb, asks, exact: task.saved.is_some(), dry_run, format, detail };
     let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
-    if ready.planned.plan.is_empty() && !stale && !doubtful {
+    if nothing_to_record(&ready) && !doubtful {
         session.close(now())?;
         return finish_empty(format, task.verb, &ready.state);
     }
@@ -167,6 +165,13 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         roll_back_after(given, place)?;
     }
     code
+}
+
+/// Nothing changes. A record that is behind, or a release that was interrupted, is worth a release of its own all the same.
+fn nothing_to_record(ready: &Ready) -> bool {
+    let plan = &ready.planned.plan;
+    let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
+    plan.is_empty() && !stale
 }
 
 /// The planner sees an empty configuration; the user asked for something else.

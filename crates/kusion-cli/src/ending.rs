@@ -47,6 +47,18 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             }
         }
     }
+    let rest = rest_of(report);
+    let phase = if report.cancelled { "interrupted".to_owned() } else { report.phase.to_string() };
+    let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
+    out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
+    if report.cancelled {
+        out.push_str("Run the same command again: it goes on from what is there.\n");
+    }
+    print(&out)
+}
+
+/// `, 1 unhealthy, 2 not started (needs ...)`: what did not come to its end.
+fn rest_of(report: &Report) -> String {
     let count = |test: fn(&StepEnd) -> bool| report.steps.values().filter(|end| test(end)).count();
     let unhealthy = count(|end| matches!(end, StepEnd::Unhealthy { .. }));
     let refused = count(|end| matches!(end, StepEnd::Failed { .. }));
@@ -64,13 +76,7 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
     if let Some(because) = needed {
         rest.push_str(&format!(" (needs {because})"));
     }
-    let phase = if report.cancelled { "interrupted".to_owned() } else { report.phase.to_string() };
-    let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
-    out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
-    if report.cancelled {
-        out.push_str("Run the same command again: it goes on from what is there.\n");
-    }
-    print(&out)
+    rest
 }
 
 /// ` after 41 s`; what took no time says nothing.
