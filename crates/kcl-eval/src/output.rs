@@ -78,8 +78,16 @@ impl Machine<'_> {
         }
         Ok(match chosen.len() {
             0 => value,
-            1 => chosen.remove(0),
-            _ => chosen.into(),
+            // Selected alone, nothing is null and a function is 0.
+            1 => match chosen.remove(0) {
+                Value::Undefined => Value::None,
+                Value::Func(_) => Value::Int(0),
+                found => found,
+            },
+            _ => {
+                chosen.retain(|v| !v.is_undefined() && !matches!(v, Value::Func(_)));
+                chosen.into()
+            }
         })
     }
 }
@@ -98,12 +106,7 @@ fn select_path(value: &Value, path: &str, options: &OutputOptions) -> Option<Val
             _ => return None,
         };
     }
-    // Selected, nothing is null and a function is 0.
-    Some(match at {
-        Value::Undefined => Value::None,
-        Value::Func(_) => Value::Int(0),
-        at => at,
-    })
+    Some(at)
 }
 
 /// Whether a value is written as a stream: a list of configs.
