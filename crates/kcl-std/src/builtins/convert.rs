@@ -1,6 +1,6 @@
 //! `int`, `float`, `bool`, `str`, `list`, `dict`: from any value to a type.
 
-use kcl_value::{Dict, Entry, Op, Str, Value, to_text};
+use kcl_value::{Dict, Entry, NO_INDEX, Op, Str, Value, to_text};
 
 use crate::numbers::{check_float, suffix_factor};
 use crate::{Args, Error, Host};
@@ -148,7 +148,9 @@ pub(crate) fn list(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Val
 pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let mut dict = match args.get(0, "x") {
         None => Dict::default(),
-        Some(value @ (Value::Dict(_) | Value::Schema(_))) => value.as_dict().cloned().unwrap_or_default(),
+        Some(value @ (Value::Dict(_) | Value::Schema(_))) => {
+            plain(value.as_dict().cloned().unwrap_or_default())
+        }
         Some(value) => {
             let items = items_of(value)?;
             host.charge(items.len() as u64)?;
@@ -160,6 +162,14 @@ pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Val
         dict.insert(key.clone(), Entry::new(value.clone(), Op::Union));
     }
     Ok(Value::from(dict))
+}
+
+/// The entries without their operators: they merge, however they were written. Those of inner dicts stay.
+fn plain(mut dict: Dict) -> Dict {
+    for (_, entry) in dict.iter_mut() {
+        (entry.op, entry.index) = (Op::Union, NO_INDEX);
+    }
+    dict
 }
 
 fn pairs(items: &[Value]) -> Result<Dict, Error> {
