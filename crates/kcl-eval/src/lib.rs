@@ -32,6 +32,7 @@ mod access;
 mod braces;
 mod build;
 mod call;
+mod checks;
 mod comp;
 mod edition;
 mod expr;

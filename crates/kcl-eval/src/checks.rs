@@ -1,0 +1,188 @@
+//! Rules: the check blocks of schemas, `rule` statements, and what decorators say at run time.
+//!
+//! Checks run when an instance is finished: those of the base first, then its own, then those of its mixins, each in the package that wrote it.
+//! The first that does not hold ends the program; what is known about it is in `telling.rs`.
+
+use std::rc::Rc;
+
+use kcl_syntax::ast::{Check, Expr, ExprId};
+use kcl_value::{Dict, Position, Precision, Str, Value};
+
+use crate::build::Run;
+use crate::fault::{Eval, Fault};
+use crate::machine::Machine;
+use crate::record::Record;
+use crate::schema::{Rule, Schema};
+use crate::scope::{Frame, FrameKind};
+
+impl Machine<'_> {
+    pub(crate) fn run_checks(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
+        let links = self.links(schema)?;
+        if let Some(base) = &links.base {
+            self.run_checks(record, base, start)?;
+        }
+        let Some(building) = &record.instance else { return Ok(()) };
+        let own = start + links.base_count;
+        let saved = std::mem::replace(&mut self.pkg, schema.package);
+        let frame = building.frames.borrow().get(own as usize).cloned().flatten();
+        let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
+        self.nesting += 1;
+        for check in &schema.def().checks {
+            self.check_line(check, &schema.def().name.name, building.position)?;
+        }
+        self.nesting -= 1;
+        if pushed {
+            self.packages[schema.package].frames.pop();
+        }
+        self.pkg = saved;
+        let mut next = own + 1;
+        for mixin in &links.mixins {
+            self.run_checks(record, mixin, next)?;
+            next += self.links(mixin)?.parts.len() as u32;
+        }
+        Ok(())
+    }
+
+    fn check_line(&mut self, check: &Check, schema: &Str, position: Position) -> Eval<()> {
+        self.start_at(check.span);
+        if let Some(guard) = check.guard
+            && !self.expr(guard)?.truthy()
+        {
+            return Ok(());
+        }
+        let holds = self.expr(check.cond)?.truthy();
+        let message = match check.msg {
+            Some(msg) => kcl_value::to_text(&self.expr(msg)?),
+            None => String::new(),
+        };
+        if holds {
+            return Ok(());
+        }
+        let mut labels = Vec::new();
+        if position.precision != Precision::Unknown {
+            labels.push((self.position_place(position), "Instance check failed".to_owned()));
+        }
+        let separator = if message.is_empty() { "" } else { ": " };
+        labels.push((self.current_place(), format!("Check failed on the condition{separator}{message}")));
+        let facts = self.broken_check(check, schema, position);
+        Err(Box::new(Fault { labels, id: "check-failed", fatal: false, facts: None }).with(facts))
+    }
+
+    /// Runs `@deprecated`; `@info` and anything else does nothing.
+    pub(crate) fn decorator(&mut self, decorator: ExprId, name: &str, position: Position) -> Eval<()> {
+        let tree = self.tree(self.pkg);
+        let (func, kwargs) = match tree.expr(decorator) {
+            Expr::Call(call) => {
+                let (_, kwargs) = self.arguments(&call.args, &call.kwargs)?;
+                (tree.expr(call.func), kwargs)
+            }
+            other => (other, Vec::new()),
+        };
+        if !matches!(func, Expr::Name(parts) if parts.len() == 1 && parts[0].name == "deprecated") {
+            return Ok(());
+        }
+        // Only keywords count; the reference does not look at the others.
+        let args = kcl_std::Args { positional: &[], keyword: &kwargs };
+        let text = |name| args.keyword(name).and_then(Value::as_str).unwrap_or_default();
+        let (version, reason) = (text("version"), text("reason"));
+        if !args.keyword("strict").is_none_or(Value::truthy) {
+            return Ok(());
+        }
+        let mut message = format!("{name} was deprecated ");
+        if !version.is_empty() {
+            message.push_str(&format!("since version {version}"));
+        }
+        if !reason.is_empty() {
+            message.push_str(&format!(", {reason}"));
+        }
+        let place = match self.position_place(position) {
+            base_diag::Place::Span(file, span) => {
+                base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
+            }
+            other => other,
+        };
+        Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false, facts: None }))
+    }
+
+    /// `R(..)` without braces.
+    pub(crate) fn run_rule(
+        &mut self,
+        rule: &Rc<Rule>,
+        config: Rc<Dict>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+    ) -> Eval<Value> {
+        self.run_rule_at(rule, config, args, kwargs, Position::default())
+    }
+
+    /// `R {cfg}`: builds the host protocol's value, runs the checks of the parents, then its own.
+    pub(crate) fn run_rule_at(
+        &mut self,
+        rule: &Rc<Rule>,
+        config: Rc<Dict>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+        position: Position,
+    ) -> Eval<Value> {
+        self.enter()?;
+        let def = rule.def();
+        let host = def.host.as_ref().and_then(|h| self.find_schema(rule.package, &h.parts));
+        let marks = self.marks.clone();
+        let saved = std::mem::replace(&mut self.pkg, rule.package);
+        let Some(host) = host else {
+            self.rule_decorators(rule, position)?;
+            self.rule_checks(rule, args, kwargs, position)?;
+            self.pkg = saved;
+            self.marks = marks;
+            self.leave();
+            return Ok(Dict::default().into());
+        };
+        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position };
+        let value = self.run_schema(&host, run)?;
+        self.rule_decorators(rule, position)?;
+        let record = self.finished_record(&host, &value)?;
+        self.records.push(record);
+        self.rule_checks(rule, args, kwargs, position)?;
+        self.records.pop();
+        self.pkg = saved;
+        self.marks = marks;
+        self.leave();
+        Ok(value)
+    }
+
+    // Those of its parents do not run.
+    fn rule_decorators(&mut self, rule: &Rc<Rule>, position: Position) -> Eval<()> {
+        let def = rule.def();
+        for decorator in &def.decorators {
+            self.decorator(*decorator, &def.name.name, position)?;
+        }
+        Ok(())
+    }
+
+    fn rule_checks(
+        &mut self,
+        rule: &Rc<Rule>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+        position: Position,
+    ) -> Eval<()> {
+        self.enter()?;
+        let def = rule.def();
+        for parent in &def.parents {
+            if let Some(crate::package::Symbol::Rule(id)) = self.find_symbol(rule.package, &parent.parts) {
+                let parent = self.rules[id as usize].clone();
+                self.rule_checks(&parent, args.clone(), kwargs.clone(), position)?;
+            }
+        }
+        let saved = std::mem::replace(&mut self.pkg, rule.package);
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.bind_params(&def.params, args, kwargs)?;
+        for check in &def.checks {
+            self.check_line(check, &def.name.name, position)?;
+        }
+        self.packages[self.pkg].frames.pop();
+        self.pkg = saved;
+        self.leave();
+        Ok(())
+    }
+}
