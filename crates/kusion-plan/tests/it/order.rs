@@ -113,11 +113,15 @@ fn five_thousand_objects_are_planned_in_linear_fashion() {
         }
         situation
     };
+    // The best of three: other tests run beside this one.
     let time = |n: usize| {
         let situation = situation(n);
-        let start = std::time::Instant::now();
-        assert_eq!(situation.plan().tally().unchanged, n);
-        start.elapsed()
+        let once = |_| {
+            let start = std::time::Instant::now();
+            assert_eq!(situation.plan().tally().unchanged, n);
+            start.elapsed()
+        };
+        (0..3).map(once).min().expect("three runs")
     };
     let (small, large) = (time(500).max(std::time::Duration::from_millis(5)), time(5_000));
     assert!(large < small * 30, "{small:?} → {large:?}");
