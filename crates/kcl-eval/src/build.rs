@@ -383,12 +383,7 @@ impl Machine<'_> {
         let message =
             format!("attribute '{name}' of {} is required and can't be None or Undefined", inst.schema.name);
         let position = self.first_key_place(inst.position).unwrap_or(inst.position);
-        let place = match self.position_place(position) {
-            base_diag::Place::Span(file, span) => {
-                base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
-            }
-            other => other,
-        };
+        let place = self.position_line(position);
         let facts = Facts::Missing { schema: inst.schema.name.clone(), name: name.into() };
         Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false, facts: None })
             .with(facts)

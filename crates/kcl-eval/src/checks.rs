@@ -64,7 +64,7 @@ impl Machine<'_> {
         }
         let separator = if message.is_empty() { "" } else { ": " };
         labels.push((self.current_place(), format!("Check failed on the condition{separator}{message}")));
-        let facts = self.broken_check(check, schema, position);
+        let facts = self.broken_check(check, schema, position, message);
         Err(Box::new(Fault { labels, id: "check-failed", fatal: false, facts: None }).with(facts))
     }
 
@@ -95,12 +95,7 @@ impl Machine<'_> {
         if !reason.is_empty() {
             message.push_str(&format!(", {reason}"));
         }
-        let place = match self.position_place(position) {
-            base_diag::Place::Span(file, span) => {
-                base_diag::Place::Line(file, self.program.sources.position(file, span.start).line)
-            }
-            other => other,
-        };
+        let place = self.position_line(position);
         Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false, facts: None }))
     }
 

@@ -31,6 +31,8 @@ pub enum Facts {
         position: Position,
         /// The package and the range of the condition.
         rule: (u32, Span),
+        /// What the check says when it does not hold, empty if it says nothing.
+        said: String,
         /// The names in the condition with their values.
         values: Vec<(Str, String)>,
     },

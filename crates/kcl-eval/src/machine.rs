@@ -193,6 +193,14 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Returns the whole line of a position, for errors that the reference reports without a column.
+    pub(crate) fn position_line(&self, position: Position) -> Place {
+        match position.precision {
+            Precision::Exact => self.line_place(position.package, position.offset),
+            _ => self.position_place(position),
+        }
+    }
+
     /// Enters one level of nesting; fails when the program nests too deep.
     pub(crate) fn enter(&mut self) -> Eval<()> {
         self.depth += 1;

@@ -19,7 +19,13 @@ const HIDDEN: &[&str] = &["pass", "secret", "token", "key", "credential"];
 
 impl Machine<'_> {
     /// What is known about a check that does not hold: the names in its condition that are attributes, with their values.
-    pub(crate) fn broken_check(&self, check: &Check, schema: &Str, position: Position) -> Facts {
+    pub(crate) fn broken_check(
+        &self,
+        check: &Check,
+        schema: &Str,
+        position: Position,
+        said: String,
+    ) -> Facts {
         let tree = self.tree(self.pkg);
         let mut values: Vec<(Str, String)> = Vec::new();
         for name in names_in(tree, check.cond) {
@@ -34,7 +40,7 @@ impl Machine<'_> {
             }
         }
         let rule = (self.pkg as u32, tree.expr_span(check.cond));
-        Facts::BrokenCheck { schema: schema.clone(), position, rule, values }
+        Facts::BrokenCheck { schema: schema.clone(), position, rule, said, values }
     }
 }
 
@@ -75,8 +81,8 @@ fn shown(value: &Value) -> String {
 /// Adds the words for people to a diagnostic.
 pub(crate) fn tell(diagnostic: Diagnostic, facts: &Facts, program: &Program) -> Diagnostic {
     match facts {
-        Facts::BrokenCheck { schema, position, rule, values } => {
-            let broken = Broken { schema, position: *position, rule: *rule, values, program };
+        Facts::BrokenCheck { schema, position, rule, said, values } => {
+            let broken = Broken { schema, position: *position, rule: *rule, said, values, program };
             broken.tell(diagnostic)
         }
         Facts::Missing { schema, name } => {
@@ -102,18 +108,17 @@ struct Broken<'a> {
     schema: &'a Str,
     position: Position,
     rule: (u32, Span),
+    said: &'a str,
     values: &'a [(Str, String)],
     program: &'a Program,
 }
 
 impl Broken<'_> {
     fn tell(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let message = diagnostic.labels.last().map_or("", |l| &l.message);
-        let said = message.split_once(": ").map_or("", |(_, said)| said);
         let rule = self.place(self.rule.0, self.rule.1);
         let title = match self.text(rule) {
-            text if said.is_empty() => format!("check failed: {text}"),
-            _ => format!("check failed: {said}"),
+            text if self.said.is_empty() => format!("check failed: {text}"),
+            _ => format!("check failed: {}", self.said),
         };
         let mut labels = Vec::new();
         if self.position.precision != Precision::Unknown {
