@@ -3,6 +3,8 @@
 //! In: the prepared Service, the live one, and the caller's pool of addresses. Out, in place: `clusterIP(s)`, IP families,
 //! node ports; or the refusals of a single-stack cluster. The pool is the caller's, because only the world knows what is free.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
 use crate::elem::Elem;
@@ -16,6 +18,14 @@ pub trait Pool {
     fn address(&mut self) -> String;
     /// A free node port.
     fn node_port(&mut self) -> u16;
+    /// Why an address that a Service asks for cannot be given.
+    fn refuses_address(&self, _address: &str) -> Option<String> {
+        None
+    }
+    /// Why a node port that a Service asks for cannot be given.
+    fn refuses_port(&self, _port: i64) -> Option<String> {
+        None
+    }
 }
 
 /// Completes a Service of a single-stack IPv4 cluster.
@@ -24,11 +34,60 @@ pub fn allocate(service: &mut Value, live: Option<&Value>, pool: &mut dyn Pool) 
     if external {
         return release(service, live);
     }
+    let before = live.map(|l| &l["spec"]);
+    let refuse = |causes: Vec<Cause>| {
+        Refusal::invalid("", "Service", service["metadata"]["name"].as_str().unwrap_or_default(), causes)
+    };
+    let asked = asked_address(&service["spec"], before, pool).map(|cause| refuse(vec![cause]));
+    let ports = asked_ports(&service["spec"], before, pool).map(|cause| refuse(vec![cause]));
     addresses(&mut service["spec"], pool);
-    families(&mut service["spec"], live.map(|l| &l["spec"]));
+    families(&mut service["spec"], before);
+    check_stack(service)?;
+    if let Some(refusal) = asked.or(ports) {
+        return Err(refusal);
+    }
     node_ports(&mut service["spec"], pool);
-    drop_traffic_policy(&mut service["spec"], live.map(|l| &l["spec"]));
-    check_stack(service)
+    drop_traffic_policy(&mut service["spec"], before);
+    Ok(())
+}
+
+/// The address a Service asks for, if it cannot have it. One that has an address cannot change it: validation says so.
+fn asked_address(spec: &Value, live: Option<&Value>, pool: &dyn Pool) -> Option<Cause> {
+    let asked = spec["clusterIP"].as_str().or_else(|| spec["clusterIPs"][0].as_str())?;
+    let has_one =
+        live.is_some_and(|live| live["clusterIP"].as_str().is_some_and(|address| !address.is_empty()));
+    if has_one || matches!(asked, "" | "None") {
+        return None;
+    }
+    if asked.parse::<IpAddr>().is_err() {
+        let text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        return Some(Cause::invalid("spec.clusterIPs[0]", &json!(asked), text));
+    }
+    let why = pool.refuses_address(asked)?;
+    Some(Cause::invalid("spec.clusterIPs", &json!([asked]), &format!("failed to allocate IP {asked}: {why}")))
+}
+
+/// The first node port a Service asks for and cannot have. Two protocols of one port may share one.
+fn asked_ports(spec: &Value, live: Option<&Value>, pool: &dyn Pool) -> Option<Cause> {
+    if !has_node_ports(spec) {
+        return None;
+    }
+    let of = |spec: &Value| -> Vec<(i64, Value)> {
+        let ports = spec["ports"].as_array().into_iter().flatten();
+        ports.map(|port| (port["nodePort"].as_i64().unwrap_or(0), port["port"].clone())).collect()
+    };
+    let kept = live.map(of).unwrap_or_default();
+    let asked = of(spec);
+    asked.iter().enumerate().filter(|(_, (port, _))| *port != 0).find_map(|(at, (port, inner))| {
+        let path = format!("spec.ports[{at}].nodePort");
+        let earlier = &asked[..at];
+        if earlier.iter().any(|other| other.0 == *port && other.1 != *inner) {
+            return Some(Cause::invalid(&path, &json!(port), "provided port is already allocated"));
+        }
+        let ours = kept.iter().chain(earlier).any(|other| other.0 == *port);
+        let why = if ours { None } else { pool.refuses_port(*port) };
+        why.map(|why| Cause::invalid(&path, &json!(port), &why))
+    })
 }
 
 /// An external name has no addresses: kept ones are released, asked-for ones refused.
@@ -93,9 +152,13 @@ fn families(spec: &mut Value, live: Option<&Value>) {
     }
 }
 
-fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
+fn has_node_ports(spec: &Value) -> bool {
     let balanced = spec["type"] == "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] != false;
-    let wanted = spec["type"] == "NodePort" || balanced;
+    spec["type"] == "NodePort" || balanced
+}
+
+fn node_ports(spec: &mut Value, pool: &mut dyn Pool) {
+    let wanted = has_node_ports(spec);
     for port in spec
         .get_mut("ports")
         .and_then(Value::as_array_mut)

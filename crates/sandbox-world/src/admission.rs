@@ -295,4 +295,19 @@ impl Pool for Addresses<'_> {
         }
         port
     }
+
+    fn refuses_address(&self, address: &str) -> Option<String> {
+        if !address.starts_with("10.96.") {
+            return Some("the provided network does not match the current range".to_owned());
+        }
+        self.store.is_claimed(address).then(|| "provided IP is already allocated".to_owned())
+    }
+
+    fn refuses_port(&self, port: i64) -> Option<String> {
+        if !(30000..=32767).contains(&port) {
+            let range = "The range of valid ports is 30000-32767";
+            return Some(format!("provided port is not in the valid range. {range}"));
+        }
+        self.store.is_claimed(&port.to_string()).then(|| "provided port is already allocated".to_owned())
+    }
 }
