@@ -122,7 +122,7 @@ impl Job {
         refuse_remote(given)?;
         let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
         let mut request = Request { work_dir: work_dir.clone(), ..Request::default() };
-        let mut output = None;
+        let mut settings = kcl::Settings::default();
         let files = given.all("setting");
         let default = work_dir.join("kcl.yaml");
         let found: Vec<PathBuf> = match files.is_empty() {
@@ -133,13 +133,13 @@ impl Job {
             let shown = files.get(i).map_or_else(|| "kcl.yaml".to_owned(), |f| (*f).to_owned());
             let text = std::fs::read_to_string(path).map_err(|e| unreadable_settings(&shown, &e))?;
             let folder = path.parent().unwrap_or(&work_dir);
-            output = kcl::apply_settings(&text, &shown, folder, &mut request)
-                .map_err(|message| format!("{message}\nhelp: {SETTINGS_FORM}"))?
-                .or(output);
+            settings
+                .add(&text, &shown, folder, &mut request)
+                .map_err(|message| format!("{message}\nhelp: {SETTINGS_FORM}"))?;
         }
-        apply_entries(given, &mut request)?;
+        apply_entries(given, &work_dir, &mut request)?;
         apply_profile(&mut request)?;
-        apply_flags(given, &mut request)?;
+        apply_flags(given, &work_dir, &mut request)?;
         let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
         request.vendor = vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")));
         let plugins = pairs(given, "plugin")?;
@@ -162,7 +162,7 @@ impl Job {
         Ok(Job {
             request,
             format,
-            output: given.last("output").map(PathBuf::from).or(output),
+            output: given.last("output").map(PathBuf::from).or(settings.output),
             errors: error_format(given)?,
             why: given.last("why").map(str::to_owned),
             allow_files: given.has("allow-files"),
@@ -300,7 +300,7 @@ fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) 
     }
 }
 
-fn apply_flags(given: &Given, request: &mut Request) -> Result<(), String> {
+fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(), String> {
     for argument in given.all("argument") {
         request.arguments.push(kcl::argument(argument).map_err(|m| wrong_argument(&m, argument))?);
     }
@@ -310,7 +310,9 @@ fn apply_flags(given: &Given, request: &mut Request) -> Result<(), String> {
     if given.has("path-selector") {
         request.selectors = given.all("path-selector").iter().map(|s| (*s).to_owned()).collect();
     }
-    request.externals.extend(pairs(given, "external")?.into_iter().map(|(n, p)| (n, PathBuf::from(p))));
+    let elsewhere = request.work_dir != stand;
+    let path = |path: String| if elsewhere { stand.join(path) } else { PathBuf::from(path) };
+    request.externals.extend(pairs(given, "external")?.into_iter().map(|(name, p)| (name, path(p))));
     request.output.disable_none |= given.has("disable-none");
     request.output.sort_keys |= given.has("sort-keys");
     request.output.show_hidden |= given.has("show-hidden");
@@ -351,7 +353,8 @@ fn wrong_argument(message: &str, argument: &str) -> String {
     format!("{message}: `-D {argument}`\nhelp: {help}")
 }
 
-fn apply_entries(given: &Given, request: &mut Request) -> Result<(), String> {
+/// Paths on the command line start where one stands, whatever folder a settings file speaks of.
+fn apply_entries(given: &Given, stand: &Path, request: &mut Request) -> Result<(), String> {
     if !given.rest.is_empty() {
         request.entries.clear();
     }
@@ -363,7 +366,9 @@ fn apply_entries(given: &Given, request: &mut Request) -> Result<(), String> {
                 .map_err(|e| format!("cannot read standard input: {e}"))?;
             request.entries.push(Entry::Source { path: "stdin.k".into(), text });
         } else {
-            request.entries.push(Entry::Path(word.clone()));
+            let elsewhere = request.work_dir != stand && !word.starts_with("${");
+            let path = if elsewhere { stand.join(word).display().to_string() } else { word.clone() };
+            request.entries.push(Entry::Path(path));
         }
     }
     if request.entries.is_empty() {

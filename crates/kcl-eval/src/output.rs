@@ -84,10 +84,7 @@ impl Machine<'_> {
                 Value::Func(_) => Value::Int(0),
                 found => found,
             },
-            _ => {
-                chosen.retain(|v| !v.is_undefined() && !matches!(v, Value::Func(_)));
-                chosen.into()
-            }
+            _ => chosen.into(),
         })
     }
 }

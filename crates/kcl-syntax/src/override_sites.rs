@@ -7,6 +7,7 @@
 use base_diag::Span;
 
 use crate::ast::{Expr, ExprId, Stmt, StmtId, Tree};
+use crate::unify::superseded;
 
 /// What a path below a variable meets first.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,9 @@ pub(crate) fn first_declaration(tree: &Tree, name: &str) -> Option<Span> {
     });
     let blocks: Vec<Span> =
         top.filter(|node| !matches!(node.kind, Stmt::Schema(_))).map(|node| node.span).collect();
-    let assigned = tree.stmts.iter().filter_map(|node| match &node.kind {
+    let superseded = superseded(tree, name);
+    let standing = tree.stmts.iter().enumerate().filter(|(at, _)| !superseded.contains(&StmtId(*at as u32)));
+    let assigned = standing.filter_map(|(_, node)| match &node.kind {
         Stmt::Assign { targets, .. } => targets.iter().find(|t| t.name.name == name).map(|t| t.name.span),
         Stmt::Unification { target, .. } if target.name == name => Some(target.span),
         _ => None,

@@ -19,6 +19,27 @@ struct Declaration {
 /// Merges repeated declarations of the same name. Call it once, for the main package, after the
 /// overrides and before checking.
 pub fn merge_unifications(tree: &mut Tree) {
+    let (order, found) = declarations(tree);
+    let mut removed = FxHashSet::default();
+    for name in order {
+        if let Some(list) = found.get(&name)
+            && let [others @ .., last] = list.as_slice()
+            && !others.is_empty()
+        {
+            merge(tree, list, last);
+            removed.extend(others.iter().map(|d| d.stmt));
+        }
+    }
+    if removed.is_empty() {
+        return;
+    }
+    for file in &mut tree.files {
+        file.body.retain(|stmt| !removed.contains(stmt));
+    }
+}
+
+/// The declarations of each name, in the order of names, as far as they belong together.
+fn declarations(tree: &Tree) -> (Vec<Str>, FxHashMap<Str, Vec<Declaration>>) {
     let mut order: Vec<Str> = Vec::new();
     let mut found: FxHashMap<Str, Vec<Declaration>> = FxHashMap::default();
     for file in &tree.files {
@@ -37,21 +58,14 @@ pub fn merge_unifications(tree: &mut Tree) {
             list.push(Declaration { stmt, value });
         }
     }
-    let mut removed = FxHashSet::default();
-    for name in order {
-        if let Some(list) = found.get(&name)
-            && let [others @ .., last] = list.as_slice()
-            && !others.is_empty()
-        {
-            merge(tree, list, last);
-            removed.extend(others.iter().map(|d| d.stmt));
-        }
-    }
-    if removed.is_empty() {
-        return;
-    }
-    for file in &mut tree.files {
-        file.body.retain(|stmt| !removed.contains(stmt));
+    (order, found)
+}
+
+/// The declarations that will be merged into a later one.
+pub(crate) fn superseded(tree: &Tree, name: &str) -> Vec<StmtId> {
+    match declarations(tree).1.get(name).map(Vec::as_slice) {
+        Some([others @ .., _]) => others.iter().map(|d| d.stmt).collect(),
+        _ => Vec::new(),
     }
 }
 

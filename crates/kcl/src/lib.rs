@@ -36,5 +36,5 @@ pub use manifest::{Manifest, Profile};
 pub use request::{Entry, Formats, Limits, Request};
 pub use run::{Outcome, run, run_in};
 pub use session::Session;
-pub use settings::apply_settings;
+pub use settings::{Settings, apply_settings};
 pub use why::{Why, WhyStep};

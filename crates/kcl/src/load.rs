@@ -124,7 +124,9 @@ fn manifest_of(request: &Request, files: &dyn Files, root: &Path) -> Result<From
 /// A package whose imports are being loaded.
 struct Open {
     key: PathBuf,
-    first_file: PathBuf,
+    /// The file whose imports are being followed: cycles are among files, since a package and one of its files
+    /// (`import p` and `import p.a`, a main file and the module of its name) are loaded apart.
+    file: PathBuf,
     /// The import that is being followed.
     import: Place,
 }
@@ -160,7 +162,7 @@ impl Loader<'_> {
         kcl_syntax::merge_unifications(&mut tree);
         let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
-        self.open.push(Open { key: key.clone(), first_file: key, import: Place::None });
+        self.open.push(Open { file: key.clone(), key, import: Place::None });
         self.finish_package("__main__", (Arc::new(tree), rewritten), ids, &paths, root, None);
     }
 
@@ -173,8 +175,8 @@ impl Loader<'_> {
         for diagnostic in &parsed.diagnostics {
             self.syntax.push(relocate(diagnostic, &ids));
         }
-        let first_file = files.first().cloned().unwrap_or_default();
-        self.open.push(Open { key: key.clone(), first_file, import: Place::None });
+        let file = files.first().cloned().unwrap_or_default();
+        self.open.push(Open { key: key.clone(), file, import: Place::None });
         let trees = (parsed.tree.clone(), parsed.rewritten.clone());
         self.finish_package(path, trees, ids, files, root, Some(key))
     }
@@ -191,6 +193,9 @@ impl Loader<'_> {
         let mut package =
             Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
         for (file, file_path) in tree.files.iter().zip(paths) {
+            if let Some(open) = self.open.last_mut() {
+                open.file.clone_from(file_path);
+            }
             for stmt in &file.body {
                 // A path that could not be read leads nowhere.
                 if let Stmt::Import(import) = tree.stmt(*stmt)
@@ -278,10 +283,7 @@ impl Loader<'_> {
         files: &[PathBuf],
         root: &Path,
     ) -> ImportTarget {
-        let is_open = |open: &Open| {
-            open.key == key || files.first().is_some_and(|f| *f == open.first_file || *f == open.key)
-        };
-        let cycle = self.open.iter().position(is_open);
+        let cycle = self.open.iter().position(|open| open.key == key || files.contains(&open.file));
         if let Some(open) = self.open.last_mut() {
             open.import = place;
         }
@@ -298,7 +300,7 @@ impl Loader<'_> {
         let place = self.open[start].import;
         let mut message = String::from("Could not compiles due to cyclic import statements");
         for open in &self.open[start..] {
-            message.push_str(&format!("\n- {}", open.first_file.display()));
+            message.push_str(&format!("\n- {}", open.file.display()));
         }
         self.imports.push(Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message));
     }

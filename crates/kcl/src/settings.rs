@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::request::{Entry, Request};
 use base_yaml::{Data, Node};
 
-/// Lays one settings file over a request. Later files replace lists and scalars; options are added up.
-///
-/// `folder` is where the file stands: it becomes the working folder if the file lists entries. `shown` names the file
-/// in messages. Returns the `output` the file asks for.
+/// Lays one settings file over a request; returns the `output` it asks for. See [`Settings::add`].
 ///
 /// # Errors
 /// A sentence about a text that is not a settings file.
@@ -18,56 +15,95 @@ pub fn apply_settings(
     folder: &Path,
     request: &mut Request,
 ) -> Result<Option<PathBuf>, String> {
-    let mut output = None;
-    let invalid = || format!("Failed to load '{shown}', invalid setting file format");
-    let documents = base_yaml::parse_documents(text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
-    let Some(root) = documents.first() else { return Ok(output) };
-    let Data::Map(sections) = &root.value else { return Err(invalid()) };
-    for section in sections {
-        match (section.key.as_str(), &section.value.value) {
-            (_, Data::Null) => {}
-            ("kcl_cli_configs", Data::Map(entries)) => {
-                for entry in entries {
-                    configure(&entry.key, &entry.value, folder, request, &mut output);
+    let mut settings = Settings::default();
+    settings.add(text, shown, folder, request)?;
+    Ok(settings.output)
+}
+
+/// What several settings files say together, as far as a request cannot hold it.
+#[derive(Default)]
+pub struct Settings {
+    /// `file:` and `files:` are two lists, each replaced by later files; the second wins unless it is empty.
+    file: Vec<String>,
+    files: Vec<String>,
+    /// Where the output goes.
+    pub output: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Lays the next settings file over a request. Later files replace lists and scalars; options are added up.
+    ///
+    /// `folder` is where the file stands: it becomes the working folder if the file lists entries. `shown` names the
+    /// file in messages.
+    ///
+    /// # Errors
+    /// A sentence about a text that is not a settings file.
+    pub fn add(
+        &mut self,
+        text: &str,
+        shown: &str,
+        folder: &Path,
+        request: &mut Request,
+    ) -> Result<(), String> {
+        let invalid = || format!("Failed to load '{shown}', invalid setting file format");
+        let documents =
+            base_yaml::parse_documents(text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
+        let Some(root) = documents.first() else { return Ok(()) };
+        let Data::Map(sections) = &root.value else { return Err(invalid()) };
+        for section in sections {
+            match (section.key.as_str(), &section.value.value) {
+                (_, Data::Null) => {}
+                ("kcl_cli_configs", Data::Map(entries)) => {
+                    for entry in entries {
+                        self.configure(&entry.key, &entry.value, folder, request);
+                    }
+                }
+                ("kcl_options", Data::List(items)) => {
+                    for item in items {
+                        request.arguments.push(option(item).ok_or_else(invalid)?);
+                    }
+                }
+                ("kcl_cli_configs" | "kcl_options", _) => return Err(invalid()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, name: &str, value: &Node, folder: &Path, request: &mut Request) {
+        let switch = matches!(value.value, Data::Bool(true));
+        match name {
+            "file" | "files" => self.entries(name, strings(value), folder, request),
+            "output" => self.output = text_of(value).map(PathBuf::from),
+            "overrides" => request.overrides = strings(value),
+            "path_selector" => request.selectors = strings(value),
+            "strict_range_check" => request.strict_range = switch,
+            "disable_none" => request.output.disable_none = switch,
+            "debug" => request.debug = switch || matches!(value.value, Data::Int(i) if i != 0),
+            "sort_keys" => request.output.sort_keys = switch,
+            "show_hidden" => request.output.show_hidden = switch,
+            "include_schema_type_path" => request.output.schema_type_path = switch,
+            "package_maps" => {
+                if let Data::Map(entries) = &value.value {
+                    let pair =
+                        |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));
+                    request.externals = entries.iter().filter_map(pair).collect();
                 }
             }
-            ("kcl_options", Data::List(items)) => {
-                for item in items {
-                    request.arguments.push(option(item).ok_or_else(invalid)?);
-                }
-            }
-            ("kcl_cli_configs" | "kcl_options", _) => return Err(invalid()),
             _ => {}
         }
     }
-    Ok(output)
-}
 
-fn configure(name: &str, value: &Node, folder: &Path, request: &mut Request, output: &mut Option<PathBuf>) {
-    let switch = matches!(value.value, Data::Bool(true));
-    match name {
-        "file" | "files" => {
-            request.entries = strings(value).into_iter().map(Entry::Path).collect();
-            if !request.entries.is_empty() {
-                request.work_dir = folder.to_path_buf();
-            }
+    fn entries(&mut self, name: &str, listed: Vec<String>, folder: &Path, request: &mut Request) {
+        if !listed.is_empty() {
+            request.work_dir = folder.to_path_buf();
         }
-        "output" => *output = text_of(value).map(PathBuf::from),
-        "overrides" => request.overrides = strings(value),
-        "path_selector" => request.selectors = strings(value),
-        "strict_range_check" => request.strict_range = switch,
-        "disable_none" => request.output.disable_none = switch,
-        "debug" => request.debug = switch || matches!(value.value, Data::Int(i) if i != 0),
-        "sort_keys" => request.output.sort_keys = switch,
-        "show_hidden" => request.output.show_hidden = switch,
-        "include_schema_type_path" => request.output.schema_type_path = switch,
-        "package_maps" => {
-            if let Data::Map(entries) = &value.value {
-                let pair = |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));
-                request.externals = entries.iter().filter_map(pair).collect();
-            }
+        match name {
+            "file" => self.file = listed,
+            _ => self.files = listed,
         }
-        _ => {}
+        let list = if self.files.is_empty() { &self.file } else { &self.files };
+        request.entries = list.iter().cloned().map(Entry::Path).collect();
     }
 }
 
@@ -107,6 +143,24 @@ mod tests {
         assert_eq!(request.work_dir, Path::new("/v"));
         assert!(request.output.disable_none);
         assert_eq!(request.arguments, [("n".into(), "1".into()), ("m".into(), "[\"x\"]".into())]);
+    }
+
+    #[test]
+    fn files_and_file_are_two_lists_and_the_first_one_wins_unless_it_is_empty() {
+        let (file, files, none) = ("  file: [a.k]\n", "  files: [b.k]\n", "  files: []\n");
+        for (texts, expected) in [
+            (vec![files, file], "b.k"),
+            (vec![file, files], "b.k"),
+            (vec![file, none], "a.k"),
+            (vec![file, files, none], "a.k"),
+        ] {
+            let (mut settings, mut request) = (Settings::default(), Request::default());
+            for text in &texts {
+                let text = format!("kcl_cli_configs:\n{text}");
+                settings.add(&text, "x", Path::new(""), &mut request).unwrap();
+            }
+            assert!(matches!(&request.entries[..], [Entry::Path(p)] if p == expected), "{texts:?}");
+        }
     }
 
     #[test]
