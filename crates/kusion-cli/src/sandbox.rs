@@ -63,6 +63,9 @@ fn folder(given: &Given) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Stands behind the number in the file `pid` of a sandbox that keeps nothing.
+const MEMORY: &str = "memory";
+
 /// Runs a sandbox until a signal comes.
 fn foreground(given: &Given, folder: &Path) -> Result<(), Failure> {
     if let Some(pid) = running(folder) {
@@ -70,7 +73,9 @@ fn foreground(given: &Given, folder: &Path) -> Result<(), Failure> {
     }
     let sandbox = open(given, folder)?;
     let pid_file = folder.join("pid");
-    std::fs::write(&pid_file, std::process::id().to_string()).map_err(|e| unwritable(&pid_file, &e))?;
+    let memory = if given.has("memory") { MEMORY } else { "" };
+    let text = format!("{} {memory}", std::process::id());
+    std::fs::write(&pid_file, text).map_err(|e| unwritable(&pid_file, &e))?;
     told_where(&sandbox)?;
     tokio()?.block_on(async {
         use ::tokio::signal::unix::{SignalKind, signal};
@@ -174,13 +179,15 @@ fn start(given: &Given, folder: &Path) -> Result<(), Failure> {
 
 fn stop(folder: &Path) -> Result<(), Failure> {
     let Some(pid) = running(folder) else { return print("No sandbox is running.\n") };
+    let forgets = std::fs::read_to_string(folder.join("pid")).is_ok_and(|text| text.ends_with(MEMORY));
     let failed = |e: rustix::io::Errno| Failure::usage("the sandbox cannot be stopped").cause(e.to_string());
     kill_process(pid, Signal::TERM).map_err(failed)?;
     let started = Instant::now();
     while test_kill_process(pid).is_ok() && started.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
-    print("The sandbox has stopped; its objects are kept.\n")
+    let objects = if forgets { "forgotten, as --memory asked" } else { "kept" };
+    print(&format!("The sandbox has stopped; its objects are {objects}.\n"))
 }
 
 fn reset(given: &Given, folder: &Path) -> Result<(), Failure> {
@@ -234,5 +241,6 @@ fn running(folder: &Path) -> Option<Pid> {
 }
 
 fn read_pid(folder: &Path) -> Option<Pid> {
-    Pid::from_raw(std::fs::read_to_string(folder.join("pid")).ok()?.trim().parse().ok()?)
+    let text = std::fs::read_to_string(folder.join("pid")).ok()?;
+    Pid::from_raw(text.split(' ').next()?.trim().parse().ok()?)
 }
