@@ -111,7 +111,7 @@ impl Checker<'_> {
     fn check_new_member(&mut self, ty: TyId, member: &str, at: Span) {
         let Ty::Schema(id, true) = self.types.kind(ty) else { return };
         let id = *id;
-        if self.schema_attr(id, member).is_none() && self.schema_index(id).is_none() {
+        if self.schema_attr(id, member).is_none() && !self.takes_unknown_members(id) {
             let diag = self.no_attribute(id, member, at);
             self.report(diag);
         }

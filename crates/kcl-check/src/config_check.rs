@@ -158,6 +158,12 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether members that are not declared are left to the run: an index signature admits them, a mixin may find them in
+    /// its host.
+    pub(crate) fn takes_unknown_members(&mut self, id: SchemaId) -> bool {
+        self.schema_info(id).kind == Kind::Mixin || self.schema_index(id).is_some()
+    }
+
     /// Reports a key that the expected type does not have.
     pub(crate) fn check_member(&mut self, ty: TyId, name: &Str, at: Span, written: Option<&Loc>) {
         let mut diag = match self.types.kind(ty).clone() {

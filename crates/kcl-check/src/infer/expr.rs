@@ -167,7 +167,7 @@ impl Checker<'_> {
             }
             Ty::Schema(id, false) => match self.schema_attr(id, name) {
                 Some(attr) => attr.ty,
-                None if self.schema_index(id).is_some() => TyId::ANY,
+                None if self.takes_unknown_members(id) => TyId::ANY,
                 None => {
                     let similar = suggest::similar(name, std::iter::once(&"instances".into()));
                     self.no_member(ty, name, at, &similar)
@@ -191,7 +191,7 @@ impl Checker<'_> {
         if let Some(attr) = self.schema_attr(id, name) {
             return attr.ty;
         }
-        if self.schema_index(id).is_some() {
+        if self.takes_unknown_members(id) {
             return TyId::ANY;
         }
         // Quirk: attributes of its bases are not looked at.

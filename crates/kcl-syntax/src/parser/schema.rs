@@ -33,6 +33,8 @@ impl<S: Sink> Parser<'_, S> {
             T::KwMixin => Some(self.schema(SchemaKind::Mixin, decorators, start, mark)),
             T::KwProtocol => Some(self.schema(SchemaKind::Protocol, decorators, start, mark)),
             T::KwRule => Some(self.rule(decorators, start, mark)),
+            // `if` begins no statement here: it is a name.
+            T::KwIf => Some(self.simple_stmt()),
             // Decorators before anything else are dropped.
             _ => {
                 let mut body = Vec::new();
