@@ -57,7 +57,7 @@ impl Checker<'_> {
     pub(crate) fn declared_at(&self, diag: RawDiag, loc: Loc, expected: TyId, got: TyId) -> RawDiag {
         let (want, have) = (self.text(expected), self.text(got));
         diag.label(loc, format!("variable is defined here, its type is {want}, but got {have}"))
-            .related(format!("declared as `{}`", self.types.words(expected)))
+            .related("declared here")
     }
 
     /// How a value of a near type is written.

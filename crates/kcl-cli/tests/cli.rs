@@ -209,7 +209,7 @@ fn every_wrong_input_says_what_to_do_next() {
         ("run main.k -D", "needs a value"),
         ("run main.k -D foo", "write -D key=value"),
         ("run main.k -D a=b=c", "settings file"),
-        ("run main.k -O a", "Invalid spec format"),
+        ("run main.k -O a", "is no override"),
         ("run main.k -O a[0]=1", "Expected opening quote"),
         ("run main.k -S zz", "the output has: a, b"),
         ("run main.k -Y none.yaml", "no such file"),

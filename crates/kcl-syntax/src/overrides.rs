@@ -7,7 +7,7 @@
 // A wrong spec ends the run: nobody waits for these errors to be small.
 #![allow(clippy::result_large_err)]
 
-use base_diag::{Code, Diagnostic, FileId, Place, Span};
+use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
 
 use crate::ast::{
     BinaryOp, Entry, EntryOp, Expr, ExprId, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
@@ -49,10 +49,13 @@ fn wrong(message: impl Into<String>) -> Diagnostic {
 }
 
 fn wrong_format(text: &str) -> Diagnostic {
+    let telling = Telling { title: format!("`{text}` is no override"), labels: Vec::new() };
     wrong(format!(
         "Invalid spec format '{text}', expected <field_path>=<filed_value>, <field_path>:<filed_value>, \
          <field_path>+=<filed_value> or <field_path>-"
     ))
+    .with_telling(telling)
+    .with_help("write PATH=VALUE (replace), PATH:VALUE (merge), PATH+=VALUE (add to a list) or PATH- (delete); a text value has quotes of its own: 'app.image=\"nginx\"'")
 }
 
 fn parse_spec(text: &str) -> Result<Spec<'_>, Diagnostic> {

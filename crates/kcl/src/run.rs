@@ -86,6 +86,9 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     }
     if !diagnostics.is_empty() {
         without_echoes(&mut diagnostics);
+        if !request.overrides.is_empty() {
+            diagnostics = diagnostics.into_iter().map(with_quotes_in_mind).collect();
+        }
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
     let options = eval_options(request, edition, &loaded.root);
@@ -105,21 +108,50 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     outcome
 }
 
-/// One mistake is told once: the first word about a place is the last. And what a text means is not judged while it cannot be
-/// read: a name in a statement that is broken would be missed elsewhere.
+/// One mistake is told once: the first word about a place is the last, and a value of the wrong type is not told again as part of
+/// the value around it. And what a text means is not judged while it cannot be read: a name in a statement that is broken would
+/// be missed elsewhere.
 fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
     let mut told: Vec<Place> = Vec::new();
+    let mut values: Vec<Place> = Vec::new();
     diagnostics.retain(|diagnostic| {
         let place = diagnostic.place();
+        let value = mistyped_value(diagnostic);
         let first = place == Place::None || !told.contains(&place);
+        let around = value.is_some_and(|value| values.iter().any(|inner| encloses(value, *inner)));
         // A file full of mistakes must not become quadratic.
         if told.len() < 1000 {
             told.push(place);
+            values.extend(value);
         }
-        first
+        first && !around
     });
     if diagnostics.first().is_some_and(|first| first.code == Code::SYNTAX) {
         diagnostics.retain(|diagnostic| diagnostic.code == Code::SYNTAX);
+    }
+}
+
+/// `-O app.image=nginx` is the likely reason of a name that nobody defined.
+fn with_quotes_in_mind(diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.id != "unknown-name" {
+        return diagnostic;
+    }
+    diagnostic
+        .with_help("a value of -O is an expression; a text has quotes of its own: -O 'app.image=\"nginx\"'")
+}
+
+/// The value that has another type than the one expected, as it was written.
+fn mistyped_value(diagnostic: &Diagnostic) -> Option<Place> {
+    let labels = &diagnostic.telling.as_ref()?.labels;
+    labels.first().filter(|_| diagnostic.id == "type-mismatch").map(|label| label.place)
+}
+
+fn encloses(outer: Place, inner: Place) -> bool {
+    match (outer, inner) {
+        (Place::Span(file, outer), Place::Span(of, inner)) => {
+            file == of && outer != inner && outer.start <= inner.start && inner.end <= outer.end
+        }
+        _ => false,
     }
 }
 
