@@ -95,6 +95,7 @@ impl Checker<'_> {
             ty = match step {
                 TargetStep::Member(member) => {
                     self.check_new_member(ty, &member.name, name.span);
+                    self.check_new_in_union(ty, &member.name, name.span);
                     self.member(ty, &member.name, name.span)
                 }
                 TargetStep::Index(index) => {
@@ -109,11 +110,32 @@ impl Checker<'_> {
     }
 
     fn check_new_member(&mut self, ty: TyId, member: &str, at: Span) {
-        let Ty::Schema(id, true) = self.types.kind(ty) else { return };
+        let Ty::Schema(id, _) = self.types.kind(ty) else { return };
         let id = *id;
         if self.schema_attr(id, member).is_none() && !self.takes_unknown_members(id) {
             let diag = self.no_attribute(id, member, at);
             self.report(diag);
+        }
+    }
+
+    /// Some member of a union must be able to have the attribute, if one of them is a schema.
+    fn check_new_in_union(&mut self, ty: TyId, member: &str, at: Span) {
+        let Ty::Union(members) = self.types.kind(ty).clone() else { return };
+        let mut without = None;
+        for ty in members.iter() {
+            let id = match self.types.kind(*ty) {
+                Ty::Schema(id, _) => *id,
+                Ty::Dict(_) => return,
+                _ => continue,
+            };
+            if self.schema_attr(id, member).is_some() || self.schema_index(id).is_some() {
+                return;
+            }
+            without = without.or(Some(*ty));
+        }
+        if let Some(schema) = without {
+            let message = format!("Cannot add member '{member}' to 'schema {}'", self.text(schema));
+            self.error(Code::COMPILE, "unknown-attribute", at, message);
         }
     }
 
@@ -278,11 +300,18 @@ impl Checker<'_> {
         let known = self.globals.get(&name.name);
         let is_module = known.is_some_and(|g| matches!(g.kind, GlobalKind::Module));
         let is_var = known.is_some_and(|g| matches!(g.kind, GlobalKind::Var { .. }));
-        let above = !is_module && known.is_some_and(|g| g.decl.start < name.span.start);
+        // (The statement of an override stands where the variable is declared.)
+        let above = !is_module && known.is_some_and(|g| g.decl.start <= name.span.start);
         // A variable that is only declared further down is not meant.
         let global = self.assignment_scope().is_none() && known.is_some() && !is_var && !is_module;
-        if !is_private(&name.name) && (above || global) && !self.may_unite(&name.name, value) {
-            let decl = self.globals.get(&name.name).map(|g| g.decl);
+        // The first change of a variable that is declared further down is let through, and counts as its declaration.
+        let changed =
+            self.changed_early.get(&name.name).copied().filter(|_| self.assignment_scope().is_none());
+        if !is_private(&name.name)
+            && (above || global || changed.is_some())
+            && !self.may_unite(&name.name, value)
+        {
+            let decl = changed.or_else(|| self.globals.get(&name.name).map(|g| g.decl));
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);
             let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message);
             if let Some(decl) = decl {
@@ -298,6 +327,9 @@ impl Checker<'_> {
             self.expr(value);
             return TyId::ANY;
         };
+        if is_var && self.assignment_scope().is_none() {
+            self.changed_early.entry(name.name.clone()).or_insert(name.span);
+        }
         let declared = self.target_type(target, None);
         // A module or a built-in function is judged like a value.
         let foreign = target.path.is_empty() && (is_module || !is_var && self.assignment_scope().is_none());

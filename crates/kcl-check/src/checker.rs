@@ -46,6 +46,8 @@ pub(crate) struct Checker<'p> {
     pub(crate) next_global: usize,
     /// Assignments to names that are schemas or imports.
     pub(crate) assigned_first: FxHashMap<Str, Span>,
+    /// Globals that `+=` and the like changed, and where first.
+    pub(crate) changed_early: FxHashMap<Str, Span>,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) expects: Vec<Expect>,
     /// Loop variables that stand for their values when used as keys.
@@ -95,6 +97,7 @@ impl<'p> Checker<'p> {
             globals: IndexMap::default(),
             next_global: 0,
             assigned_first: FxHashMap::default(),
+            changed_early: FxHashMap::default(),
             scopes: Vec::new(),
             expects: Vec::new(),
             loop_keys: Vec::new(),

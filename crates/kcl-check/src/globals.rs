@@ -5,7 +5,7 @@
 //! annotations.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target};
+use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target, TypeId};
 use kcl_syntax::program::ImportTarget;
 use rustc_hash::FxHashSet;
 
@@ -131,19 +131,25 @@ impl Checker<'_> {
     fn scan_aliases(&mut self, all: &[StmtId]) {
         let tree = self.tree;
         for stmt in all {
-            let Stmt::TypeAlias { name, ty } = tree.stmt(*stmt) else { continue };
-            // Resolved at once: an alias does not see itself nor the aliases after it.
-            let ty = self.resolve_type_at(*ty, name.span);
-            if BUILT_IN_TYPES.contains(&name.name.as_str()) {
-                let message = format!(
-                    "type alias '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
-                    name.name
-                );
-                self.error(Code::TYPE, "reserved-alias-name", name.span, message);
+            if let Stmt::TypeAlias { name, ty } = tree.stmt(*stmt) {
+                self.declare_alias(name, *ty);
             }
-            let global = Global { kind: GlobalKind::Alias, ty, decl: name.span };
-            self.globals.insert(name.name.clone(), global);
         }
+    }
+
+    /// Makes a name an alias. One inside a block is met only when the statements are walked, and counts from then on.
+    pub(crate) fn declare_alias(&mut self, name: &Ident, ty: TypeId) -> TyId {
+        // Resolved at once: an alias does not see itself nor the aliases after it.
+        let ty = self.resolve_type_at(ty, name.span);
+        if BUILT_IN_TYPES.contains(&name.name.as_str()) {
+            let message = format!(
+                "type alias '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
+                name.name
+            );
+            self.error(Code::TYPE, "reserved-alias-name", name.span, message);
+        }
+        self.globals.insert(name.name.clone(), Global { kind: GlobalKind::Alias, ty, decl: name.span });
+        ty
     }
 
     fn scan_vars(&mut self, body: &[StmtId]) {

@@ -93,9 +93,11 @@ impl Checker<'_> {
             }
             Stmt::Schema(def) => self.nested_definition(&def.name),
             Stmt::Rule(def) => self.nested_definition(&def.name),
-            // An alias inside a block is judged, but is no type: only keys of its name mean it when the program runs.
             Stmt::TypeAlias { name, ty } if self.stmt_span != tree.stmt_span(id) => {
-                self.resolve_type_at(*ty, name.span)
+                match self.scopes.is_empty() {
+                    true => self.declare_alias(name, *ty),
+                    false => self.resolve_type_at(*ty, name.span),
+                }
             }
             Stmt::Import(_) | Stmt::TypeAlias { .. } => TyId::ANY,
         }

@@ -17,6 +17,8 @@ pub(crate) struct Closure {
     pub(crate) expr: ExprId,
     pub(crate) frames: Vec<Rc<Frame>>,
     pub(crate) record: Option<Rc<Record>>,
+    /// Whether it stands in a statement of the package, which a body made run.
+    pub(crate) global: bool,
 }
 
 impl Machine<'_> {
@@ -79,12 +81,16 @@ impl Machine<'_> {
         let was_in_lambda = std::mem::replace(&mut self.in_lambda, true);
         let siblings = self.leave_siblings();
         let depth = self.packages[self.pkg].frames.len();
-        let own = if closure.record.is_some() { OwnLambda::Method(depth as u32) } else { OwnLambda::Free };
+        let own = match (&closure.record, closure.global) {
+            (None, _) => OwnLambda::Free,
+            (Some(_), true) => OwnLambda::Woken(depth as u32),
+            (Some(_), false) => OwnLambda::Method(depth as u32),
+        };
         let outer = std::mem::replace(&mut self.own_lambda, own);
         for frame in &closure.frames {
             self.packages[self.pkg].frames.push_captured(frame.clone());
         }
-        let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len() };
+        let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len(), global: false };
         let text = std::mem::replace(&mut self.text, start);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
         if entered {

@@ -109,6 +109,7 @@ impl<'p> Machine<'p> {
                     expr: id,
                     frames: self.packages[self.pkg].frames.capture(),
                     record: self.record().cloned(),
+                    global: self.text.global,
                 };
                 Ok(Value::Func(Rc::new(Function::Lambda(Rc::new(closure)))))
             }

@@ -91,7 +91,7 @@ impl Machine<'_> {
         let place = match &record.instance {
             None => {
                 self.pkg = record.package;
-                self.text = TextStart::at(self.packages[self.pkg].frames.len());
+                self.text = TextStart { global: true, ..TextStart::at(self.packages[self.pkg].frames.len()) };
                 self.exec_setter(StorePlace::Globals, setter)?;
                 self.text = text;
                 self.pkg = saved_pkg;

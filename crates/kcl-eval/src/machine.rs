@@ -91,6 +91,8 @@ pub(crate) enum OwnLambda {
     Free,
     /// One that was made in a body: it sees the instance, but only what that has. Its frames begin at the given one.
     Method(u32),
+    /// One of the package, in a statement that a body made run. It sees the instance, too.
+    Woken(u32),
 }
 
 /// Where a statement stores what it computes.

@@ -30,7 +30,9 @@ impl Machine<'_> {
             }
             let position = record.position(name);
             let value = match position {
-                Some(i) if matches!(self.own_lambda, OwnLambda::Method(_)) => record.stored(i),
+                Some(i) if matches!(self.own_lambda, OwnLambda::Method(_) | OwnLambda::Woken(_)) => {
+                    record.stored(i)
+                }
                 _ => self.read_attribute(&record, name)?,
             };
             if !value.is_undefined() || self.is_own_target(&record, name) {
@@ -96,12 +98,14 @@ impl Machine<'_> {
             }
             return Ok(entry.value.clone());
         }
-        if let OwnLambda::Method(base) = self.own_lambda
-            && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base as usize, name)
-        {
-            return Ok(entry.value.clone());
-        }
-        Ok(Value::Undefined)
+        let frames = &self.packages[self.pkg].frames;
+        let found = match self.own_lambda {
+            OwnLambda::Method(base) => frames.lookup_above(base as usize, name),
+            // The braces that it was called from, if they are still open.
+            OwnLambda::Woken(base) => frames.lookup_below(base as usize, name),
+            _ => None,
+        };
+        Ok(found.map_or(Value::Undefined, |entry| entry.value.clone()))
     }
 
     // A statement that reads the attribute it sets means that attribute, set or not, and nothing further out.
@@ -131,8 +135,15 @@ impl Machine<'_> {
         let record = self.packages[package].globals.clone();
         let Some(i) = record.position(name) else { return Ok(self.read_symbol(package, name)) };
         if marked || !self.records.is_empty() {
-            let value = record.stored(i);
-            // Under a lambda a body sees what there is, and makes nothing run.
+            let mut value = record.stored(i);
+            // Under a lambda a body sees what there is or what was read before, and makes nothing run.
+            if self.in_lambda
+                && !marked
+                && value.is_undefined()
+                && let Some((read, _)) = &record.lazy.borrow()[i].cache
+            {
+                value = read.clone();
+            }
             if marked || self.in_lambda || !value.is_undefined() {
                 self.origin = record.slots.borrow()[i].origin;
                 return Ok(value);

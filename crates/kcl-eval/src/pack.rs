@@ -142,7 +142,7 @@ fn first_declaration(schema: &Schema, name: &str) -> Option<bool> {
 /// Tests a value against a type; None and Undefined fit everything.
 pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
     match (value, ty) {
-        (Value::None | Value::Undefined, _) | (_, RType::Any) => true,
+        (Value::None | Value::Undefined, _) | (_, RType::Any | RType::Unwritten) => true,
         (Value::Bool(_), RType::Bool)
         | (Value::Int(_), RType::Int | RType::Float)
         | (Value::Float(_), RType::Float)

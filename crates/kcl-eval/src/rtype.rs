@@ -14,6 +14,8 @@ use crate::schema::Schema;
 #[derive(Clone, Debug)]
 pub(crate) enum RType {
     Any,
+    /// The item type of `[]` and `{:}`: any, that nobody wrote.
+    Unwritten,
     Bool,
     Int,
     Float,
@@ -45,7 +47,7 @@ impl RType {
 
     /// Returns true if nothing needs to be checked.
     pub(crate) fn is_any(&self) -> bool {
-        matches!(self, RType::Any)
+        matches!(self, RType::Any | RType::Unwritten)
     }
 }
 
@@ -53,6 +55,7 @@ impl fmt::Display for RType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RType::Any => f.write_str("any"),
+            RType::Unwritten => Ok(()),
             RType::Bool => f.write_str("bool"),
             RType::Int => f.write_str("int"),
             RType::Float => f.write_str("float"),
@@ -118,7 +121,7 @@ impl Machine<'_> {
     }
 
     fn optional_type(&mut self, package: usize, ty: Option<TypeId>) -> Rc<RType> {
-        ty.map_or_else(|| Rc::new(RType::Any), |ty| self.rtype(package, ty))
+        ty.map_or_else(|| Rc::new(RType::Unwritten), |ty| self.rtype(package, ty))
     }
 
     fn named_type(&mut self, package: usize, parts: &Dotted) -> RType {

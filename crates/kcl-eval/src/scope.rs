@@ -140,6 +140,11 @@ impl Frames {
         self.stack.iter().skip(base).rev().find_map(|f| f.get(name))
     }
 
+    /// Returns the innermost binding of a name among the frames before one.
+    pub(crate) fn lookup_below(&self, base: usize, name: &str) -> Option<&Entry> {
+        self.stack.iter().take(base).rev().find_map(|f| f.get(name))
+    }
+
     /// Returns the innermost loop variable of a name among the frames from `base` on.
     pub(crate) fn loop_variable(&self, base: usize, name: &str) -> Option<&Value> {
         let frames = self.stack.iter().skip(base).rev();
@@ -157,12 +162,14 @@ pub(crate) struct TextStart {
     pub(crate) text: usize,
     /// Frames whose loop variables are keys: a lambda does not see those around it.
     pub(crate) loops: usize,
+    /// A statement of the package, which a read made run.
+    pub(crate) global: bool,
 }
 
 impl TextStart {
     /// A text that begins at a number of frames.
     pub(crate) fn at(frames: usize) -> Self {
-        TextStart { text: frames, loops: frames }
+        TextStart { text: frames, loops: frames, global: false }
     }
 }
 

@@ -282,13 +282,18 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
     if op == EntryOp::Insert {
         return extend_list(tree, old, value);
     }
-    if op == EntryOp::Union
-        && let (Some(into), Some(from)) = (config_of(tree, old), config_of(tree, value))
-    {
-        merge_config(tree, into, from);
-        return true;
-    }
     let schema = matches!(tree.expr(value), Expr::Schema(_));
+    if op == EntryOp::Union
+        && let Some(from) = config_of(tree, value)
+        && (!schema || matches!(tree.expr(old), Expr::Schema(_)))
+    {
+        // What has nothing to merge, or nothing to merge into, is a statement of its own.
+        let into = config_of(tree, old).filter(|_| schema || !entries(tree, from).is_empty());
+        if let Some(into) = into {
+            merge_config(tree, into, from);
+        }
+        return into.is_some();
+    }
     match &mut tree.stmts[stmt.0 as usize].kind {
         Stmt::Assign { targets, .. } if targets.len() > 1 => split_target(tree, stmt, name, value),
         Stmt::Assign { value: slot, .. } | Stmt::AugAssign { value: slot, .. } => *slot = value,

@@ -91,6 +91,11 @@ impl<'a> Composer<'a> {
                 Kind::DocumentStart => {
                     self.scanner.next()?;
                 }
+                // An end before any beginning.
+                Kind::DocumentEnd if bare_allowed && !directives => {
+                    let context = Some(("while parsing a block node", token.start));
+                    return Err(failure("did not find expected node content", token.start, context));
+                }
                 _ if bare_allowed && !directives => {}
                 _ => return Err(failure("did not find expected <document start>", token.start, None)),
             }

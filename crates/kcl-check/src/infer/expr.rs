@@ -162,7 +162,11 @@ impl Checker<'_> {
                 None => dict.val,
             },
             Ty::Schema(id, true) => self.instance_member(id, ty, name, at),
-            Ty::Schema(id, false) if name == "instances" && self.schema_attr(id, name).is_none() => {
+            Ty::Schema(id, false)
+                if name == "instances"
+                    && self.schema_attr(id, name).is_none()
+                    && self.schema_index(id).is_none() =>
+            {
                 self.instances_method()
             }
             Ty::Schema(id, false) => match self.schema_attr(id, name) {

@@ -133,7 +133,8 @@ pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>, Error> {
 
 /// `list(x=[])`.
 pub(crate) fn list(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
-    match args.get(0, "x") {
+    // A keyword is not looked at.
+    match args.positional.first() {
         None => Ok(Value::from(Vec::new())),
         Some(list @ Value::List(_)) => Ok(list.clone()),
         Some(value) => {
@@ -146,7 +147,7 @@ pub(crate) fn list(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Val
 
 /// `dict(x={}, **kw)`. A list gives one entry for each pair in it.
 pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
-    let mut dict = match args.get(0, "x") {
+    let dict = match args.get(0, "x") {
         None => Dict::default(),
         Some(value @ (Value::Dict(_) | Value::Schema(_))) => {
             plain(value.as_dict().cloned().unwrap_or_default())
@@ -157,11 +158,18 @@ pub(crate) fn dict(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Val
             pairs(&items)?
         }
     };
-    // A keyword `x` is the argument and an entry.
-    for (key, value) in args.keyword {
-        dict.insert(key.clone(), Entry::new(value.clone(), Op::Union));
+    // A keyword `x` is the argument and an entry; what both have is merged.
+    if args.keyword.is_empty() {
+        return Ok(Value::from(dict));
     }
-    Ok(Value::from(dict))
+    let mut named = Dict::default();
+    for (key, value) in args.keyword {
+        named.insert(key.clone(), Entry::new(value.clone(), Op::Union));
+    }
+    if dict.is_empty() {
+        return Ok(Value::from(named));
+    }
+    host.union(Value::from(dict), Value::from(named))
 }
 
 /// The entries without their operators: they merge, however they were written. Those of inner dicts stay.

@@ -65,7 +65,9 @@ pub(crate) fn merge(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 }
 
 fn merged(host: &mut dyn Host, src: &Value, patch: &Value) -> Answer {
-    let Some(changes) = patch.as_dict() else { return Ok(encodable(patch)) };
+    let Some(changes) = patch.as_dict() else {
+        return Ok(if matches!(patch, Value::Func(_)) { Value::Undefined } else { encodable(patch) });
+    };
     let mut dict = src.as_dict().cloned().unwrap_or_else(Dict::default);
     host.charge((dict.len() + changes.len()) as u64)?;
     for (key, entry) in changes.iter() {
