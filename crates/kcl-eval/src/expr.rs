@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kcl_syntax::ast::{BinaryOp, CompareOp, Expr, ExprId, JoinPart, Keyword, UnaryOp};
+use kcl_syntax::ast::{BinaryOp, Call, CompareOp, Expr, ExprId, JoinPart, Keyword, UnaryOp};
 use kcl_value::{Function, List, OriginId, Str, Unit, Value};
 
 use crate::call::Closure;
@@ -62,6 +62,23 @@ impl<'p> Machine<'p> {
                 let branch = if self.expr(*cond)?.truthy() { then } else { orelse };
                 self.expr(*branch)
             }
+            Expr::Selector { .. } | Expr::Index { .. } | Expr::Slice { .. } => self.part(expr),
+            Expr::Call(call) => self.call_expr(id, call),
+            Expr::List(items) => self.list(items),
+            Expr::ListIf { .. } | Expr::Star(_) => self.loose_item(id),
+            Expr::ListComp { elt, clauses } => self.list_comp(*elt, clauses),
+            Expr::Config(entries) => Ok(self.braces(entries)?.into()),
+            Expr::DictComp { entry, clauses } => self.dict_comp(entry, clauses),
+            Expr::Quant(quant) => self.quantifier(quant),
+            Expr::Schema(schema) => self.schema_expr(schema),
+            Expr::Lambda(_) => Ok(self.closure(id)),
+            _ => Ok(Value::Undefined),
+        }
+    }
+
+    /// A part of a value: `x.name`, `x[i]`, `x[i:j:k]`; with `?`, nothing has no parts.
+    fn part(&mut self, expr: &'p Expr) -> Eval<Value> {
+        match expr {
             Expr::Selector { value, name, optional } => {
                 let value = self.expr(*value)?;
                 if *optional && !value.truthy() {
@@ -85,36 +102,31 @@ impl<'p> Machine<'p> {
                 }
                 self.slice(&value, bounds)
             }
-            Expr::Call(call) => {
-                let func = self.expr(call.func)?;
-                let (args, kwargs) = self.arguments(&call.args, &call.kwargs)?;
-                if self.origins.is_none() {
-                    return self.call_value(&func, args, kwargs);
-                }
-                let before = self.begin_call(self.tree(self.pkg).expr_span(id).start);
-                let value = self.call_value(&func, args, kwargs)?;
-                self.end_frame(before);
-                Ok(value)
-            }
-            Expr::List(items) => self.list(items),
-            Expr::ListIf { .. } | Expr::Star(_) => self.loose_item(id),
-            Expr::ListComp { elt, clauses } => self.list_comp(*elt, clauses),
-            Expr::Config(entries) => Ok(self.braces(entries)?.into()),
-            Expr::DictComp { entry, clauses } => self.dict_comp(entry, clauses),
-            Expr::Quant(quant) => self.quantifier(quant),
-            Expr::Schema(schema) => self.schema_expr(schema),
-            Expr::Lambda(_) => {
-                let closure = Closure {
-                    package: self.pkg,
-                    expr: id,
-                    frames: self.packages[self.pkg].frames.capture(),
-                    record: self.record().cloned(),
-                    global: self.text.global,
-                };
-                Ok(Value::Func(Rc::new(Function::Lambda(Rc::new(closure)))))
-            }
             _ => Ok(Value::Undefined),
         }
+    }
+
+    fn call_expr(&mut self, id: ExprId, call: &'p Call) -> Eval<Value> {
+        let func = self.expr(call.func)?;
+        let (args, kwargs) = self.arguments(&call.args, &call.kwargs)?;
+        if self.origins.is_none() {
+            return self.call_value(&func, args, kwargs);
+        }
+        let before = self.begin_call(self.tree(self.pkg).expr_span(id).start);
+        let value = self.call_value(&func, args, kwargs)?;
+        self.end_frame(before);
+        Ok(value)
+    }
+
+    fn closure(&mut self, id: ExprId) -> Value {
+        let closure = Closure {
+            package: self.pkg,
+            expr: id,
+            frames: self.packages[self.pkg].frames.capture(),
+            record: self.record().cloned(),
+            global: self.text.global,
+        };
+        Value::Func(Rc::new(Function::Lambda(Rc::new(closure))))
     }
 
     fn bound(&mut self, expr: Option<ExprId>) -> Eval<Value> {

@@ -32,6 +32,7 @@ impl std::fmt::Debug for Schema {
 }
 
 /// What a schema is tied to, computed at first use.
+#[derive(Default)]
 pub(crate) struct Links {
     pub(crate) base: Option<Rc<Schema>>,
     pub(crate) mixins: Vec<Rc<Schema>>,
@@ -131,28 +132,20 @@ impl Machine<'_> {
 
     fn link(&mut self, schema: &Rc<Schema>) -> Eval<Links> {
         let def = schema.def();
-        let base = match &def.base {
-            Some(name) => self.find_schema(schema.package, &name.parts),
-            None => None,
-        };
-        let mut mixins = Vec::new();
+        let mut links = Links { open: def.index_signature.is_some(), ..Links::default() };
+        links.base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
         for name in &def.mixins {
-            mixins.extend(self.find_schema(schema.package, &name.parts));
+            links.mixins.extend(self.find_schema(schema.package, &name.parts));
         }
-        let mut links = Links {
-            base: base.clone(),
-            mixins: mixins.clone(),
-            parts: Vec::new(),
-            shape: Rc::default(),
-            first_shape: None,
-            types: FxHashMap::default(),
-            required: Vec::new(),
-            declared: Vec::new(),
-            open: def.index_signature.is_some(),
-            base_count: 0,
-            forward: false,
-        };
-        if let Some(base) = &base {
+        self.link_others(schema, &mut links)?;
+        self.link_own_attributes(schema, &mut links);
+        self.link_shape(schema, &mut links)?;
+        Ok(links)
+    }
+
+    /// What comes from the base, from the mixins and from the protocol a mixin is for.
+    fn link_others(&mut self, schema: &Rc<Schema>, links: &mut Links) -> Eval<()> {
+        if let Some(base) = &links.base.clone() {
             let above = self.links(base)?;
             links.parts.extend(above.parts.iter().cloned());
             links.base_count = above.parts.len() as u32;
@@ -163,20 +156,24 @@ impl Machine<'_> {
             links.forward |= above.forward || is_forward(schema, base);
         }
         links.parts.push(schema.clone());
-        for mixin in &mixins {
+        for mixin in &links.mixins.clone() {
             let above = self.links(mixin)?;
             links.parts.extend(above.parts.iter().cloned());
             links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
             require_all(&mut links.required, &above.required);
             links.forward |= above.forward || is_forward(schema, mixin);
         }
-        if let Some(host) = &def.host
+        if let Some(host) = &schema.def().host
             && let Some(host) = self.find_schema(schema.package, &host.parts)
         {
             let above = self.links(&host)?;
             links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
         }
-        self.link_own_attributes(schema, &mut links);
+        Ok(())
+    }
+
+    /// The names of all bodies, in the order in which instances hold them.
+    fn link_shape(&mut self, schema: &Rc<Schema>, links: &mut Links) -> Eval<()> {
         let mut shape = Shape::default();
         if links.forward {
             self.enter_early(schema, EARLY_PASSES, 0, &mut shape)?;
@@ -185,14 +182,12 @@ impl Machine<'_> {
             self.enter_early(schema, 1, 0, &mut first)?;
             enter_parts(&links.parts, &mut first);
             links.first_shape = Some(Rc::new(first));
-        }
-        if links.forward {
             enter_parts(&links.parts, &mut shape);
         } else {
             collect_parts(&links.parts, &mut shape);
         }
         links.shape = Rc::new(shape);
-        Ok(links)
+        Ok(())
     }
 
     /// Enters the names that a schema knew when it was defined, with their setters. Quirk: the reference defines all schemas of a
