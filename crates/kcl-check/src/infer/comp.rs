@@ -1,7 +1,7 @@
 //! Lists, comprehensions and quantifiers.
 
 use base_diag::{Code, Span};
-use kcl_syntax::ast::{CompClause, Entry, Expr, ExprId, Ident, Key, Quant, QuantOp};
+use kcl_syntax::ast::{CompClause, Entry, Expr, ExprId, Ident, Key, Quant, QuantOp, Str};
 
 use crate::checker::{Checker, Expect};
 use crate::scope::ScopeKind;
@@ -167,10 +167,24 @@ impl Checker<'_> {
         let top = self.expects.last().cloned().unwrap_or_default();
         let expect = match (top.ty, &entry.key) {
             (Some(ty), Key::Str(name) | Key::Name(name)) => self.entry_expectation(ty, name, &top),
+            (Some(ty), Key::Computed(key)) if let Some(name) = self.indexed_name(*key) => {
+                self.entry_expectation(ty, &name, &top)
+            }
             (_, Key::Computed(key)) if !matches!(self.tree.expr(*key), Expr::Joined(_)) => top,
             _ => Expect::default(),
         };
         self.expects.push(expect);
+    }
+
+    /// Quirk: of the key `p[0]` with a literal number what is expected is that of the key `p`.
+    fn indexed_name(&self, key: ExprId) -> Option<Str> {
+        let Expr::Index { value, index, .. } = self.tree.expr(key) else { return None };
+        let Expr::Name(parts) = self.tree.expr(*value) else { return None };
+        let number = match self.tree.expr(*index) {
+            Expr::Unary(_, inner) => *inner,
+            _ => *index,
+        };
+        matches!(self.tree.expr(number), Expr::Int(_) | Expr::Unit(..)).then(|| parts[0].name.clone())
     }
 
     pub(crate) fn quant(&mut self, quant: &Quant) -> TyId {

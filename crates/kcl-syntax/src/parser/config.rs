@@ -59,7 +59,10 @@ impl<S: Sink> Parser<'_, S> {
             let message = format!("multiple config comp clause expression found: expected 1, got {count}");
             self.error_span(first, message);
         }
-        let entry = Box::new(entries.swap_remove(0));
+        let mut entry = Box::new(entries.swap_remove(0));
+        if matches!(entry.key, Key::Indexed(..)) {
+            entry.key = self.subscript_key(entry.key_span);
+        }
         self.add(Expr::DictComp { entry, clauses: clauses.into_boxed_slice() }, start)
     }
 
@@ -150,6 +153,14 @@ impl<S: Sink> Parser<'_, S> {
         };
         self.drop_name(first_expr);
         (key, key_span, rest)
+    }
+
+    /// The key `p[0]` of a comprehension is an item, not a place in a list: the subscript that was read for it.
+    fn subscript_key(&self, span: Span) -> Key {
+        let is_key =
+            |node: &crate::ast::ExprNode| node.span == span && matches!(node.kind, Expr::Index { .. });
+        let at = self.tree.exprs.iter().rposition(is_key).expect("the key was read as a subscript");
+        Key::Computed(ExprId(at as u32))
     }
 
     fn literal_int(&self, id: ExprId) -> Option<i64> {

@@ -244,7 +244,8 @@ impl<S: Sink> Parser<'_, S> {
         }
         match self.peek(ahead) {
             T::Question if ahead > 1 => false,
-            T::Question => true,
+            // These two begin a statement, whatever follows.
+            T::Question => !matches!(self.kind, T::KwIf | T::KwAssert),
             T::Colon if operand_word => false,
             T::Colon => self.at(T::Str) || !self.at_schema_expr(ahead + 1),
             _ => false,
