@@ -4,10 +4,13 @@
 //! here is a *logical line*: everything up to a line end outside brackets. A mistake in one silences what comes later in it, in the block under it
 //! and in its `elif` and `else`; statements that stand beside it are heard again. The first error of a file is always told.
 
-use base_diag::{Diagnostic, Place};
+use base_diag::{Diagnostic, Place, Span};
 
 use crate::token::{Token, TokenKind};
 use crate::words;
+
+/// So many errors are told with the bracket that was left open: looking for it reads the file up to there.
+const EXPLAINED: usize = 20;
 
 /// A logical line.
 struct Line {
@@ -26,7 +29,7 @@ pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token
     let mut silenced: Vec<std::ops::Range<u32>> = Vec::new();
     let mut told = Vec::new();
     for mut diag in diags {
-        let Place::Span(_, span) = diag.place() else {
+        let Place::Span(file, span) = diag.place() else {
             told.push(diag);
             continue;
         };
@@ -38,6 +41,13 @@ pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token
         let statement = statement_at(&lines, span.start);
         if let Some(help) = words::foreign(first_word(text, statement.start)) {
             diag.help = Some(help.to_owned());
+        }
+        if told.len() < EXPLAINED
+            && let Some(opener) = left_open(text, tokens, span.start)
+        {
+            let bracket = text.get(opener.start as usize..=opener.start as usize).unwrap_or_default();
+            diag = diag.with_label(Place::Span(file, opener), format!("this `{bracket}` is not closed"));
+            diag.help.get_or_insert_with(|| "close the bracket".to_owned());
         }
         silenced.push(statement);
         told.push(diag);
@@ -89,6 +99,38 @@ fn logical_lines(text: &str, tokens: &[Token]) -> Vec<Line> {
     lines
 }
 
+/// The bracket that was left open, if a mistake stands on a later line that is not further in than the bracket's own: a statement
+/// begins there, or the file ends.
+fn left_open(text: &str, tokens: &[Token], offset: u32) -> Option<Span> {
+    let mut open: Vec<&Token> = Vec::new();
+    for token in tokens.iter().take_while(|token| token.start < offset) {
+        match token.kind {
+            TokenKind::LParen | TokenKind::LBracket | TokenKind::LBrace => open.push(token),
+            kind if opener_of(kind).is_some() && open.last().map(|o| o.kind) == opener_of(kind) => {
+                let _ = open.pop();
+            }
+            _ => {}
+        }
+    }
+    let opener = open.last()?;
+    let closes = tokens.iter().find(|token| token.start == offset).and_then(|token| opener_of(token.kind));
+    if closes == Some(opener.kind) {
+        return None;
+    }
+    let start = opener.start;
+    let later = text.get(start as usize..offset as usize)?.contains('\n');
+    let at_end = text.get(offset as usize..)?.trim().is_empty();
+    let outside = line_indent(text, offset) <= line_indent(text, start);
+    (later && (outside || at_end)).then_some(Span::new(start, start + 1))
+}
+
+/// How far in the text of the line of an offset begins.
+fn line_indent(text: &str, offset: u32) -> usize {
+    let start = text.get(..offset as usize).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let line = text.get(start..).unwrap_or("");
+    line.len() - line.trim_start_matches([' ', '\t']).len()
+}
+
 fn opener_of(kind: TokenKind) -> Option<TokenKind> {
     match kind {
         TokenKind::RParen => Some(TokenKind::LParen),
@@ -135,6 +177,20 @@ mod tests {
         let diags = crate::parse_file(&mut Tree::default(), "for i in [1]:\n    a = i\n", FileId::default());
         assert_eq!(diags.len(), 1);
         assert!(diags[0].help.as_deref().unwrap().contains("[x for x in list]"));
+    }
+
+    #[test]
+    fn a_bracket_that_was_left_open_is_shown() {
+        let related = |text: &str| {
+            let diags = crate::parse_file(&mut Tree::default(), text, FileId::default());
+            diags[0].labels.get(1).map(|label| label.message.clone())
+        };
+        let not_closed = Some("this `[` is not closed".to_owned());
+        assert_eq!(related("a = [1, 2\nb = {x = 1}\n"), not_closed);
+        assert_eq!(related("a = [\n    1\n    2\n"), not_closed);
+        assert_eq!(related("a = {\n    b = 1 +\n}\n"), None);
+        assert_eq!(related("a = {\n    b =\n}\n"), None);
+        assert_eq!(related("a = [\n    1 = 2\n]\n"), None);
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(crate) fn of(message: &str) -> &'static str {
 pub(crate) fn help(id: &str, message: &str) -> Option<&'static str> {
     let got = |what: &str| message.ends_with(what);
     Some(match id {
+        "expected-token" if got("[\":\"] got newline") => "a `:` ends the line before a block",
         "expected-token" | "expected-expression" if got("] got newline") => {
             "a line may break after an opening `[` or `{`, or after the `(` of a call; elsewhere end it with `\\`"
         }
