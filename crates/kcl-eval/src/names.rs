@@ -47,13 +47,25 @@ impl Machine<'_> {
         if (marked || package.framed.contains(name))
             && let Some(entry) = package.frames.lookup(name)
             && (marked || !self.global_wins(name))
-            // In a body what is not set is looked for further out.
-            && (marked || self.records.is_empty() || !entry.value.is_undefined())
         {
+            // In a body what is not set is looked for further out.
+            if !marked && !self.records.is_empty() && entry.value.is_undefined() {
+                return self.read_variable(name);
+            }
             self.origin = entry.origin;
             return Ok(entry.value.clone());
         }
         self.read_global(self.pkg, name, marked)
+    }
+
+    // What an unset attribute or parameter may stand for: a global variable, but no schema and no built-in function (`max?: int`).
+    fn read_variable(&mut self, name: &str) -> Eval<Value> {
+        let package = &self.packages[self.pkg];
+        let alias = matches!(package.symbols.get(name), Some(Symbol::Alias(..)));
+        if !alias && package.globals.position(name).is_none() {
+            return Ok(Value::Undefined);
+        }
+        self.read_global(self.pkg, name, false)
     }
 
     // What a lambda captured hides a global only as long as the place where it stood is running: afterwards the global that has
@@ -73,7 +85,7 @@ impl Machine<'_> {
     fn load_unset(&mut self, name: &Str) -> Eval<Value> {
         if !self.in_lambda {
             let record = self.packages[self.pkg].globals.clone();
-            let Some(i) = record.position(name) else { return self.read_global(self.pkg, name, false) };
+            let Some(i) = record.position(name) else { return self.read_variable(name) };
             let cached = record.lazy.borrow()[i].cache.clone();
             let (value, landed) = match cached {
                 Some((value, origin)) => {

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use kcl_syntax::ast::{Expr, Stmt, StmtId, Tree, TypeId};
+use kcl_syntax::ast::{self, Expr, Key, Stmt, StmtId, Tree, TypeId};
 use kcl_value::{Dict, Entry, KeyIndex, NO_INDEX, Op, OriginId, Position, Str, Value};
 use smallvec::SmallVec;
 
@@ -125,18 +125,30 @@ pub(crate) fn for_each_target(stmt: &Stmt, mut f: impl FnMut(&Str)) {
     }
 }
 
-/// Returns true if an expression mentions a name outside lambdas.
-pub(crate) fn mentions(tree: &Tree, id: kcl_syntax::ast::ExprId, name: &str) -> bool {
+/// Returns true if an expression mentions a name outside lambdas: as a value, a key, a keyword or a loop variable.
+pub(crate) fn mentions(tree: &Tree, id: ast::ExprId, name: &str) -> bool {
     let mut found = false;
     crate::walk::walk_expr(tree, id, &mut |expr| {
-        if let Expr::Name(parts) = expr
-            && parts.first().is_some_and(|p| p.name == name)
-        {
-            found = true;
-        }
+        found = found || mentions_itself(expr, name);
         !matches!(expr, Expr::Lambda(_)) && !found
     });
     found
+}
+
+fn mentions_itself(expr: &Expr, name: &str) -> bool {
+    let is_key = |entry: &ast::Entry| matches!(&entry.key, Key::Name(k) | Key::Indexed(k, _) if k == name);
+    let is_loop = |targets: &[ast::Ident]| targets.iter().any(|t| t.name == name);
+    match expr {
+        Expr::Name(parts) => parts.first().is_some_and(|p| p.name == name),
+        Expr::Selector { name: member, .. } => member.name == name,
+        Expr::Config(entries) => entries.iter().any(is_key),
+        Expr::DictComp { entry, clauses } => is_key(entry) || clauses.iter().any(|c| is_loop(&c.targets)),
+        Expr::ListComp { clauses, .. } => clauses.iter().any(|c| is_loop(&c.targets)),
+        Expr::Quant(quant) => is_loop(&quant.targets),
+        Expr::Call(call) => call.kwargs.iter().any(|k| k.name.name == name),
+        Expr::Schema(schema) => schema.kwargs.iter().any(|k| k.name.name == name),
+        _ => false,
+    }
 }
 
 /// What a slot holds now.
