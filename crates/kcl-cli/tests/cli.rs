@@ -92,6 +92,48 @@ fn files_outside_the_work_folder_are_refused() {
 }
 
 #[test]
+fn files_of_the_modules_may_be_read_from_any_folder_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("m/kcl.mod", "[package]\n[dependencies]\nlib = { path = \"../lib\" }\n"),
+            ("m/data.txt", "d"),
+            (
+                "m/sub/main.k",
+                "import file\nimport lib\na = file.read(file.modpath() + \"/data.txt\")\nb = file.read(\"../data.txt\")\nc = lib.text\nd = file.exists(\"none/../../data.txt\")\n",
+            ),
+            ("lib/kcl.mod", ""),
+            ("lib/own.txt", "own"),
+            ("lib/l.k", "import file\ntext = file.read(file.current()[:-3] + \"own.txt\")\n"),
+            ("secret.txt", "s"),
+            ("m/sub/out.k", "import file\na = file.read(\"../../secret.txt\")\n"),
+        ],
+    );
+    let sub = dir.path().join("m/sub");
+    let output = kcl(&sub, &["run", "main.k"], "");
+    assert_eq!(text(&output.stdout), "a: d\nb: d\nc: own\nd: false\n", "{}", text(&output.stderr));
+    assert!(text(&kcl(&sub, &["run", "out.k"], "").stderr).contains("--allow-files"));
+}
+
+#[test]
+fn paths_on_the_command_line_start_where_one_stands() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("s/kcl.yaml", "kcl_cli_configs:\n  files: [a.k]\nkcl_options:\n- {key: o, value: 7}\n"),
+            ("s/a.k", "a = 1\n"),
+            ("t/b.k", "import lib\nb = lib.v + option(\"o\")\n"),
+            ("lib/kcl.mod", ""),
+            ("lib/l.k", "v = 2\n"),
+        ],
+    );
+    let output = kcl(dir.path(), &["run", "t/b.k", "-Y", "s/kcl.yaml", "-E", "lib=lib"], "");
+    assert_eq!(text(&output.stdout), "b: 9\n", "{}", text(&output.stderr));
+}
+
+#[test]
 fn plugins_answer_only_when_named() {
     let dir = tempfile::tempdir().unwrap();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");

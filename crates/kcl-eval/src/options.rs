@@ -58,6 +58,9 @@ impl Default for Options {
 
 /// The outside world as a running program may see it. Everything is refused by default.
 pub trait World {
+    /// Says which modules the program that is about to run consists of: their folders.
+    fn enter(&self, _modules: &[&Path]) {}
+
     /// Reads a file.
     fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
         Err(format!("reading `{}` is not allowed here", path.display()))

@@ -1,7 +1,7 @@
 //! The real disk, clock and environment.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kcl_eval::World;
@@ -41,14 +41,16 @@ impl Files for Disk {
 #[derive(Clone, Debug)]
 pub struct DiskWorld {
     roots: Vec<PathBuf>,
+    /// The modules of the program that runs.
+    entered: Arc<Mutex<Vec<PathBuf>>>,
     /// Allow files anywhere.
     pub allow_all_files: bool,
 }
 
 impl DiskWorld {
-    /// Makes a world whose files are those below a folder.
+    /// Makes a world whose files are those below a folder, and below the modules of the programs that run in it.
     pub fn new(work_dir: &Path) -> Self {
-        DiskWorld { roots: vec![work_dir.to_path_buf()], allow_all_files: false }
+        DiskWorld { roots: vec![work_dir.to_path_buf()], entered: Arc::default(), allow_all_files: false }
     }
 
     /// Adds a folder.
@@ -56,26 +58,16 @@ impl DiskWorld {
         self.roots.push(root.to_path_buf());
     }
 
-    // Links are followed before the test, so that a link inside a root cannot lead out of it.
+    /// Returns the path if it leads to an allowed place. It is not normalised: `missing/../x` is for the system to refuse.
     fn permit(&self, path: &Path) -> Result<PathBuf, String> {
-        let follow = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
-        let roots: Vec<PathBuf> = self.roots.iter().map(follow).collect();
-        let absolute = match path.is_absolute() {
-            true => normalise(path),
-            false => normalise(&roots.first().cloned().unwrap_or_default().join(path)),
+        let absolute = match self.roots.first() {
+            Some(root) if !path.is_absolute() => root.join(path),
+            _ => path.to_path_buf(),
         };
-        let mut real = absolute.clone();
-        let mut rest = Vec::new();
-        let resolved = loop {
-            if let Ok(found) = std::fs::canonicalize(&real) {
-                break rest.iter().rev().fold(found, |at: PathBuf, part: &std::ffi::OsString| at.join(part));
-            }
-            match (real.file_name().map(ToOwned::to_owned), real.pop()) {
-                (Some(name), true) => rest.push(name),
-                _ => break absolute.clone(),
-            }
-        };
-        if self.allow_all_files || roots.iter().any(|root| resolved.starts_with(root)) {
+        let place = real_place(&absolute);
+        let below = |root: &PathBuf| place.starts_with(std::fs::canonicalize(root).as_ref().unwrap_or(root));
+        let entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.allow_all_files || self.roots.iter().chain(entered.iter()).any(below) {
             return Ok(absolute);
         }
         Err(format!(
@@ -85,7 +77,25 @@ impl DiskWorld {
     }
 }
 
+/// Where a path leads. Links are followed, so that a link inside a root cannot lead out of it; of a file that is still
+/// to be written its folder is followed; what leads nowhere is taken as written.
+fn real_place(path: &Path) -> PathBuf {
+    if let Ok(found) = std::fs::canonicalize(path) {
+        return found;
+    }
+    match (path.parent().map(std::fs::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => normalise(path),
+    }
+}
+
 impl World for DiskWorld {
+    fn enter(&self, modules: &[&Path]) {
+        let mut entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
+        entered.clear();
+        entered.extend(modules.iter().map(|root| root.to_path_buf()));
+    }
+
     fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
         std::fs::read(self.permit(path)?).map_err(|e| e.to_string())
     }
@@ -129,7 +139,10 @@ impl World for DiskWorld {
                 FileAnswer::Done
             }
             FileOp::Glob(pattern) => FileAnswer::Paths(self.glob(pattern)?),
-            FileOp::Absolute(path) => FileAnswer::Paths(vec![self.permit(path)?]),
+            FileOp::Absolute(path) if path.as_os_str().is_empty() => return Err("no path".to_owned()),
+            FileOp::Absolute(path) => {
+                FileAnswer::Paths(vec![std::fs::canonicalize(self.permit(path)?).map_err(text)?])
+            }
         })
     }
 
@@ -156,7 +169,7 @@ impl DiskWorld {
     fn glob(&self, pattern: &str) -> Result<Vec<PathBuf>, String> {
         let pattern = Path::new(pattern);
         let mut found = vec![PathBuf::new()];
-        for part in pattern.components() {
+        for part in pattern.components().filter(|part| !matches!(part, Component::CurDir)) {
             let text = part.as_os_str().to_string_lossy();
             if !text.contains(['*', '?']) {
                 found.iter_mut().for_each(|at| at.push(part));

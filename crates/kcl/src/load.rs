@@ -30,6 +30,20 @@ pub struct Loaded {
     pub(crate) keys: Vec<Option<PathBuf>>,
 }
 
+impl Loaded {
+    /// Returns the folders of the modules that packages came from, the main one first.
+    pub(crate) fn modules(&self, files: &dyn Files) -> Vec<&Path> {
+        let mut found: Vec<&Path> = vec![&self.root];
+        for key in self.keys.iter().flatten() {
+            if found.iter().any(|root| key.starts_with(root)) {
+                continue;
+            }
+            found.extend(key.ancestors().find(|folder| files.is_file(&folder.join("kcl.mod"))));
+        }
+        found
+    }
+}
+
 /// Loads a program.
 pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
     let main = main_files(request, files);

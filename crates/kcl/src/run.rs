@@ -92,6 +92,7 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
     let options = eval_options(request, edition, &loaded.root);
+    world.enter(&loaded.modules(files));
     let evaluation = evaluate(&loaded.program, &options, world);
     let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
     match evaluation.result {

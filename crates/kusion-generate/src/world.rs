@@ -7,6 +7,10 @@ use kcl::{DiskWorld, FileAnswer, FileOp, World};
 pub(crate) struct ReadOnly(pub(crate) DiskWorld);
 
 impl World for ReadOnly {
+    fn enter(&self, modules: &[&Path]) {
+        self.0.enter(modules);
+    }
+
     fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
         self.0.read_file(path)
     }
