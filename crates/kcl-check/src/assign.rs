@@ -9,10 +9,19 @@ use crate::ty::{SchemaId, Ty, TyId, Types};
 impl Types {
     /// Tells whether a value of type `a` may be stored where `b` is expected.
     pub(crate) fn assignable(&self, a: TyId, b: TyId) -> bool {
-        if matches!(self.kind(a), Ty::Module(_)) {
+        if self.holds_module(a) {
             return a == b;
         }
         a == TyId::ANY || self.relates(a, b, true)
+    }
+
+    /// Whether a value may be a module, which is no value for anybody.
+    pub(crate) fn holds_module(&self, ty: TyId) -> bool {
+        match self.kind(ty) {
+            Ty::Module(_) => true,
+            Ty::Union(members) => members.iter().any(|m| matches!(self.kind(*m), Ty::Module(_))),
+            _ => false,
+        }
     }
 
     /// Like [`Types::assignable`], but `any` on the left is only accepted by `any`, and a dict by no schema.

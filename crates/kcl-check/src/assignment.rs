@@ -64,7 +64,7 @@ impl Checker<'_> {
         match declared {
             Some(ty) => self.value_must_fit(got, ty, span, None, Some(value)),
             None => {
-                if matches!(self.types.kind(got), Ty::Module(_)) {
+                if self.types.holds_module(got) {
                     self.must_fit(got, TyId::ANY, span, None);
                     return;
                 }

@@ -79,7 +79,7 @@ impl Checker<'_> {
     }
 
     fn is_module(&self, ty: TyId) -> bool {
-        matches!(self.types.kind(ty), Ty::Module(_))
+        self.types.holds_module(ty)
     }
 
     fn dict_meets_schema(&mut self, dict: &DictTy, id: SchemaId, at: Span) {

@@ -154,8 +154,10 @@ impl Checker<'_> {
             }
             let var = var.map(|v| v.ty);
             match (attr, var) {
-                // An inherited attribute of type any says less than a global of its name.
-                (Some(TyId::ANY), None) if inherited => return Some(self.variable_global(name)),
+                // An inherited attribute of type any says less than a global or a built-in function of its name.
+                (Some(TyId::ANY), None) if inherited => {
+                    return Some(self.global_or_builtin(name).unwrap_or(TyId::ANY));
+                }
                 // An attribute of type any takes the type of the first body assignment.
                 (Some(TyId::ANY), Some(var)) => return Some(var),
                 (Some(found), _) | (None, Some(found)) => return Some(found),
@@ -210,14 +212,6 @@ impl Checker<'_> {
     /// Whether a place lies inside the top-level statement that is walked.
     fn is_inside(&self, span: Span) -> bool {
         self.stmt_span.start <= span.start && span.end <= self.stmt_span.end
-    }
-
-    /// The type of a global variable, any if there is none.
-    fn variable_global(&self, name: &str) -> TyId {
-        match self.globals.get(name) {
-            Some(global) if matches!(global.kind, GlobalKind::Var { .. }) => global.ty,
-            _ => TyId::ANY,
-        }
     }
 
     /// Whether the body that is walked has an attribute of the name.

@@ -234,7 +234,7 @@ impl Machine<'_> {
         text.rsplit_once('.').map_or(text.as_str(), |(start, _)| start).into()
     }
 
-    fn alias_text(&self, package: usize, ty: kcl_syntax::ast::TypeId, depth: u32) -> String {
+    pub(crate) fn alias_text(&self, package: usize, ty: kcl_syntax::ast::TypeId, depth: u32) -> String {
         use kcl_syntax::ast::Type;
         const MAX_ALIASES: u32 = 64;
         let tree = self.tree(package);

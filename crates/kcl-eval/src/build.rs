@@ -175,7 +175,7 @@ impl Machine<'_> {
 
     fn bind_schema_params(&mut self, building: &Building, schema: &Schema, part: u32) -> Eval<()> {
         let marks = self.marks.clone();
-        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Body)));
         self.bind_params(&schema.def().params, building.args.to_vec(), building.kwargs.to_vec())?;
         self.marks = marks;
         let frame = self.packages[self.pkg].frames.capture().pop();

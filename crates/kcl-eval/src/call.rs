@@ -99,6 +99,9 @@ impl Machine<'_> {
         }
         self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
         self.bind_params(&lambda.params, args, kwargs)?;
+        if let Some(frame) = self.packages[self.pkg].frames.top_mut() {
+            frame.params = lambda.params.len();
+        }
         let mut result = Value::Undefined;
         for stmt in &lambda.body {
             result = self.exec(StorePlace::Locals, *stmt)?;

@@ -170,7 +170,7 @@ impl Machine<'_> {
             }
         }
         let saved = std::mem::replace(&mut self.pkg, rule.package);
-        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+        self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Body)));
         self.bind_params(&def.params, args, kwargs)?;
         for check in &def.checks {
             self.check_line(check, &def.name.name, position)?;

@@ -117,7 +117,7 @@ impl Machine<'_> {
         }
         self.records.push(record.clone());
         if place == StorePlace::Locals {
-            self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Call)));
+            self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Body)));
         }
         let result = self.exec_setter(place, setter);
         if place == StorePlace::Locals {

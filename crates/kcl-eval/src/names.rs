@@ -205,11 +205,27 @@ impl Machine<'_> {
         }
     }
 
+    // Quirk: a name that stands alone and is a type alias means the text of its type, whatever attribute or local has that name;
+    // only keys of the braces around, loop variables and parameters hide it.
+    fn load_aliased(&mut self, name: &Str) -> Eval<Value> {
+        let package = &self.packages[self.pkg];
+        let Some(Symbol::Alias(home, ty)) = package.symbols.get(name) else { return self.load(name) };
+        let text: Str = self.alias_text(*home, *ty, 0).into();
+        if text == *name || package.frames.bound_apart_from_locals(name) {
+            return self.load(name);
+        }
+        if text.starts_with('@') { Ok(self.read_alias(self.pkg, name)) } else { self.load(&text) }
+    }
+
     /// Reads `a`, `a.b.c`, `pkg.x.y`.
     pub(crate) fn load_dotted(&mut self, parts: &Dotted) -> Eval<Value> {
         let Some(first) = parts.first() else { return Ok(Value::Undefined) };
         if parts.len() == 1 {
-            return self.load(&first.name);
+            return if self.packages[self.pkg].has_aliases {
+                self.load_aliased(&first.name)
+            } else {
+                self.load(&first.name)
+            };
         }
         let (mut value, rest) = match self.package_of(first) {
             Some(symbol) => (self.load_member(&symbol, &parts[1].name)?, &parts[2..]),
@@ -243,11 +259,12 @@ impl Machine<'_> {
     fn load_member(&mut self, symbol: &Symbol, name: &Str) -> Eval<Value> {
         match symbol {
             Symbol::Package(package) => self.read_foreign(*package, name),
-            Symbol::System(module) => Ok(match kcl_std::module_member(module, name) {
-                Some(kcl_std::Member::Function(id)) => Value::Func(Rc::new(Function::Builtin(id))),
-                Some(kcl_std::Member::Constant(value)) => value,
-                None => Value::Undefined,
-            }),
+            Symbol::System(module) => match kcl_std::module_member(module, name) {
+                Some(kcl_std::Member::Function(id)) => Ok(Value::Func(Rc::new(Function::Builtin(id)))),
+                Some(kcl_std::Member::Constant(value)) => Ok(value),
+                // The checker took the name for an attribute.
+                None => Err(self.fault("unknown-member", format!("unknown kcl_{module}_{name}"))),
+            },
             Symbol::Plugin(module) => {
                 Ok(Value::Func(Rc::new(Function::Plugin(module.clone(), name.clone()))))
             }

@@ -13,8 +13,10 @@ use kcl_value::{Dict, Entry, OriginId, Str, Value};
 pub(crate) enum FrameKind {
     /// Variables of a comprehension or quantifier: a bare config key of that name is computed.
     Loop,
-    /// Parameters and locals of a lambda, parameters of a schema.
+    /// Parameters and locals of a lambda.
     Call,
+    /// Parameters of a schema or rule, names of a body: they do not hide imports.
+    Body,
     /// Braces: the dict that is being built *is* the scope.
     Braces,
 }
@@ -24,6 +26,8 @@ pub(crate) enum FrameKind {
 pub(crate) struct Frame {
     pub(crate) kind: FrameKind,
     pub(crate) vars: Dict,
+    /// How many of the names are parameters of a lambda; they come first.
+    pub(crate) params: usize,
     /// Keys of braces that mean something else as names than in the dict: nothing (a key that was computed or unpacked),
     /// or the value that was written last (a replacement that was unpacked does not change it).
     apart: Vec<(Str, Option<Entry>)>,
@@ -35,7 +39,7 @@ impl Frame {
     }
 
     pub(crate) fn braces(kind: FrameKind, entries: usize) -> Self {
-        Frame { kind, vars: Dict::with_capacity(entries), apart: Vec::new() }
+        Frame { kind, vars: Dict::with_capacity(entries), params: 0, apart: Vec::new() }
     }
 
     /// Returns the binding of a name.
@@ -68,6 +72,10 @@ impl Frame {
         if !self.apart.is_empty() {
             self.apart.retain(|(key, _)| key != name);
         }
+    }
+
+    fn has_param(&self, name: &str) -> bool {
+        self.vars.iter().take(self.params).any(|(key, _)| key == name)
     }
 
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {
@@ -174,8 +182,20 @@ impl TextStart {
 }
 
 impl Frames {
-    /// Returns true if a loop or a call binds the name (as opposed to braces) in the frames from `base` on.
+    /// Returns true if the name is a loop variable or the parameter of a lambda in the frames from `base` on.
     pub(crate) fn bound_as_variable(&self, base: usize, name: &str) -> bool {
-        self.stack.iter().skip(base).any(|f| f.kind != FrameKind::Braces && f.vars.contains(name))
+        self.stack.iter().skip(base).any(|f| match f.kind {
+            FrameKind::Loop => f.vars.contains(name),
+            FrameKind::Call => f.has_param(name),
+            FrameKind::Body | FrameKind::Braces => false,
+        })
+    }
+
+    /// Returns true if anything but a local of a lambda binds the name.
+    pub(crate) fn bound_apart_from_locals(&self, name: &str) -> bool {
+        self.stack.iter().any(|f| match f.kind {
+            FrameKind::Call => f.has_param(name),
+            _ => f.get(name).is_some(),
+        })
     }
 }

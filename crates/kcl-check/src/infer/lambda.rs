@@ -58,7 +58,11 @@ impl Checker<'_> {
                 self.must_fit(got, ty, span, loc);
                 got
             }
-            (Stmt::Expr(expr), None) => self.expr(*expr),
+            (Stmt::Expr(expr), None) => {
+                let got = self.expr(*expr);
+                self.must_fit(got, TyId::ANY, tree.expr_span(*expr), None);
+                got
+            }
             (Stmt::Assign { .. } | Stmt::AugAssign { .. }, declared) => {
                 let got = self.stmt(*last);
                 if let Some((ty, _)) = declared {
