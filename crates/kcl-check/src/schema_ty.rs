@@ -315,12 +315,9 @@ impl Checker<'_> {
 
     fn check_index_name(&mut self, def: &SchemaDef, signature: &IndexSignature) {
         let Some(name) = &signature.name else { return };
-        let tree = self.tree;
-        let taken = def.body.iter().any(|stmt| match tree.stmt(*stmt) {
-            Stmt::Attr(attr) => attr.name.name == name.name,
-            Stmt::Unification { target, .. } => target.name == name.name,
-            _ => false,
-        });
+        let mut set = FxHashSet::default();
+        collect_assigned(self.tree, &def.body, &mut set);
+        let taken = set.contains(&name.name) || declares(self.tree, &def.body, &name.name);
         if taken {
             let message = format!(
                 "index signature attribute name '{}' cannot have the same name as schema attributes",
@@ -437,6 +434,16 @@ impl Checker<'_> {
             self.error(Code::COMPILE, "circular-inheritance", span, message);
         }
     }
+}
+
+/// Whether a body, or a branch in it, has an attribute of the name.
+fn declares(tree: &kcl_syntax::ast::Tree, body: &[StmtId], name: &str) -> bool {
+    body.iter().any(|stmt| match tree.stmt(*stmt) {
+        Stmt::Attr(attr) => attr.name.name == name,
+        Stmt::Unification { target, .. } => target.name == name,
+        Stmt::If { body, orelse, .. } => declares(tree, body, name) || declares(tree, orelse, name),
+        _ => false,
+    })
 }
 
 /// Collects the names that a body sets.

@@ -20,12 +20,12 @@ impl Checker<'_> {
         for param in &lambda.params {
             self.guard(param.default);
         }
+        // Quirk: an unknown result type is reported where the last name was met.
+        let declared = lambda.ret.map(|t| (self.resolve_type_at(t, self.last_span), self.tree.type_span(t)));
         self.enter(ScopeKind::Lambda);
         for param in &params {
             self.declare(&param.name, param.ty);
         }
-        // Quirk: an unknown result type is reported where the last name was met.
-        let declared = lambda.ret.map(|t| (self.resolve_type_at(t, self.last_span), self.tree.type_span(t)));
         let body = self.lambda_body(lambda, declared);
         self.leave();
         // Like braces, a lambda makes the reference forget which names are loop variables.
