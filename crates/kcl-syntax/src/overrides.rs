@@ -342,44 +342,55 @@ fn key_is(entry: &Entry, name: &str) -> bool {
 /// Sets an entry below a variable; false if the variable has no literal config.
 fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
     let Some(config) = config_of(tree, root) else { return false };
-    if !change(tree, config, path, op, value) {
-        let (first, rest) = path.split_first().expect("a path below a variable has a part");
+    set_in(tree, config, path, op, value);
+    true
+}
+
+/// Sets an entry in every literal config that the path leads to, and adds it to those that lack it; what cannot be
+/// followed any further is added where the path ends. Depth is bounded by the path.
+fn set_in(tree: &mut Tree, config: ExprId, path: &[String], op: EntryOp, value: ExprId) {
+    let Some((first, rest)) = path.split_first() else { return };
+    let done = if rest.is_empty() {
+        change(tree, config, first, op, value)
+    } else {
+        let values = entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value);
+        let inner: Vec<ExprId> = values.filter_map(|value| config_of(tree, value)).collect();
+        for config in &inner {
+            set_in(tree, *config, rest, op, value);
+        }
+        !inner.is_empty()
+    };
+    if !done {
         let span = tree.expr_span(value);
         let entry = nested(tree, first, rest, op, value, span);
         push_entries(tree, config, vec![entry]);
     }
-    true
 }
 
 /// Merges a literal config into another: what is there already is changed by the operator of the new entry.
 fn merge_config(tree: &mut Tree, into: ExprId, from: ExprId) {
     for entry in entries(tree, from).to_vec() {
         let key = match &entry.key {
-            Key::Name(key) | Key::Str(key) => Some([key.to_string()]),
+            Key::Name(key) | Key::Str(key) => Some(key.clone()),
             _ => None,
         };
-        let changed = key.is_some_and(|path| change(tree, into, &path, entry.op, entry.value));
+        let changed = key.is_some_and(|key| change(tree, into, &key, entry.op, entry.value));
         if !changed {
             push_entries(tree, into, vec![entry]);
         }
     }
 }
 
-/// Changes every literal entry at a path, keeping its operator; false if there is none. Depth is bounded by the path.
-fn change(tree: &mut Tree, config: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
-    let Some((first, rest)) = path.split_first() else { return false };
+/// Changes every entry of a literal config that has a key, keeping its operator; false if there is none.
+fn change(tree: &mut Tree, config: ExprId, key: &str, op: EntryOp, value: ExprId) -> bool {
     let mut done = false;
     for i in 0..entries(tree, config).len() {
         let entry = &entries(tree, config)[i];
-        if !key_is(entry, first) {
+        if !key_is(entry, key) {
             continue;
         }
         let old = entry.value;
-        if !rest.is_empty() {
-            if let Some(inner) = config_of(tree, old) {
-                done |= change(tree, inner, rest, op, value);
-            }
-        } else if op == EntryOp::Insert {
+        if op == EntryOp::Insert {
             done |= extend_list(tree, old, value);
         } else if op == EntryOp::Union
             && let Some(from) = config_of(tree, value)

@@ -123,8 +123,25 @@ fn text_of(node: &Node) -> Option<String> {
 
 fn option(item: &Node) -> Option<(String, String)> {
     let mut writer = base_yaml::JsonWriter::new();
-    base_yaml::write_node(&mut writer, item.get("value")?);
+    let mut value = item.get("value")?.clone();
+    match &mut value.value {
+        Data::Map(entries) => entries.iter_mut().for_each(|entry| sort_keys(&mut entry.value)),
+        _ => sort_keys(&mut value),
+    }
+    base_yaml::write_node(&mut writer, &value);
     Some((text_of(item.get("key")?)?, writer.into_string()))
+}
+
+/// Quirk: mappings inside the value of an option are sorted. Depth is bounded by the reader.
+fn sort_keys(node: &mut Node) {
+    match &mut node.value {
+        Data::Map(entries) => {
+            entries.sort_by(|a, b| a.key.cmp(&b.key));
+            entries.iter_mut().for_each(|entry| sort_keys(&mut entry.value));
+        }
+        Data::List(items) => items.iter_mut().for_each(sort_keys),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -161,6 +178,14 @@ mod tests {
             }
             assert!(matches!(&request.entries[..], [Entry::Path(p)] if p == expected), "{texts:?}");
         }
+    }
+
+    #[test]
+    fn mappings_inside_the_value_of_an_option_are_sorted() {
+        let mut request = Request::default();
+        let text = "kcl_options:\n- {key: n, value: {b: {d: 1, c: [{f: 1, e: 2}]}, a: 1}}\n";
+        apply_settings(text, "a", Path::new("/w"), &mut request).unwrap();
+        assert_eq!(request.arguments[0].1, r#"{"b": {"c": [{"e": 2, "f": 1}], "d": 1}, "a": 1}"#);
     }
 
     #[test]
