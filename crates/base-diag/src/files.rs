@@ -47,6 +47,10 @@ impl LineIndex {
     pub fn new(text: &str) -> Self {
         let mut starts = vec![0];
         starts.extend(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1));
+        // A newline at the very end begins no line: the end of the file stands behind it, on the last one.
+        if starts.len() > 1 && starts.last() == Some(&(text.len() as u32)) {
+            starts.pop();
+        }
         LineIndex { starts }
     }
 

@@ -159,9 +159,10 @@ impl Checker<'_> {
     }
 
     /// Whether members that are not declared are left to the run: an index signature admits them, a mixin may find them in
-    /// its host.
+    /// its host, and what a base that does not exist would have nobody knows.
     pub(crate) fn takes_unknown_members(&mut self, id: SchemaId) -> bool {
-        self.schema_info(id).kind == Kind::Mixin || self.schema_index(id).is_some()
+        let info = self.schema_info(id);
+        info.kind == Kind::Mixin || info.incomplete || self.schema_index(id).is_some()
     }
 
     /// Reports a key that the expected type does not have.
@@ -169,6 +170,7 @@ impl Checker<'_> {
         let mut diag = match self.types.kind(ty).clone() {
             // What a mixin lacks is left to the run, and so is the empty key.
             Ty::Schema(id, _) if self.schema_info(id).kind == Kind::Mixin || name.is_empty() => return,
+            Ty::Schema(id, _) if self.schema_info(id).incomplete => return,
             Ty::Schema(id, _) if !self.accepts_key(id, name) => self.no_attribute(id, name, at),
             Ty::Union(members) => match self.union_refuses(&members, name) {
                 Some(message) => RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message),

@@ -89,6 +89,8 @@ pub(crate) struct SchemaInfo {
     pub(crate) assigned: FxHashSet<Str>,
     /// Names set in the bodies of the mixins.
     pub(crate) mixed: FxHashSet<Str>,
+    /// A base or mixin does not exist: what it may have is not missed.
+    pub(crate) incomplete: bool,
 }
 
 impl SchemaInfo {

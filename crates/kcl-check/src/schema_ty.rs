@@ -70,6 +70,7 @@ impl Checker<'_> {
             let base = self.inherited(id, base, "schema", &[Kind::Schema]);
             let base = base.filter(|b| *b != id);
             info.base = BaseLink(base.map(|b| (b, self.schema_info(b).clone())));
+            info.incomplete = info.base.0.as_ref().is_none_or(|(_, base)| base.incomplete);
         }
         if let Some(host) = &def.host {
             info.host = self.host_protocol(id, host, info.kind == Kind::Mixin);
@@ -363,12 +364,14 @@ impl Checker<'_> {
             let message =
                 format!("illegal schema mixin object type, expected mixin, got '{}'", self.text(ty));
             self.error(Code::INHERIT, "illegal-mixin", mixin.span, message);
+            info.incomplete = true;
         }
     }
 
     fn join_mixin(&mut self, mixin: SchemaId, info: &mut SchemaInfo) {
         let source = self.schema_info(mixin).clone();
         info.hosts.extend(self.schema_host(mixin));
+        info.incomplete |= source.incomplete;
         info.mixed.extend(source.assigned.iter().cloned());
         for name in source.attrs.keys() {
             if let Some(attr) = self.schema_attr(mixin, name) {

@@ -82,6 +82,10 @@ impl Checker<'_> {
 
     /// A name that nobody defined.
     pub(crate) fn undefined(&mut self, name: &Str, at: Span) {
+        // It may be an attribute of the base that does not exist, which was told already.
+        if self.current_schema().is_some_and(|id| self.schema_info(id).incomplete) {
+            return;
+        }
         let similar = self.similar_names(name);
         let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
         let diag = RawDiag::new(Code::COMPILE, "unknown-name", &self.path, at, message);

@@ -19,6 +19,10 @@ pub(crate) struct Closure {
     pub(crate) record: Option<Rc<Record>>,
     /// Whether it stands in a statement of the package, which a body made run.
     pub(crate) global: bool,
+    /// How many of the frames belong to whoever made the statement run that it stands in.
+    pub(crate) foreign: usize,
+    /// How many loops around it had not begun.
+    pub(crate) waiting: usize,
 }
 
 impl Machine<'_> {
@@ -90,7 +94,14 @@ impl Machine<'_> {
         for frame in &closure.frames {
             self.packages[self.pkg].frames.push_captured(frame.clone());
         }
-        let start = TextStart { text: depth, loops: self.packages[self.pkg].frames.len(), global: false };
+        let start = TextStart {
+            text: depth + closure.foreign,
+            loops: self.packages[self.pkg].frames.len(),
+            global: false,
+            called: depth,
+            made: closure.waiting,
+            waiting: 0,
+        };
         let text = std::mem::replace(&mut self.text, start);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
         if entered {

@@ -103,7 +103,9 @@ impl<'p> Machine<'p> {
 
     fn clauses(&mut self, clauses: &[CompClause], body: &mut dyn FnMut(&mut Self) -> Eval<()>) -> Eval<()> {
         let Some((clause, rest)) = clauses.split_first() else { return body(self) };
+        self.text.waiting += 1;
         let iterable = self.expr(clause.iter)?;
+        self.text.waiting -= 1;
         let turns = self.turns(iterable, clause.targets.len())?;
         self.push_loop();
         for turn in turns {

@@ -125,6 +125,8 @@ impl<'p> Machine<'p> {
             frames: self.packages[self.pkg].frames.capture(),
             record: self.record().cloned(),
             global: self.text.global,
+            foreign: self.text.text,
+            waiting: self.text.waiting,
         };
         Value::Func(Rc::new(Function::Lambda(Rc::new(closure))))
     }

@@ -38,6 +38,7 @@ mod edition;
 mod expr;
 mod fault;
 mod host;
+mod import_order;
 mod lazy;
 mod machine;
 mod names;
@@ -135,7 +136,11 @@ pub fn evaluate(program: &Program, options: &Options, world: &dyn World) -> Eval
 pub const STACK_BYTES: usize = 256 << 20;
 
 fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
-    for package in 0..machine.program.packages.len() {
+    let early = import_order::early_bases(machine.program);
+    for (package, early) in early.iter().enumerate() {
+        if let Some((name, span)) = early {
+            return Err(machine.imported_late(package, name, *span));
+        }
         machine.run_package(package)?;
     }
     let value = machine.planned_value()?;

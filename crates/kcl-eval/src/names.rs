@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use kcl_syntax::ast::{Dotted, Ident};
-use kcl_value::{Function, Str, Value};
+use kcl_value::{Function, OriginId, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::{Machine, OwnLambda};
@@ -52,8 +52,11 @@ impl Machine<'_> {
             if !marked && !self.records.is_empty() && entry.value.is_undefined() {
                 return self.read_variable(name);
             }
-            self.origin = entry.origin;
-            return Ok(entry.value.clone());
+            let found = (entry.value.clone(), entry.origin);
+            if marked || !self.records.is_empty() || self.keep_captured(name, &found) {
+                self.origin = found.1;
+                return Ok(found.0);
+            }
         }
         self.read_global(self.pkg, name, marked)
     }
@@ -66,6 +69,21 @@ impl Machine<'_> {
             return Ok(Value::Undefined);
         }
         self.read_global(self.pkg, name, false)
+    }
+
+    // What a lambda captured, and nobody else has now, hides a global that did not run yet only if it was made in more scopes
+    // than it reads in; and is then what the global is read as from now on.
+    fn keep_captured(&self, name: &str, found: &(Value, OriginId)) -> bool {
+        let package = &self.packages[self.pkg];
+        let Some(i) = package.globals.position(name).filter(|_| !package.frames.binds_now(name)) else {
+            return true;
+        };
+        let captured = package.frames.reads_inwards(self.text);
+        let cache = &mut package.globals.lazy.borrow_mut()[i].cache;
+        if captured && cache.is_none() {
+            *cache = Some(found.clone());
+        }
+        captured
     }
 
     // What a lambda captured hides a global only as long as the place where it stood is running: afterwards the global that has

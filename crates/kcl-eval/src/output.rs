@@ -60,6 +60,12 @@ impl Machine<'_> {
         for selector in selectors {
             match select_path(&value, selector, &self.options.output) {
                 Some(found) => chosen.push(found),
+                // A variable that nothing was stored into can be selected.
+                None if self.packages[self.program.main.0 as usize].globals.position(selector).is_some()
+                    && !selector.starts_with('_') =>
+                {
+                    chosen.push(Value::Undefined);
+                }
                 None => {
                     let known: Vec<&str> = value
                         .as_dict()

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use base_diag::Span;
 use kcl_syntax::ast::{Dotted, Expr, Ident, Key, Stmt, StmtId, Tree, TypeId};
 use kcl_syntax::program::{ImportTarget, Package};
 use kcl_value::{SchemaRef, Str, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::fault::Eval;
+use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, StorePlace};
 use crate::record::{Record, Shape};
 use crate::rtype::RType;
@@ -156,6 +157,14 @@ impl Machine<'_> {
         let Some(imports) = &self.packages[package].imports else { return true };
         let (file, _) = self.tree(package).locate(name.span.start);
         imports.get(file).is_none_or(|names| names.contains(&name.name))
+    }
+
+    /// The mistake of extending what is imported only further down. The reference shows no place.
+    pub(crate) fn imported_late(&self, package: usize, name: &str, at: Span) -> Box<Fault> {
+        let message =
+            format!("package @{name} is not found: it is imported below the schema that extends it");
+        let labels = vec![(self.program.packages[package].place(at), message)];
+        Box::new(Fault { labels, id: "imported-late", fatal: false, facts: None })
     }
 
     // Bases and mixins are looked up when a schema is defined, before any statement runs.

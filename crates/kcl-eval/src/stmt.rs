@@ -160,8 +160,8 @@ impl Machine<'_> {
             return self.store_name(place, &target.name.name, value, seq);
         }
         let name = &target.name.name;
-        let steps = self.target_steps(&target.path)?;
         let root = self.load(name)?;
+        let steps = self.target_steps(&target.path)?;
         let changed = self.set_path(root.clone(), &steps, value)?;
         match place {
             StorePlace::Locals => {

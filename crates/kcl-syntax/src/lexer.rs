@@ -84,12 +84,9 @@ impl Lexer<'_> {
         while let Some(&byte) = self.bytes.get(self.pos) {
             self.step(byte);
         }
-        let mut end = self.text.len();
+        // The end of a file is reported on its last line, also when a newline ends that line (see `LineIndex`).
+        let end = self.text.len();
         if self.mode == LexMode::File {
-            // The end of a file is reported on its last line, also when a newline ends that line.
-            if self.text.ends_with('\n') {
-                end -= 1;
-            }
             if self.line_has_token {
                 self.push(TokenKind::Newline, end, end);
             }
