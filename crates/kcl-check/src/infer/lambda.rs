@@ -4,7 +4,7 @@ use base_diag::{Code, Span};
 use kcl_syntax::ast::{Lambda, Stmt};
 
 use crate::checker::Checker;
-use crate::scope::ScopeKind;
+use crate::scope::{ScopeKind, Var};
 use crate::ty::{FuncTy, Ty, TyId};
 
 impl Checker<'_> {
@@ -23,8 +23,14 @@ impl Checker<'_> {
         // Quirk: an unknown result type is reported where the last name was met.
         let declared = lambda.ret.map(|t| (self.resolve_type_at(t, self.last_span), self.tree.type_span(t)));
         self.enter(ScopeKind::Lambda);
-        for param in &params {
-            self.declare(&param.name, param.ty);
+        for (param, written) in params.iter().zip(&lambda.params) {
+            // Quirk: in a schema body a parameter has the type of the attribute that it hides, whatever it says itself.
+            let hidden = written.ty.and_then(|_| self.body_type(&param.name));
+            let annotated = written.ty.is_some() && hidden.is_none();
+            let var = Var { ty: hidden.unwrap_or(param.ty), annotated };
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.vars.insert(param.name.clone(), var);
+            }
         }
         let body = self.lambda_body(lambda, declared);
         self.leave();
