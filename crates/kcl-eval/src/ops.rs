@@ -146,9 +146,9 @@ impl Machine<'_> {
                     .fault("division-by-zero", "attempt to calculate the remainder with a divisor of zero"))
             }
             BinaryOp::Mod => {
-                let rest = wide_a % wide_b;
-                let rest = if rest != 0 && (rest < 0) != (b < 0) { rest + wide_b } else { rest };
-                self.int_result(rest, "64")
+                let rest = a.wrapping_rem(b);
+                let rest = if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest };
+                self.int_result(i128::from(rest), "64")
             }
             BinaryOp::Pow => self.int_power(a, b),
             BinaryOp::Shl => self.shift(a, b, i64::checked_shl, i128::wrapping_shl),

@@ -8,7 +8,9 @@ use crate::{Dict, Function, Instance, OriginId, Unit};
 pub type Str = ecow::EcoString;
 
 /// A run-time value. Cloning never copies contents.
+// A wide tag keeps every payload at offset 8: values are then moved in whole words, not in bytes from offset 1.
 #[derive(Clone, Debug, Default)]
+#[repr(u64)]
 pub enum Value {
     /// Not set. Never emitted.
     #[default]

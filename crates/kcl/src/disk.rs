@@ -41,7 +41,7 @@ impl Files for Disk {
 #[derive(Clone, Debug)]
 pub struct DiskWorld {
     roots: Vec<PathBuf>,
-    /// The modules of the program that runs.
+    /// The modules of the programs that run here. It only grows: programs run side by side.
     entered: Arc<Mutex<Vec<PathBuf>>>,
     /// Allow files anywhere.
     pub allow_all_files: bool,
@@ -92,8 +92,11 @@ fn real_place(path: &Path) -> PathBuf {
 impl World for DiskWorld {
     fn enter(&self, modules: &[&Path]) {
         let mut entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
-        entered.clear();
-        entered.extend(modules.iter().map(|root| root.to_path_buf()));
+        for root in modules {
+            if !entered.iter().any(|known| known == root) {
+                entered.push(root.to_path_buf());
+            }
+        }
     }
 
     fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
