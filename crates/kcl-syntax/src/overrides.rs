@@ -10,7 +10,7 @@
 use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
 
 use crate::ast::{
-    BinaryOp, Entry, EntryOp, Expr, ExprId, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
+    BinaryOp, Entry, EntryOp, Expr, ExprId, ExprNode, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
 };
 use crate::override_sites::{Site, first_declaration, setters, sites};
 use crate::parse::parse_expr;
@@ -140,7 +140,14 @@ fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<()
         Some(Site::Declaration(_, value) | Site::Braces(value)) => tree.expr_span(*value),
         None => first_declaration(tree, name).unwrap_or_else(|| end_of_file(&tree.files[file])),
     };
+    // Empty: nothing stands there, and whoever tells of a mistake knows that it was made elsewhere.
+    let place = Span::new(place.start, place.start);
+    let first_expr = tree.exprs.len();
     let value = parse_value(tree, spec.value, place).ok_or_else(|| wrong_format(text))?;
+    let replaced = match (found.first(), rest) {
+        (Some(Site::Declaration(_, root) | Site::Braces(root)), [_, ..]) => entry_at(tree, *root, rest),
+        _ => None,
+    };
     let mut done = false;
     for site in found {
         done |= match (site, rest) {
@@ -155,7 +162,11 @@ fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<()
             break;
         }
     }
+    if let Some(old) = replaced {
+        put(&mut tree.exprs[first_expr..], Span::new(old.start, old.start));
+    }
     if !done {
+        let place = first_declaration(tree, name).map_or(place, |at| Span::new(at.start, at.start));
         let statement = new_statement(tree, name, rest, op, value, place);
         tree.files[file].body.push(statement);
     }
@@ -201,10 +212,22 @@ fn parse_value(tree: &mut Tree, text: &str, place: Span) -> Option<ExprId> {
         }
         _ => {}
     }
-    tree.exprs[first..].iter_mut().for_each(|e| e.span = place);
     tree.stmts[first_stmt..].iter_mut().for_each(|s| s.span = place);
     tree.types[first_type..].iter_mut().for_each(|t| t.span = place);
+    put(&mut tree.exprs[first..], place);
     Some(id)
+}
+
+/// Gives expressions that stand in no file a place, their names and keys as well.
+fn put(exprs: &mut [ExprNode], place: Span) {
+    for node in exprs {
+        node.span = place;
+        match &mut node.kind {
+            Expr::Name(parts) => parts.iter_mut().for_each(|part| part.span = place),
+            Expr::Config(entries) => entries.iter_mut().for_each(|entry| entry.key_span = place),
+            _ => {}
+        }
+    }
 }
 
 /// Takes a target, and with the last one its statement, out of a file.
@@ -288,11 +311,12 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
         && (!schema || matches!(tree.expr(old), Expr::Schema(_)))
     {
         // What has nothing to merge, or nothing to merge into, is a statement of its own.
-        let into = config_of(tree, old).filter(|_| schema || !entries(tree, from).is_empty());
-        if let Some(into) = into {
+        let merges = config_of(tree, old).is_some() && (schema || !entries(tree, from).is_empty());
+        let old = if merges { own_value(tree, stmt, name, old) } else { old };
+        if merges && let Some(into) = config_of(tree, old) {
             merge_config(tree, into, from);
         }
-        return into.is_some();
+        return merges;
     }
     match &mut tree.stmts[stmt.0 as usize].kind {
         Stmt::Assign { targets, .. } if targets.len() > 1 => split_target(tree, stmt, name, value),
@@ -344,6 +368,17 @@ fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value:
     let Some(config) = config_of(tree, root) else { return false };
     set_in(tree, config, path, op, value);
     true
+}
+
+/// The place of the first value that stands at a path. Depth is bounded by the path.
+fn entry_at(tree: &Tree, root: ExprId, path: &[String]) -> Option<Span> {
+    let (first, rest) = path.split_first()?;
+    let config = config_of(tree, root)?;
+    let mut values = entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value);
+    match rest {
+        [] => values.next().map(|value| tree.expr_span(value)),
+        _ => values.find_map(|value| entry_at(tree, value, rest)),
+    }
 }
 
 /// Sets an entry in every literal config that the path leads to, and adds it to those that lack it; what cannot be

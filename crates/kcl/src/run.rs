@@ -87,7 +87,8 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
     if !diagnostics.is_empty() {
         without_echoes(&mut diagnostics);
         if !request.overrides.is_empty() {
-            diagnostics = diagnostics.into_iter().map(with_quotes_in_mind).collect();
+            diagnostics =
+                diagnostics.into_iter().map(with_quotes_in_mind).map(from_the_command_line).collect();
         }
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
@@ -139,6 +140,18 @@ fn with_quotes_in_mind(diagnostic: Diagnostic) -> Diagnostic {
     }
     diagnostic
         .with_help("a value of -O is an expression; a text has quotes of its own: -O 'app.image=\"nginx\"'")
+}
+
+/// A value of -O that does not fit stands in no file: what can be shown is what it does not fit.
+fn from_the_command_line(mut diagnostic: Diagnostic) -> Diagnostic {
+    let nowhere = matches!(diagnostic.place(), Place::Span(_, span) if span.start == span.end);
+    if !nowhere || diagnostic.code != Code::TYPE || diagnostic.labels.len() < 2 {
+        return diagnostic;
+    }
+    let declared = diagnostic.labels.remove(1);
+    diagnostic.labels[0].place = declared.place;
+    diagnostic.telling = None;
+    diagnostic.with_help("the value was given by -O")
 }
 
 /// The value that has another type than the one expected, as it was written.
