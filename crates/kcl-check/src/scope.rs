@@ -98,10 +98,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Enters a config key, unless the schema under construction knows the name (its attributes win).
+    /// Enters a config key, unless the schema under construction knows the type of the name (its attributes win).
     pub(crate) fn declare_key(&mut self, name: &Str, ty: TyId) {
         if let Some(schema) = self.current_schema()
-            && (self.schema_attr(schema, name).is_some() || self.schema_scope_has(name))
+            && (self.schema_attr(schema, name).is_some_and(|attr| attr.ty != TyId::ANY)
+                || self.body_decided(schema, name))
         {
             return;
         }
@@ -117,9 +118,11 @@ impl Checker<'_> {
         self.declare(name, ty);
     }
 
-    fn schema_scope_has(&self, name: &str) -> bool {
+    // Whether a statement of the body decided the type of a name; parameters give way to keys.
+    fn body_decided(&mut self, schema: SchemaId, name: &str) -> bool {
         let scope = self.scopes.iter().rev().find(|s| matches!(s.kind, ScopeKind::Schema(_)));
-        scope.is_some_and(|s| s.vars.contains_key(name))
+        scope.and_then(|s| s.vars.get(name)).is_some_and(|var| var.ty != TyId::ANY)
+            && !self.schema_params(schema).iter().any(|param| param.name == name)
     }
 
     /// Returns the schema whose body is walked.

@@ -130,7 +130,8 @@ impl Machine<'_> {
         }
         let frames = &self.packages[self.pkg].frames;
         let found = match self.own_lambda {
-            OwnLambda::Method(base) => frames.lookup_above(base as usize, name),
+            // What it captured, but neither its own parameters nor its locals.
+            OwnLambda::Method(base) => frames.lookup_between(base as usize, self.text.loops, name),
             // The braces that it was called from, if they are still open.
             OwnLambda::Woken(base) => frames.lookup_below(base as usize, name),
             _ => None,

@@ -148,6 +148,11 @@ impl Frames {
         self.stack.iter().skip(base).rev().find_map(|f| f.get(name))
     }
 
+    /// Returns the innermost binding of a name among the frames from one on and before another.
+    pub(crate) fn lookup_between(&self, base: usize, end: usize, name: &str) -> Option<&Entry> {
+        self.stack.iter().take(end).skip(base).rev().find_map(|f| f.get(name))
+    }
+
     /// Returns the innermost binding of a name among the frames before one.
     pub(crate) fn lookup_below(&self, base: usize, name: &str) -> Option<&Entry> {
         self.stack.iter().take(base).rev().find_map(|f| f.get(name))
