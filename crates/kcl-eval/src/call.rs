@@ -21,8 +21,8 @@ pub(crate) struct Closure {
     pub(crate) global: bool,
     /// How many of the frames belong to whoever made the statement run that it stands in.
     pub(crate) foreign: usize,
-    /// How many loops around it had not begun.
-    pub(crate) waiting: usize,
+    /// In how many scopes it was made.
+    pub(crate) scopes: usize,
 }
 
 impl Machine<'_> {
@@ -98,9 +98,9 @@ impl Machine<'_> {
             text: depth + closure.foreign,
             loops: self.packages[self.pkg].frames.len(),
             global: false,
+            made: closure.scopes,
             called: depth,
-            made: closure.waiting,
-            waiting: 0,
+            entered: self.scopes() + 1,
         };
         let text = std::mem::replace(&mut self.text, start);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();

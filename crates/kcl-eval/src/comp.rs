@@ -103,11 +103,10 @@ impl<'p> Machine<'p> {
 
     fn clauses(&mut self, clauses: &[CompClause], body: &mut dyn FnMut(&mut Self) -> Eval<()>) -> Eval<()> {
         let Some((clause, rest)) = clauses.split_first() else { return body(self) };
-        self.text.waiting += 1;
-        let iterable = self.expr(clause.iter)?;
-        self.text.waiting -= 1;
-        let turns = self.turns(iterable, clause.targets.len())?;
+        // The iterable is computed in the scope of the loop already.
         self.push_loop();
+        let iterable = self.expr(clause.iter)?;
+        let turns = self.turns(iterable, clause.targets.len())?;
         for turn in turns {
             self.bind_turn(&clause.targets, turn);
             if let Some(cond) = clause.cond

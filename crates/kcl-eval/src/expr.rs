@@ -126,7 +126,7 @@ impl<'p> Machine<'p> {
             record: self.record().cloned(),
             global: self.text.global,
             foreign: self.text.text,
-            waiting: self.text.waiting,
+            scopes: self.scopes(),
         };
         Value::Func(Rc::new(Function::Lambda(Rc::new(closure))))
     }

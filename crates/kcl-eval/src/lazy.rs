@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use kcl_syntax::ast::{ExprId, Stmt, StmtId};
-use kcl_value::{Op, Str, Value};
+use kcl_value::{Entry, Op, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::{Backtrack, Machine, OwnLambda, StorePlace};
@@ -53,6 +53,9 @@ impl Machine<'_> {
         ran?;
         let value = self.load_slot(record, i);
         if let Some(before) = before {
+            if !before.value.is_undefined() && self.records.is_empty() {
+                self.bind_lazily_run(record, i, &value);
+            }
             record.slots.borrow_mut()[i] = before;
         }
         let mut lazy = record.lazy.borrow_mut();
@@ -60,6 +63,18 @@ impl Machine<'_> {
         state.cache = Some((value.clone(), self.origin));
         state.resolved = true;
         Ok(value)
+    }
+
+    // What a statement stored that ran in an inner scope is there until that scope ends: bodies that run meanwhile see it, and not
+    // the older value that the global still has.
+    fn bind_lazily_run(&mut self, record: &Record, i: usize, value: &Value) {
+        let (name, origin) = (&record.shape.names[i], self.origin);
+        let package = &mut self.packages[record.package];
+        if let Some(frame) = package.frames.top_mut() {
+            let entry = Entry { origin, ..Entry::new(value.clone(), Op::Union) };
+            frame.set_apart(name, Some(entry));
+            package.framed.insert(name.clone());
+        }
     }
 
     // Runs the setter of a level. One that turned out to be the other side of an `if` stored nothing: edition 0.13 then goes on with

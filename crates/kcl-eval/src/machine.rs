@@ -147,6 +147,11 @@ impl<'p> Machine<'p> {
         &self.program.packages[package].tree
     }
 
+    /// Returns how many scopes are open in the running package.
+    pub(crate) fn scopes(&self) -> usize {
+        self.packages[self.pkg].frames.len()
+    }
+
     /// Returns the innermost instance under construction.
     pub(crate) fn record(&self) -> Option<&Rc<Record>> {
         self.records.last()

@@ -78,7 +78,7 @@ impl Machine<'_> {
         let Some(i) = package.globals.position(name).filter(|_| !package.frames.binds_now(name)) else {
             return true;
         };
-        let captured = package.frames.reads_inwards(self.text);
+        let captured = self.text.reads_inwards(self.scopes());
         let cache = &mut package.globals.lazy.borrow_mut()[i].cache;
         if captured && cache.is_none() {
             *cache = Some(found.clone());

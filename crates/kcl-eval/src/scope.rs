@@ -79,6 +79,7 @@ impl Frame {
     }
 
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {
+        self.set_together(&name);
         self.vars.insert(name, Entry { value, origin, ..Entry::new(Value::Undefined, kcl_value::Op::Union) });
     }
 }
@@ -177,28 +178,26 @@ pub(crate) struct TextStart {
     pub(crate) loops: usize,
     /// A statement of the package, which a read made run.
     pub(crate) global: bool,
-    /// How many frames there were when the running lambda was called.
-    pub(crate) called: usize,
-    /// How many loops it was made in beyond its frames: those that had not begun.
+    /// In how many scopes the running lambda was made, and in how many it was called.
     pub(crate) made: usize,
-    /// Loops of the running text whose iterable is being computed.
-    pub(crate) waiting: usize,
+    pub(crate) called: usize,
+    /// The scopes that there were when its body began.
+    pub(crate) entered: usize,
 }
 
 impl TextStart {
+    /// Whether the running lambda was made in more scopes than it reads in, given how many there are now.
+    pub(crate) fn reads_inwards(&self, scopes: usize) -> bool {
+        self.made > self.called + scopes.saturating_sub(self.entered)
+    }
+
     /// A text that begins at a number of frames.
     pub(crate) fn at(frames: usize) -> Self {
-        TextStart { text: frames, loops: frames, global: false, called: frames, made: 0, waiting: 0 }
+        TextStart { text: frames, loops: frames, global: false, made: 0, called: 0, entered: 0 }
     }
 }
 
 impl Frames {
-    /// Whether the running lambda was made in more scopes than it reads in.
-    pub(crate) fn reads_inwards(&self, text: TextStart) -> bool {
-        let inside = self.stack.len().saturating_sub(text.loops + 1);
-        text.loops + text.made > 2 * text.called + inside
-    }
-
     /// Returns true if the name is a loop variable or the parameter of a lambda in the frames from `base` on.
     pub(crate) fn bound_as_variable(&self, base: usize, name: &str) -> bool {
         self.stack.iter().skip(base).any(|f| match f.kind {

@@ -24,6 +24,8 @@ impl Machine<'_> {
             // Imports are done before anything runs.
             Stmt::Import(_) => return Ok(Value::Undefined),
             Stmt::Attr(_) if self.is_013() => {}
+            // A decorated schema begins at its keyword.
+            Stmt::Schema(def) if !def.decorators.is_empty() => self.start_at(def.name.span),
             _ => self.start_at(tree.stmt_span(stmt)),
         }
         match tree.stmt(stmt) {
