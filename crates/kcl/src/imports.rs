@@ -60,7 +60,9 @@ pub(crate) fn resolve(
     }
     let inside = root.join(dotted.replace('.', "/"));
     let internal = package_at(files, &inside);
-    let external = if import.dots == 0 { external(request, files, &names) } else { None };
+    // Dots only say where the path starts: a relative one may lead to an external package, too.
+    let parts: Vec<&str> = dotted.split('.').collect();
+    let external = external(request, files, &parts);
     match (internal, external) {
         (Some(_), Some(_)) => Err(Lost::Twice { path: dotted }),
         (Some(files), None) => {
