@@ -155,7 +155,11 @@ impl Machine<'_> {
             return Ok(value.clone());
         }
         match record.position(name) {
-            Some(i) if record.shape.setters[i].is_empty() => Ok(record.stored(i)),
+            // A name whose setters are not known is read as it was first stored.
+            Some(i) if record.shape.setters[i].is_empty() => Ok(match &record.lazy.borrow()[i].cache {
+                Some((first, _)) => first.clone(),
+                None => record.stored(i),
+            }),
             Some(i) => self.lazy_read(record, i),
             None => Ok(Value::Undefined),
         }
