@@ -134,6 +134,35 @@ fn paths_on_the_command_line_start_where_one_stands() {
 }
 
 #[test]
+fn the_imports_of_an_entry_start_at_the_root_of_its_own_module() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            (
+                "m/kcl.mod",
+                "[package]\n[dependencies]\next = { path = \"../ext\" }\n[profile]\nentries = [\"main.k\", \"${ext:KCL_MOD}/render.k\"]\n",
+            ),
+            ("m/main.k", "import lib\na = lib.v\n"),
+            ("m/lib/l.k", "v = \"mine\"\n"),
+            ("ext/kcl.mod", ""),
+            (
+                "ext/render.k",
+                "import tools\nimport .other\nimport ext.tools as t\nb = tools.v + other.v + t.v\n",
+            ),
+            ("ext/tools/t.k", "v = \"theirs\"\n"),
+            ("ext/other/o.k", "v = \"!\"\n"),
+        ],
+    );
+    let expected = "a: mine\nb: theirs!theirs\n";
+    let module = dir.path().join("m");
+    assert_eq!(text(&kcl(&module, &["run"], "").stdout), expected);
+    // From a folder of neither module.
+    let output = kcl(dir.path(), &["run", "m/main.k", "ext/render.k"], "");
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+}
+
+#[test]
 fn plugins_answer_only_when_named() {
     let dir = tempfile::tempdir().unwrap();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");

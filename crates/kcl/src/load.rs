@@ -8,7 +8,7 @@ use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
-use crate::entries::{MainFile, main_files, main_root};
+use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
 use crate::manifest::{Manifest, dependencies};
@@ -51,7 +51,8 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         Ok(main) => main_root(files, main, &request.work_dir),
         Err(_) => request.work_dir.clone(),
     };
-    let manifest = manifest_of(request, files, &root);
+    let entries = main.as_deref().unwrap_or_default();
+    let manifest = manifest_of(request, files, &root, entries);
     let (edition, externals) = manifest.clone().unwrap_or_default();
     // What the command line names wins over the manifest: the last of a name is taken.
     let extended = (!externals.is_empty()).then(|| {
@@ -81,7 +82,7 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         loader.imports.push(diagnostic.with_help(help));
         Vec::new()
     });
-    loader.load_main(&main, &root);
+    loader.load_main(&main);
     let Loader { sources, packages, keys, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
     let main = PkgId(packages.len() as u32 - 1);
@@ -128,11 +129,25 @@ fn in_reading_order(program: &Program, diagnostics: &mut [Diagnostic]) {
 
 type FromManifest = (Option<kcl_check::Edition>, Vec<(String, PathBuf)>);
 
-fn manifest_of(request: &Request, files: &dyn Files, root: &Path) -> Result<FromManifest, String> {
-    match Manifest::of_module(files, root)? {
-        None => Ok((None, Vec::new())),
-        Some(manifest) => Ok((manifest.edition, dependencies(request, files, root)?)),
+/// What the manifests of the entries' modules say; of several that name a package the main one's word counts.
+fn manifest_of(
+    request: &Request,
+    files: &dyn Files,
+    root: &Path,
+    entries: &[MainFile],
+) -> Result<FromManifest, String> {
+    let mut edition = None;
+    let mut externals = Vec::new();
+    let mut others: Vec<PathBuf> = entries.iter().map(|entry| module_root(files, &entry.path)).collect();
+    others.dedup();
+    others.retain(|other| other != root);
+    for module in others.iter().map(PathBuf::as_path).chain([root]) {
+        if let Some(manifest) = Manifest::of_module(files, module)? {
+            edition = manifest.edition;
+            externals.extend(dependencies(request, files, module)?);
+        }
     }
+    Ok((edition, externals))
 }
 
 /// A package whose imports are being loaded.
@@ -160,7 +175,8 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn load_main(&mut self, main: &[MainFile], root: &Path) {
+    /// Loads the main package. The imports of each of its files start at the root of that file's own module.
+    fn load_main(&mut self, main: &[MainFile]) {
         let mut tree = Tree::default();
         let mut ids = Vec::new();
         let mut paths = Vec::new();
@@ -177,7 +193,8 @@ impl Loader<'_> {
         let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push(Open { file: key.clone(), key, import: Place::None });
-        self.finish_package("__main__", (Arc::new(tree), rewritten), ids, &paths, root, None);
+        let roots: Vec<PathBuf> = paths.iter().map(|path| module_root(self.files, path)).collect();
+        self.finish_package("__main__", (Arc::new(tree), rewritten), ids, (&paths, &roots), None);
     }
 
     fn load_package(&mut self, path: &str, key: PathBuf, files: &[PathBuf], root: &Path) -> PkgId {
@@ -192,21 +209,22 @@ impl Loader<'_> {
         let file = files.first().cloned().unwrap_or_default();
         self.open.push(Open { key: key.clone(), file, import: Place::None });
         let trees = (parsed.tree.clone(), parsed.rewritten.clone());
-        self.finish_package(path, trees, ids, files, root, Some(key))
+        self.finish_package(path, trees, ids, (files, &[root.to_path_buf()]), Some(key))
     }
 
+    /// `paths` are the files with the roots of their modules; the last root holds for the rest.
     fn finish_package(
         &mut self,
         path: &str,
         (tree, rewritten): (Arc<Tree>, Option<Arc<Tree>>),
         files: Vec<FileId>,
-        paths: &[PathBuf],
-        root: &Path,
+        (paths, roots): (&[PathBuf], &[PathBuf]),
         key: Option<PathBuf>,
     ) -> PkgId {
         let mut package =
             Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
-        for (file, file_path) in tree.files.iter().zip(paths) {
+        for (at, (file, file_path)) in tree.files.iter().zip(paths).enumerate() {
+            let Some(root) = roots.get(at).or(roots.last()) else { break };
             if let Some(open) = self.open.last_mut() {
                 open.file.clone_from(file_path);
             }
