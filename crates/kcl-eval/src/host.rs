@@ -44,6 +44,8 @@ struct Checkpoint {
     siblings: crate::edition::Siblings,
     text: crate::scope::TextStart,
     frames: Vec<usize>,
+    keeping: u32,
+    kept: usize,
 }
 
 impl Machine<'_> {
@@ -62,6 +64,8 @@ impl Machine<'_> {
             siblings: self.siblings,
             text: self.text,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
+            keeping: self.keeping,
+            kept: self.kept.len(),
         }
     }
 
@@ -80,6 +84,10 @@ impl Machine<'_> {
         self.text = to.text;
         for (package, len) in self.packages.iter_mut().zip(to.frames) {
             package.frames.truncate(len);
+        }
+        self.keeping = to.keeping;
+        for (record, i, before) in self.kept.split_off(to.kept.min(self.kept.len())).into_iter().rev() {
+            record.slots.borrow_mut()[i] = before;
         }
     }
 }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use kcl_syntax::ast::{ExprId, Stmt, StmtId};
 use kcl_value::{Entry, Op, Str, Value};
+use rustc_hash::FxHashSet;
 
 use crate::fault::Eval;
 use crate::machine::{Backtrack, Machine, OwnLambda, StorePlace};
@@ -42,7 +43,7 @@ impl Machine<'_> {
         // global keeps its own until its turn comes.
         let inner = !self.records.is_empty() || self.packages[record.package].frames.top().is_some();
         let keep = inner && (setters > 1 || !self.is_013()) && record.instance.is_none() && level == 1;
-        let before = keep.then(|| record.slots.borrow()[i].clone());
+        let kept = keep.then(|| self.begin_keeping(record, i));
         let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
         let siblings = self.leave_siblings();
         let ran = self.run_setters(record, i, level);
@@ -52,11 +53,8 @@ impl Machine<'_> {
         record.lazy.borrow_mut()[i].level = level - 1;
         ran?;
         let value = self.load_slot(record, i);
-        if let Some(before) = before {
-            if !before.value.is_undefined() && self.records.is_empty() {
-                self.bind_lazily_run(record, i, &value);
-            }
-            record.slots.borrow_mut()[i] = before;
+        if let Some(kept) = kept {
+            self.end_keeping(kept);
         }
         let mut lazy = record.lazy.borrow_mut();
         let state = &mut lazy[i];
@@ -65,15 +63,31 @@ impl Machine<'_> {
         Ok(value)
     }
 
+    fn begin_keeping(&mut self, record: &Rc<Record>, i: usize) -> usize {
+        let start = self.kept.len();
+        let slot = record.slots.borrow()[i].clone();
+        self.kept.push((record.clone(), i, slot));
+        self.keeping += 1;
+        start
+    }
+
     // What a statement stored that ran in an inner scope is there until that scope ends: bodies that run meanwhile see it, and not
-    // the older value that the global still has.
-    fn bind_lazily_run(&mut self, record: &Record, i: usize, value: &Value) {
-        let (name, origin) = (&record.shape.names[i], self.origin);
-        let package = &mut self.packages[record.package];
-        if let Some(frame) = package.frames.top_mut() {
-            let entry = Entry { origin, ..Entry::new(value.clone(), Op::Union) };
-            frame.set_apart(name, Some(entry));
-            package.framed.insert(name.clone());
+    // the older value that the global still has, and gets back.
+    fn end_keeping(&mut self, start: usize) {
+        self.keeping -= 1;
+        let mut bound = FxHashSet::default();
+        for (record, i, before) in self.kept.split_off(start).into_iter().rev() {
+            // The last value of each.
+            if !before.value.is_undefined() && self.records.is_empty() && bound.insert((record.package, i)) {
+                let Slot { value, origin, .. } = record.slots.borrow()[i].clone();
+                let (name, package) = (&record.shape.names[i], &mut self.packages[record.package]);
+                if let Some(frame) = package.frames.top_mut() {
+                    let entry = Entry { origin, ..Entry::new(value, Op::Union) };
+                    frame.set_apart(name, Some(entry));
+                    package.framed.insert(name.clone());
+                }
+            }
+            record.slots.borrow_mut()[i] = before;
         }
     }
 
@@ -191,7 +205,10 @@ impl Machine<'_> {
 
     /// Stores a value into a slot and keeps the books of in-order execution.
     pub(crate) fn store_slot(&mut self, record: &Rc<Record>, i: usize, slot: Slot) {
-        record.slots.borrow_mut()[i] = slot;
+        let before = std::mem::replace(&mut record.slots.borrow_mut()[i], slot);
+        if self.keeping > 0 && record.instance.is_none() {
+            self.kept.push((record.clone(), i, before));
+        }
         record.changed.set(true);
         self.count_execution(record, i);
     }
@@ -247,7 +264,11 @@ impl Machine<'_> {
     }
 
     /// Replaces the value that a path assignment changed in place: the slot, and a cache that held the same object.
-    pub(crate) fn replace_in_place(&mut self, record: &Record, i: usize, old: &Value, new: &Value) {
+    pub(crate) fn replace_in_place(&mut self, record: &Rc<Record>, i: usize, old: &Value, new: &Value) {
+        if self.keeping > 0 && record.instance.is_none() {
+            let before = record.slots.borrow()[i].clone();
+            self.kept.push((record.clone(), i, before));
+        }
         // What was read from the cache may be older than what is stored by now: then only the cache is changed.
         let slot = &mut record.slots.borrow_mut()[i].value;
         if same_object(slot, old) {

@@ -12,7 +12,7 @@ use crate::fault::{Eval, Fault};
 use crate::options::{Options, World};
 use crate::origin::Origins;
 use crate::package::PackageState;
-use crate::record::{Record, Side};
+use crate::record::{Record, Side, Slot};
 use crate::schema::{Rule, Schema};
 use crate::scope::TextStart;
 
@@ -50,6 +50,9 @@ pub(crate) struct Machine<'p> {
     pub(crate) own_lambda: OwnLambda,
     /// The `if` that is being run lazily for one of its assignments.
     pub(crate) backtrack: Option<Backtrack>,
+    /// Statements that run lazily in an inner scope, and what the globals were before them that they changed.
+    pub(crate) keeping: u32,
+    pub(crate) kept: Vec<(Rc<Record>, usize, Slot)>,
     pub(crate) alias_depth: u32,
     pub(crate) depth: u32,
     pub(crate) steps: u64,
@@ -128,6 +131,8 @@ impl<'p> Machine<'p> {
             skipped: false,
             own_lambda: OwnLambda::None,
             backtrack: None,
+            keeping: 0,
+            kept: Vec::new(),
             alias_depth: 0,
             depth: 0,
             steps: 0,
