@@ -92,7 +92,18 @@ impl Checker<'_> {
             let is_import = self.package.imports.iter().any(|l| l.name == name.name);
             if is_import || self.globals.contains_key(&name.name) {
                 let message = format!("Unique key error name '{}'", name.name);
-                self.error(Code::UNIQUE_KEY, "duplicate-schema", start, message);
+                let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, start, message)
+                    .told(format!("`{}` is defined twice", name.name))
+                    .help(Some("give one of them another name".to_owned()));
+                let first = self.globals.get(&name.name).map(|global| global.decl);
+                let first = first.filter(|span| !is_import && *span != name.span);
+                self.report(match first {
+                    Some(first) => diag
+                        .label(self.here(first), format!("The variable '{}' is declared here", name.name))
+                        .said_here("the second")
+                        .related("the first"),
+                    None => diag,
+                });
             }
             let id = self.types.add_schema(name.name.clone());
             let info = SchemaInfo { kind, span: name.span, ..Default::default() };

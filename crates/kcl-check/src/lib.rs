@@ -31,6 +31,7 @@ mod lint;
 mod package;
 mod schema_ty;
 mod scope;
+mod sentences;
 mod signatures;
 mod stmt;
 mod suggest;

@@ -150,13 +150,16 @@ impl Checker<'_> {
         let name = &def.name;
         if !name.name.ends_with("Protocol") {
             let at = Span::new(name.span.end, name.span.end);
-            self.error(Code::COMPILE, "protocol-name", at, "schema protocol name must end with 'Protocol'");
+            let message = "schema protocol name must end with 'Protocol'";
+            let title = format!("the name of a protocol ends in `Protocol`: `{}Protocol`", name.name);
+            self.mistake((Code::COMPILE, "protocol-name"), at, message, title, None);
         }
         let only_attrs = def.body.iter().all(|s| matches!(self.tree.stmt(*s), Stmt::Attr(_)));
         let more = !def.mixins.is_empty() || !def.checks.is_empty() || !def.params.is_empty();
         if !only_attrs || more {
             let message = "a protocol is only allowed to define attributes in it";
-            self.error(Code::COMPILE, "protocol-body", name.span, message);
+            let title = "a protocol has attributes only";
+            self.mistake((Code::COMPILE, "protocol-body"), name.span, message, title, None);
         }
     }
 
@@ -191,8 +194,8 @@ impl Checker<'_> {
             Ty::Schema(id, true) => format!("{} instance", self.schema_name(*id)),
             _ => self.text(ty),
         };
-        let message = format!("invalid schema inherit object type, expect {expected}, got '{shown}'");
-        self.error(Code::INHERIT, "illegal-base", name.span, message);
+        let written: Vec<&str> = name.parts.iter().map(|p| p.name.as_str()).collect();
+        self.illegal_base(expected, &shown, &written.join("."), name.span);
         None
     }
 
@@ -260,17 +263,15 @@ impl Checker<'_> {
         let mut new = new;
         if let Some(old) = old {
             if !self.types.sub(new.ty, old.ty) {
-                // Against a base the reference prints the new type twice.
-                let from = self.text(if own.is_some() { old.ty } else { new.ty });
-                let to = self.text(new.ty);
-                let message = format!("can't change schema field type of '{name}' from {from} to {to}");
-                self.error(Code::TYPE, "field-type-change", span, message);
+                self.type_changed(name, (old.ty, new.ty), own.is_some(), span);
             }
             // What was optional further up may become so again.
             new.once_optional = old.optional || old.once_optional;
             if new.optional && !new.once_optional {
                 let message = format!("can't change the required schema attribute of '{name}' to optional");
-                self.error(Code::TYPE, "required-to-optional", span, message);
+                let title = format!("`{name}` is required in the base schema and stays so");
+                let help = Some("leave out the `?`, or give it a default".to_owned());
+                self.mistake((Code::TYPE, "required-to-optional"), span, message, title, help);
             }
         }
         if let Some(index) = info.index.clone() {
@@ -350,7 +351,8 @@ impl Checker<'_> {
             let last = mixin.parts.last().map(|p| p.name.clone()).unwrap_or_default();
             if !last.ends_with("Mixin") {
                 let message = format!("a valid mixin name should end with 'Mixin', got '{last}'");
-                self.error(Code::NAME, "mixin-name", mixin.span, message);
+                let title = format!("`{last}` is no mixin: its name does not end in `Mixin`");
+                self.mistake((Code::NAME, "mixin-name"), mixin.span, message, title, None);
             }
             let ty = self.reference_type(mixin);
             if let Ty::Schema(id, false) = self.types.kind(ty) {
@@ -363,7 +365,9 @@ impl Checker<'_> {
             }
             let message =
                 format!("illegal schema mixin object type, expected mixin, got '{}'", self.text(ty));
-            self.error(Code::INHERIT, "illegal-mixin", mixin.span, message);
+            let title = format!("`{last}` is no mixin");
+            let help = Some("a mixin is declared like this: `mixin NameMixin:`".to_owned());
+            self.mistake((Code::INHERIT, "illegal-mixin"), mixin.span, message, title, help);
             info.incomplete = true;
         }
     }
@@ -434,7 +438,9 @@ impl Checker<'_> {
             let names: Vec<Str> = ring.iter().map(|m| self.schema_name(*m)).collect();
             let message = format!("There is a circular reference between schemas {}", names.join(", "));
             let span = self.schema_info(*id).span;
-            self.error(Code::COMPILE, "circular-inheritance", span, message);
+            let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            let title = format!("schemas inherit from one another: {}", names.join(", "));
+            self.mistake((Code::COMPILE, "circular-inheritance"), span, message, title, None);
         }
     }
 }

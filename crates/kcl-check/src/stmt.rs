@@ -44,7 +44,8 @@ impl Checker<'_> {
     fn duplicate_name(&mut self, id: SchemaId, name: &Ident) {
         let Some(global) = self.globals.get(&name.name) else { return };
         let first = match &global.kind {
-            GlobalKind::Schema(first) if *first != id => self.schema_info(*first).span,
+            // The scan of the names told it.
+            GlobalKind::Schema(first) if *first != id => return,
             _ => match self.assigned_first.get(&name.name) {
                 Some(span) if span.start < name.span.start => *span,
                 _ => return,
@@ -52,7 +53,10 @@ impl Checker<'_> {
         };
         let message = format!("Unique key error name '{}'", name.name);
         let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, name.span, message)
-            .label(self.here(first), format!("The variable '{}' is declared here", name.name));
+            .told(format!("`{}` is defined twice", name.name))
+            .label(self.here(first), format!("The variable '{}' is declared here", name.name))
+            .said_here("the second")
+            .related("the first");
         self.report(diag);
     }
 
@@ -111,7 +115,8 @@ impl Checker<'_> {
             self.assigned_first.entry(name.name.clone()).or_insert(name.span);
         } else if self.in_lambda() || self.globals.contains_key(&name.name) {
             let message = format!("Unique key error name '{}'", name.name);
-            self.error(Code::UNIQUE_KEY, "duplicate-schema", name.span, message);
+            let title = "a schema is defined at the top of a file, not inside a block or a lambda";
+            self.mistake((Code::UNIQUE_KEY, "duplicate-schema"), name.span, message, title, None);
         } else {
             self.undefined(&name.name, name.span);
         }
@@ -229,7 +234,10 @@ impl Checker<'_> {
                 }
             };
             let Some(ty) = self.builtin(Table::Decorators, &name) else {
-                self.error(Code::COMPILE, "unknown-decorator", span, format!("UnKnown decorator {name}"));
+                let message = format!("UnKnown decorator {name}");
+                let title = format!("there is no decorator `{name}`");
+                let help = Some("there are `@deprecated` and `@info`".to_owned());
+                self.mistake((Code::COMPILE, "unknown-decorator"), span, message, title, help);
                 continue;
             };
             if let (Some(call), Ty::Func(func)) = (call, self.types.kind(ty).clone()) {

@@ -28,6 +28,14 @@ const FOREIGN: &[(&str, &str)] = &[
     ("Any", "any"),
 ];
 
+/// Words of other languages, and what is done here.
+const WORDS: &[(&str, &str)] = &[
+    ("pass", "an empty body is left out"),
+    ("self", "attributes are read by their names alone"),
+    ("this", "attributes are read by their names alone"),
+    ("else", "a condition is one expression: `a if condition else b` needs parentheses in a check"),
+];
+
 /// A schema's attributes are listed up to this many.
 const LISTED: usize = 8;
 
@@ -90,7 +98,10 @@ impl Checker<'_> {
         let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
         let diag = RawDiag::new(Code::COMPILE, "unknown-name", &self.path, at, message);
         let module = SYSTEM_MODULES.contains(&name.as_str());
-        let help = module.then(|| format!("it is a module of the language: `import {name}`"));
+        let help = match () {
+            () if module => Some(format!("it is a module of the language: `import {name}`")),
+            () => WORDS.iter().find(|(word, _)| name == word).map(|(_, help)| (*help).to_owned()),
+        };
         let diag = diag.told(format!("`{name}` is not defined")).help(help);
         let foreign = FOREIGN.iter().find(|(theirs, _)| name == theirs).map(|(_, ours)| Str::from(*ours));
         let similar = foreign.map_or(similar, |ours| vec![ours]);

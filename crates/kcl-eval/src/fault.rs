@@ -73,7 +73,7 @@ impl Fault {
         let diagnostic = self.bare();
         match facts {
             Some(facts) => crate::telling::tell(diagnostic, &facts, program),
-            None => diagnostic,
+            None => crate::telling::plainly(diagnostic),
         }
     }
 

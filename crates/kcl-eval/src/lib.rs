@@ -56,6 +56,7 @@ mod stmt;
 mod telling;
 mod union;
 mod walk;
+mod words;
 
 pub use fault::{Facts, Fault};
 pub use options::{NoWorld, Options, World};

@@ -78,6 +78,19 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// Adds the words for people to a diagnostic that needs no facts. What a program says itself stays as it is.
+pub(crate) fn plainly(diagnostic: Diagnostic) -> Diagnostic {
+    let said_by_program = diagnostic.id == "assertion-failed";
+    let Some((title, help)) = crate::words::plain(diagnostic.message()).filter(|_| !said_by_program) else {
+        return diagnostic;
+    };
+    let diagnostic = diagnostic.with_telling(Telling { title, labels: Vec::new() });
+    match help {
+        Some(help) => diagnostic.with_help(help),
+        None => diagnostic,
+    }
+}
+
 /// Adds the words for people to a diagnostic.
 pub(crate) fn tell(diagnostic: Diagnostic, facts: &Facts, program: &Program) -> Diagnostic {
     match facts {

@@ -73,6 +73,13 @@ pub(crate) fn help(id: &str, message: &str) -> Option<&'static str> {
             "an entry is `key = value`, `key: value` or `key += [items]`"
         }
         "expected-block" => "indent the lines of the block",
+        // In other blocks any statement may follow.
+        "expected-end-of-block" if got("got identifier") => {
+            "`check:` comes last in its schema, once, with conditions only"
+        }
+        "expected-token" if message.starts_with("expected one of [\")\"] got ,") => {
+            "a schema has one base; mixins add more: `mixin [AMixin, BMixin]`"
+        }
         "unexpected-token" if got("'indent'") => "remove the blanks at the start of the line",
         "unexpected-token" if got("'dedent'") => {
             "put the closing bracket on a line of its own, as far in as the line that opened it"

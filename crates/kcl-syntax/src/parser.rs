@@ -164,10 +164,23 @@ impl<'a, S: Sink> Parser<'a, S> {
         let place = Place::Span(self.file, Span::new(start, end));
         let message = message.into();
         let id = ids::of(&message);
-        let help = ids::help(id, &message).map(ToOwned::to_owned);
+        let help = self.keyword_as_name().or_else(|| ids::help(id, &message).map(ToOwned::to_owned));
         let telling = words::title(id, &message).map(|title| Telling { title, labels: Vec::new() });
         let diagnostic = Diagnostic::error(Code::SYNTAX, id, place, message);
         self.diags.push(Diagnostic { help, telling, ..diagnostic });
+    }
+
+    // `type = 1`: a word of the language where a name was meant.
+    fn keyword_as_name(&self) -> Option<String> {
+        let word = self.lexed.tokens.get(self.pos.checked_sub(1)?)?;
+        if self.kind != TokenKind::Assign {
+            return None;
+        }
+        let text = self.text.get(word.start as usize..word.end as usize)?;
+        const WORDS: &[&str] =
+            &["type", "schema", "mixin", "protocol", "rule", "import", "lambda", "all", "any", "map", "filter", "assert"];
+        let known = WORDS.contains(&text);
+        known.then(|| format!("`{text}` is a word of the language; as a name it is written `${text}`"))
     }
 
     /// Reports at the current token.

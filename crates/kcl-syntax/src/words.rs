@@ -2,6 +2,9 @@
 
 /// Returns what a message says, in better words; none where the message is good as it is.
 pub(crate) fn title(id: &str, message: &str) -> Option<String> {
+    if id == "unmatched-bracket" {
+        return Some("this bracket closes none that is open".to_owned());
+    }
     let (wanted, got) = match message.strip_prefix("expected one of [") {
         Some(rest) => rest.split_once("] got ")?,
         None => {
@@ -9,6 +12,7 @@ pub(crate) fn title(id: &str, message: &str) -> Option<String> {
             return Some(match token {
                 "indent" => "this line is indented further than the block it stands in".to_owned(),
                 "dedent" => "the block ends too early".to_owned(),
+                "eof" => "the file ends too early".to_owned(),
                 other => format!("unexpected {}", found(other)),
             });
         }

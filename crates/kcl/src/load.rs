@@ -331,10 +331,23 @@ impl Loader<'_> {
     fn report_cycle(&mut self, start: usize) {
         let place = self.open[start].import;
         let mut message = String::from("Could not compiles due to cyclic import statements");
+        let mut names = Vec::new();
         for open in &self.open[start..] {
             message.push_str(&format!("\n- {}", open.file.display()));
+            let near = open.file.strip_prefix(&self.request.work_dir).unwrap_or(&open.file);
+            names.push(format!("`{}`", near.display()));
         }
-        self.imports.push(Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message));
+        let (title, help) = match names.as_slice() {
+            [one] => (format!("{one} imports itself"), "remove the import: names of one package need none"),
+            _ => {
+                let title = format!("these files import one another: {}", names.join(", "));
+                (title, "put what both need into a third package")
+            }
+        };
+        let diagnostic = Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message)
+            .with_telling(Telling { title, labels: Vec::new() })
+            .with_help(help);
+        self.imports.push(diagnostic);
     }
 
     fn report_lost(&mut self, place: Place, lost: &Lost, root: &Path) {

@@ -115,16 +115,21 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
 /// be missed elsewhere.
 fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
     let mut told: Vec<Place> = Vec::new();
-    let mut values: Vec<Place> = Vec::new();
+    let mut values: Vec<(Place, Option<Place>)> = Vec::new();
     diagnostics.retain(|diagnostic| {
         let place = diagnostic.place();
         let value = mistyped_value(diagnostic);
         let first = place == Place::None || !told.contains(&place);
-        let around = value.is_some_and(|value| values.iter().any(|inner| encloses(value, *inner)));
+        let declared = diagnostic.labels.get(1).map(|label| label.place);
+        let around = value.is_some_and(|value| {
+            values.iter().any(|(inner, at)| {
+                encloses(value, *inner) || declared.is_some() && declared == *at && stands_before(place, *inner)
+            })
+        });
         // A file full of mistakes must not become quadratic.
         if told.len() < 1000 {
             told.push(place);
-            values.extend(value);
+            values.extend(value.map(|value| (value, declared)));
         }
         first && !around
     });
@@ -158,6 +163,11 @@ fn from_the_command_line(mut diagnostic: Diagnostic) -> Diagnostic {
 fn mistyped_value(diagnostic: &Diagnostic) -> Option<Place> {
     let labels = &diagnostic.telling.as_ref()?.labels;
     labels.first().filter(|_| diagnostic.id == "type-mismatch").map(|label| label.place)
+}
+
+/// Mistakes come in the order of the text; only the key around a value that was told comes after it.
+fn stands_before(key: Place, value: Place) -> bool {
+    matches!((key, value), (Place::Span(file, key), Place::Span(of, value)) if file == of && key.start < value.start)
 }
 
 fn encloses(outer: Place, inner: Place) -> bool {

@@ -8,7 +8,6 @@ use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
 use crate::infer::ops;
 use crate::package::Kind;
-use crate::suggest;
 use crate::ty::{ParamTy, Ty, TyId};
 
 impl Checker<'_> {
@@ -43,14 +42,8 @@ impl Checker<'_> {
                 self.arguments(&callee, &params, false, &call.args, &call.kwargs, at);
                 func
             }
-            Ty::Schema(id, true) => {
-                let message = format!("schema '{}' instance is not callable", self.schema_name(id));
-                self.error(Code::COMPILE, "not-callable", at, message);
-                TyId::ANY
-            }
             _ => {
-                let message = format!("'{}' object is not callable", self.text(func));
-                self.error(Code::COMPILE, "not-callable", at, message);
+                self.not_callable(func, at);
                 TyId::ANY
             }
         }
@@ -125,14 +118,12 @@ impl Checker<'_> {
         for (i, arg) in args.iter().enumerate() {
             self.argument(params.get(i), *arg);
             if i == params.len() && !variadic {
-                let message =
-                    format!("{callee} takes {} but {} were given", positional(params.len()), args.len());
                 let span = self.tree.expr_span(*arg);
-                self.error(Code::COMPILE, "too-many-arguments", span, message);
+                self.too_many(callee, params, args.len(), span);
                 break;
             }
         }
-        let mut named = 0;
+        let (mut named, mut unknown) = (0, false);
         for (i, keyword) in kwargs.iter().enumerate() {
             let name = &keyword.name.name;
             self.repeated_keyword(callee, kwargs, i);
@@ -141,14 +132,17 @@ impl Checker<'_> {
             match param {
                 Some(param) => self.argument(Some(param), keyword.value),
                 None if variadic => {}
-                None => self.unexpected_keyword(callee, params, keyword),
+                None => {
+                    unknown = true;
+                    self.no_parameter(callee, params, &keyword.name.name, keyword.name.span);
+                }
             }
         }
         let required = params.iter().filter(|p| !p.optional).count();
         let given = args.len() + named;
-        if given < required && !variadic {
-            let message = format!("expected {}, found {given}", positional(required));
-            self.error(Code::COMPILE, "missing-argument", at, message);
+        // A misspelt keyword was told already.
+        if given < required && !variadic && !unknown {
+            self.too_few(callee, params, given, at);
         }
     }
 
@@ -162,16 +156,6 @@ impl Checker<'_> {
             let message = format!("{callee} has duplicated keyword argument {name}");
             self.error(Code::COMPILE, "duplicate-argument", Span::new(end, end), message);
         }
-    }
-
-    fn unexpected_keyword(&mut self, callee: &str, params: &[ParamTy], keyword: &Keyword) {
-        let name = &keyword.name.name;
-        let similar = suggest::similar(name, params.iter().map(|p| &p.name));
-        let mut message = format!("{callee} got an unexpected keyword argument '{name}'");
-        if !similar.is_empty() {
-            message.push_str(&format!(", did you mean '{}'?", similar.join("' or '")));
-        }
-        self.error(Code::COMPILE, "unexpected-keyword", keyword.name.span, message);
     }
 
     /// Infers an argument and compares it with its parameter.
@@ -295,7 +279,3 @@ impl Checker<'_> {
     }
 }
 
-fn positional(count: usize) -> String {
-    // Upstream says "0 positional argument".
-    if count > 1 { format!("{count} positional arguments") } else { format!("{count} positional argument") }
-}

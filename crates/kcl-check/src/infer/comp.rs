@@ -61,7 +61,8 @@ impl Checker<'_> {
             _ => {
                 let message = "only list, dict, schema object can be used * unpacked, got any";
                 let span = self.tree.expr_span(value);
-                self.error(Code::COMPILE, "unpack", span, message);
+                let title = "`*` unpacks a list or the keys of a dict";
+                self.mistake((Code::COMPILE, "unpack"), span, message, title, None);
                 TyId::ANY
             }
         }
@@ -243,8 +244,7 @@ impl Checker<'_> {
                 (self.types.sup(&first), self.types.sup(&second))
             }
             _ => {
-                let message = format!("'{}' object is not iterable", self.text(iter));
-                self.error(Code::COMPILE, "not-iterable", at, message);
+                self.not_iterable(iter, at);
                 (TyId::ANY, TyId::ANY)
             }
         }

@@ -224,7 +224,12 @@ impl Checker<'_> {
     pub(crate) fn must_be_key(&mut self, ty: TyId, at: Span) {
         if ty != TyId::ANY && (ty == TyId::NONE || !self.types.sub(ty, TyId::STR)) {
             let message = format!("A attribute must be string type, got '{}'", self.text(ty));
-            self.error(Code::ATTRIBUTE, "key-type", at, message);
+            let title = format!("a key is text, found `{}`", self.types.words(ty));
+            let help = match self.types.kind(ty) {
+                Ty::IntLit(number) => Some(format!("in quotes: \"{number}\"")),
+                _ => None,
+            };
+            self.mistake((Code::ATTRIBUTE, "key-type"), at, message, title, help);
         }
     }
 
@@ -232,7 +237,9 @@ impl Checker<'_> {
         if entry.op == EntryOp::Insert && !matches!(self.types.kind(got), Ty::List(_) | Ty::Any) {
             let message = format!("only list type can in inserted, got '{}'", self.text(got));
             let span = self.tree.expr_span(entry.value);
-            self.error(Code::ATTRIBUTE, "insert-type", span, message);
+            let title = format!("`+=` appends a list, found `{}`", self.kind_words(got));
+            let help = Some("put it into brackets: [..]".to_owned());
+            self.mistake((Code::ATTRIBUTE, "insert-type"), span, message, title, help);
         }
     }
 
@@ -278,7 +285,8 @@ impl Checker<'_> {
             }
             _ => {
                 let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));
-                self.error(Code::COMPILE, "unpack", at, message);
+                let title = format!("`**` unpacks a dict or an instance, found `{}`", self.kind_words(got));
+                self.mistake((Code::COMPILE, "unpack"), at, message, title, None);
             }
         }
     }

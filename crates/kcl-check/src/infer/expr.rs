@@ -273,8 +273,7 @@ impl Checker<'_> {
                 _ => self.bad_key(index_ty, at),
             },
             _ => {
-                let message = format!("'{}' object is not subscriptable", self.text(ty));
-                self.error(Code::COMPILE, "not-subscriptable", at, message);
+                self.not_subscriptable(ty, at);
                 TyId::ANY
             }
         }
@@ -282,7 +281,8 @@ impl Checker<'_> {
 
     fn bad_key(&mut self, key: TyId, at: Span) -> TyId {
         let message = format!("invalid dict/schema key type: '{}'", self.text(key));
-        self.error(Code::COMPILE, "key-type", at, message);
+        let title = format!("a dict has text as keys, found `{}`", self.kind_words(key));
+        self.mistake((Code::COMPILE, "key-type"), at, message, title, None);
         TyId::ANY
     }
 
@@ -298,8 +298,7 @@ impl Checker<'_> {
                 return TyId::ANY;
             }
             _ => {
-                let message = format!("'{}' object is not subscriptable", self.text(ty));
-                self.error(Code::COMPILE, "not-subscriptable", at, message);
+                self.not_subscriptable(ty, at);
                 return TyId::ANY;
             }
         };
@@ -353,7 +352,11 @@ impl Checker<'_> {
                 self.full_text(got),
                 self.full_text(ty)
             );
-            self.error(Code::TYPE, "cast", at, message);
+            let (from, to) = (self.kind_words(got), self.types.words(ty));
+            let title = format!("`as` cannot make `{to}` of `{from}`");
+            let help = matches!(to.as_str(), "str" | "int" | "float" | "bool")
+                .then(|| format!("`as` only says which type it is; to convert: {to}(..)"));
+            self.mistake((Code::TYPE, "cast"), at, message, title, help);
         }
         // Like every operator, a cast of any is any.
         if got == TyId::ANY { TyId::ANY } else { ty }

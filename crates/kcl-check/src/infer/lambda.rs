@@ -49,7 +49,10 @@ impl Checker<'_> {
         );
         if !yields {
             let message = "The last statement of the lambda body must be a expression e.g., x, 1, etc.";
-            self.error(Code::COMPILE, "lambda-last-statement", tree.stmt_span(*last), message);
+            let help = "end it with the result; a choice is `a if condition else b`".to_owned();
+            let at = tree.stmt_span(*last);
+            let title = "a lambda ends with a value";
+            self.mistake((Code::COMPILE, "lambda-last-statement"), at, message, title, Some(help));
         }
         for stmt in first {
             self.stmt(*stmt);

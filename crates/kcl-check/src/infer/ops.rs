@@ -27,11 +27,6 @@ impl Checker<'_> {
         TyId::BOOL
     }
 
-    fn unsupported(&mut self, op: &str, left: TyId, right: TyId, at: Span) {
-        let message =
-            format!("unsupported operand type(s) for {op}: '{}' and '{}'", self.text(left), self.text(right));
-        self.error(Code::TYPE, "operand-types", at, message);
-    }
 }
 
 /// Infers a unary operator; `at` is the operand.
@@ -48,7 +43,8 @@ pub(crate) fn unary(checker: &mut Checker<'_>, op: UnaryOp, ty: TyId, at: Span) 
         return ty;
     }
     let message = format!("bad operand type for unary {text}: '{}'", checker.text(ty));
-    checker.error(Code::TYPE, "operand-type", at, message);
+    let title = format!("`{text}` does not take `{}`", checker.kind_words(ty));
+    checker.mistake((Code::TYPE, "operand-type"), at, message, title, None);
     TyId::ANY
 }
 
@@ -65,7 +61,8 @@ pub(crate) fn binary(
         && judged_number(&mut checker.types, left)
         && right_expr.is_some_and(|e| is_zero(checker, e))
     {
-        checker.error(Code::TYPE, "division-by-zero", at, "integer division or modulo by zero");
+        let message = "integer division or modulo by zero";
+        checker.mistake((Code::TYPE, "division-by-zero"), at, message, "division by zero", None);
         return TyId::ANY;
     }
     let result = match op {
