@@ -158,7 +158,9 @@ impl Checker<'_> {
         let message = format!("invalid schema inherit object type, expect {expected}, got '{shown}'");
         let help = match expected {
             "protocol" => "a protocol is declared like this: `protocol NameProtocol:`",
-            _ if name.ends_with("Mixin") => "a mixin goes into the first line of the body: `mixin [NameMixin]`",
+            _ if name.ends_with("Mixin") => {
+                "a mixin goes into the first line of the body: `mixin [NameMixin]`"
+            }
             _ => "a base is a schema, not a value, mixin or protocol",
         };
         let title = format!("`{name}` is no {expected}");

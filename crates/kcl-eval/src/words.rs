@@ -4,7 +4,10 @@
 
 /// What a person reads instead of a sentence of the reference, and what to try; none where the sentence is good as it is.
 pub(crate) fn plain(message: &str) -> Option<(String, Option<String>)> {
-    packing(message).or_else(|| deprecation(message)).or_else(|| access(message)).or_else(|| arithmetic(message))
+    packing(message)
+        .or_else(|| deprecation(message))
+        .or_else(|| access(message))
+        .or_else(|| arithmetic(message))
 }
 
 /// `expect T, got U`, with what is wrong with a dict that should be an instance.
@@ -114,7 +117,10 @@ mod tests {
 
     #[test]
     fn a_deprecation_says_what_its_author_said() {
-        assert_eq!(title("a was deprecated since version 1, use b"), "`a` is deprecated since version 1: use b");
+        assert_eq!(
+            title("a was deprecated since version 1, use b"),
+            "`a` is deprecated since version 1: use b"
+        );
         assert_eq!(title("a was deprecated "), "`a` is deprecated");
     }
 

@@ -177,8 +177,10 @@ impl<'a, S: Sink> Parser<'a, S> {
             return None;
         }
         let text = self.text.get(word.start as usize..word.end as usize)?;
-        const WORDS: &[&str] =
-            &["type", "schema", "mixin", "protocol", "rule", "import", "lambda", "all", "any", "map", "filter", "assert"];
+        const WORDS: &[&str] = &[
+            "type", "schema", "mixin", "protocol", "rule", "import", "lambda", "all", "any", "map", "filter",
+            "assert",
+        ];
         let known = WORDS.contains(&text);
         known.then(|| format!("`{text}` is a word of the language; as a name it is written `${text}`"))
     }

@@ -123,7 +123,8 @@ fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
         let declared = diagnostic.labels.get(1).map(|label| label.place);
         let around = value.is_some_and(|value| {
             values.iter().any(|(inner, at)| {
-                encloses(value, *inner) || declared.is_some() && declared == *at && stands_before(place, *inner)
+                encloses(value, *inner)
+                    || declared.is_some() && declared == *at && stands_before(place, *inner)
             })
         });
         // A file full of mistakes must not become quadratic.

@@ -26,7 +26,6 @@ impl Checker<'_> {
         }
         TyId::BOOL
     }
-
 }
 
 /// Infers a unary operator; `at` is the operand.

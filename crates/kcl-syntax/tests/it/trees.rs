@@ -93,7 +93,7 @@ fn first_errors_stand_where_the_oracle_puts_them() {
             "total = (1 +\n  2)\n",
             "1:13 expected one of [\"identifier\", \"literal\", \"(\", \"[\", \"{\"] got newline",
         ),
-        ("a = [\n    1\n    2]\n", "3:7 unexpected token 'dedent'"),
+        ("a = [\n    1\n    2]\n", "3:8 unexpected token 'dedent'"),
         ("a = 00\n", "1:5 no valid digits found for number"),
         ("a = - -1\n", "1:7 expected one of [\"identifier\", \"literal\", \"(\", \"[\", \"{\"] got -"),
         ("a: int\nb = 1\n", "2:1 expected one of [\"=\"] got identifier"),
