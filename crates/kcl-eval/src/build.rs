@@ -11,6 +11,8 @@ use std::rc::Rc;
 use kcl_syntax::ast::{Attr, AttrOp, Expr, ExprId, IndexSignature, SchemaExpr, StmtId};
 use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precision, Str, Value};
 
+use rustc_hash::FxHashSet;
+
 use crate::fault::{Eval, Facts, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::record::{Building, Record, Slot};
@@ -269,7 +271,7 @@ impl Machine<'_> {
         let value = Value::Schema(Rc::new(instance));
         self.remember_instance(schema, creator, &value)?;
         if self.nesting == 0 {
-            self.require(&value)?;
+            self.require(&value, &mut FxHashSet::default())?;
         }
         if schema.named_index().is_none() {
             record.changed.set(false);
@@ -350,10 +352,10 @@ impl Machine<'_> {
         Ok(merged)
     }
 
-    /// Tests required attributes of an instance and of all instances inside it.
-    fn require(&mut self, value: &Value) -> Eval<()> {
+    /// Tests required attributes of an instance and of all instances inside it; parts that several values share are tested once.
+    fn require(&mut self, value: &Value, tested: &mut FxHashSet<usize>) -> Eval<()> {
         match value {
-            Value::Schema(inst) => {
+            Value::Schema(inst) if is_first(inst, tested) => {
                 let schema = self.schemas[inst.schema.id as usize].clone();
                 for name in &self.links(&schema)?.required {
                     if inst.attrs.get(name).is_none_or(Value::is_nullish) {
@@ -361,17 +363,17 @@ impl Machine<'_> {
                     }
                 }
                 for (_, entry) in inst.attrs.iter() {
-                    self.require(&entry.value)?;
+                    self.require(&entry.value, tested)?;
                 }
             }
-            Value::Dict(dict) => {
+            Value::Dict(dict) if is_first(dict, tested) => {
                 for (_, entry) in dict.iter() {
-                    self.require(&entry.value)?;
+                    self.require(&entry.value, tested)?;
                 }
             }
-            Value::List(list) => {
+            Value::List(list) if is_first(list, tested) => {
                 for item in &list.items {
-                    self.require(item)?;
+                    self.require(item, tested)?;
                 }
             }
             _ => {}
@@ -463,4 +465,9 @@ fn with_slots(value: Value, record: &Record) -> Value {
         }
     }
     Value::Schema(instance)
+}
+
+/// Tells whether a part is met for the first time; those that only one value has are always.
+fn is_first<T>(part: &Rc<T>, met: &mut FxHashSet<usize>) -> bool {
+    Rc::strong_count(part) == 1 || met.insert(Rc::as_ptr(part) as usize)
 }

@@ -195,6 +195,9 @@ impl Machine<'_> {
         args: &[Value],
         kwargs: &[(Str, Value)],
     ) -> Eval<Value> {
+        for value in args.iter().chain(kwargs.iter().map(|(_, value)| value)) {
+            self.charge_whole(value)?;
+        }
         let arguments = crate::output::plugin_arguments(args, kwargs);
         let answer = self.world.call_plugin(module, name, &arguments);
         let parsed = answer.and_then(|text| kcl_std::value_from_json(&text));

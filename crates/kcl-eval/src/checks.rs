@@ -52,7 +52,11 @@ impl Machine<'_> {
         }
         let holds = self.expr(check.cond)?.truthy();
         let message = match check.msg {
-            Some(msg) => kcl_value::to_text(&self.expr(msg)?),
+            Some(msg) => {
+                let said = self.expr(msg)?;
+                self.charge_whole(&said)?;
+                kcl_value::to_text(&said)
+            }
             None => String::new(),
         };
         if holds {

@@ -168,6 +168,7 @@ impl<'p> Machine<'p> {
                 JoinPart::Text(text) => out.push_str(text),
                 JoinPart::Value { expr, spec } => {
                     let value = self.expr(*expr)?;
+                    self.charge_whole(&value)?;
                     match spec.as_deref().map(str::to_ascii_lowercase).as_deref() {
                         Some("#json") => out.push_str(&kcl_std::format_json_inline(&value)),
                         Some("#yaml") => out.push_str(&kcl_std::format_yaml_inline(&value)),

@@ -146,6 +146,7 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
     }
     let value = machine.planned_value()?;
     let value = machine.selected_value(value)?;
+    machine.charge(kcl_value::weight(&value, machine.options.output.show_hidden))?;
     let (replaced, streamed) = (machine.output.take(), machine.streamed.take());
     Ok(Output { value, replaced, streamed, origins: machine.origins.take() })
 }

@@ -236,6 +236,14 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
+    /// Counts the cells of a value that is about to be written out.
+    pub(crate) fn charge_whole(&mut self, value: &Value) -> Eval<()> {
+        match value {
+            Value::List(_) | Value::Dict(_) | Value::Schema(_) => self.charge(kcl_value::weight(value, true)),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts value cells that are about to be made.
     pub(crate) fn charge(&mut self, cells: u64) -> Eval<()> {
         self.cells = self.cells.saturating_add(cells);

@@ -47,7 +47,7 @@ impl Default for Options {
             track_origins: false,
             edition_013: false,
             max_steps: 1_000_000_000,
-            max_cells: 100_000_000,
+            max_cells: 50_000_000,
             max_depth: 8_000,
             module_root: PathBuf::from("."),
             work_dir: PathBuf::from("."),

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use kcl_value::{Dict, Entry, Instance, List, NO_INDEX, Op, OriginId, Str, Value, equal};
+use kcl_value::{Dict, Entry, Instance, List, NO_INDEX, Op, OriginId, Pairs, Str, Value, equal};
 
 use crate::build::Run;
 use crate::fault::{Eval, Facts, Fault};
@@ -263,6 +263,7 @@ impl Machine<'_> {
     }
 
     fn merge_lists(&mut self, left: Rc<List>, right: &List, mode: Mode, path: &mut Path) -> Eval<Value> {
+        self.charge(4 + right.items.len() as u64)?;
         let mut list = unshare(left);
         for (i, new) in right.items.iter().enumerate() {
             match list.items.get_mut(i) {
@@ -422,11 +423,17 @@ fn is_set(entry: &Entry) -> bool {
 
 /// Returns whether two values may meet under `:`.
 fn compatible(old: &Value, new: &Value) -> bool {
+    compatible_parts(old, new, &mut Pairs::default())
+}
+
+fn compatible_parts(old: &Value, new: &Value, pairs: &mut Pairs) -> bool {
     match (old, new) {
         (Value::None | Value::Undefined, _) | (_, Value::None | Value::Undefined) => true,
         (old, new) if old.is_config() && new.is_config() => true,
         (Value::List(a), Value::List(b)) => {
-            a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(x, y)| compatible(x, y))
+            pairs.met(a, b)
+                || a.items.len() == b.items.len()
+                    && a.items.iter().zip(&b.items).all(|(x, y)| compatible_parts(x, y, pairs))
         }
         (old, new) => equal(old, new),
     }

@@ -63,6 +63,13 @@ pub trait Host {
     fn set_output(&mut self, text: String, documents: &Value);
     /// Charges cost units before a body makes many cells or bytes; fails when the budget is used up.
     fn charge(&mut self, cells: u64) -> Result<(), Error>;
+    /// Charges for a value that is about to be written out: shared parts count each time.
+    fn charge_whole(&mut self, value: &Value) -> Result<(), Error> {
+        match value {
+            Value::List(_) | Value::Dict(_) | Value::Schema(_) => self.charge(kcl_value::weight(value, true)),
+            _ => Ok(()),
+        }
+    }
     /// Returns true if 64-bit overflow must be an error (`-d`) where it would otherwise saturate.
     fn debug_mode(&self) -> bool;
     /// Returns true if results of arithmetic must fit 32 bits (`-r`).

@@ -85,7 +85,13 @@ pub fn function_name(id: u16) -> &'static str {
 /// Calls a function. `receiver` is the string of a method, Undefined otherwise.
 pub fn call(id: u16, host: &mut dyn Host, receiver: &Value, args: Args<'_>) -> Result<Value, Error> {
     match table::ROWS.get(usize::from(id)) {
-        Some(row) => (row.body)(host, receiver, args),
+        Some(row) => {
+            if row.writes {
+                args.positional.iter().try_for_each(|value| host.charge_whole(value))?;
+                args.keyword.iter().try_for_each(|(_, value)| host.charge_whole(value))?;
+            }
+            (row.body)(host, receiver, args)
+        }
         None => Err(format!("unknown function number {id}").into()),
     }
 }

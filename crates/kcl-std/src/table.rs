@@ -14,10 +14,16 @@ pub(crate) struct Row {
     pub(crate) space: &'static str,
     pub(crate) name: &'static str,
     pub(crate) body: Body,
+    /// Its arguments become text, where parts that values share count each time.
+    pub(crate) writes: bool,
 }
 
 const fn row(space: &'static str, name: &'static str, body: Body) -> Row {
-    Row { space, name, body }
+    Row { space, name, body, writes: false }
+}
+
+const fn writer(space: &'static str, name: &'static str, body: Body) -> Row {
+    Row { space, name, body, writes: true }
 }
 
 /// Sorted by name space and name (a test watches over it), so that a name is found by halving.
@@ -27,8 +33,8 @@ pub(crate) static ROWS: &[Row] = &[
     row("", "any_true", sequence::any_true),
     row("", "bin", radix::bin),
     row("", "bool", convert::bool),
-    row("", "dict", convert::dict),
-    row("", "float", convert::float),
+    writer("", "dict", convert::dict),
+    writer("", "float", convert::float),
     row("", "hex", radix::hex),
     row("", "int", convert::int),
     row("", "isnullish", sequence::is_nullish),
@@ -42,12 +48,12 @@ pub(crate) static ROWS: &[Row] = &[
     row("", "option", program::option),
     row("", "ord", radix::ord),
     row("", "pow", number::pow),
-    row("", "print", program::print),
+    writer("", "print", program::print),
     row("", "range", sequence::range),
     row("", "reduce", sequence::reduce),
     row("", "round", number::round),
     row("", "sorted", sequence::sorted),
-    row("", "str", convert::str),
+    writer("", "str", convert::str),
     row("", "sum", number::sum),
     row("", "typeof", program::type_of),
     row("", "zip", sequence::zip),
@@ -88,11 +94,11 @@ pub(crate) static ROWS: &[Row] = &[
     row("file", "workdir", file::workdir),
     row("file", "write", file::write),
     row("json", "decode", json::decode),
-    row("json", "dump_to_file", json::dump_to_file),
-    row("json", "encode", json::encode),
+    writer("json", "dump_to_file", json::dump_to_file),
+    writer("json", "encode", json::encode),
     row("json", "merge", json::merge),
     row("json", "validate", json::validate),
-    row("manifests", "yaml_stream", manifests::yaml_stream),
+    writer("manifests", "yaml_stream", manifests::yaml_stream),
     row("math", "ceil", math::ceil),
     row("math", "exp", math::exp),
     row("math", "expm1", math::expm1),
@@ -144,7 +150,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("str", "count", find::count),
     row("str", "endswith", find::ends_with),
     row("str", "find", find::find),
-    row("str", "format", format::format),
+    writer("str", "format", format::format),
     row("str", "index", find::index),
     row("str", "isalnum", case::is_alnum),
     row("str", "isalpha", case::is_alpha),
@@ -153,7 +159,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("str", "isspace", case::is_space),
     row("str", "istitle", case::is_title),
     row("str", "isupper", case::is_upper),
-    row("str", "join", join::join),
+    writer("str", "join", join::join),
     row("str", "lower", case::lower),
     row("str", "lstrip", strip::lstrip),
     row("str", "removeprefix", strip::remove_prefix),
@@ -169,7 +175,7 @@ pub(crate) static ROWS: &[Row] = &[
     row("str", "strip", strip::strip),
     row("str", "title", case::title),
     row("str", "upper", case::upper),
-    row("template", "execute", template::execute),
+    writer("template", "execute", template::execute),
     row("template", "html_escape", template::html_escape),
     row("units", "to_G", units::to_giga),
     row("units", "to_Gi", units::to_gibi),
@@ -186,10 +192,10 @@ pub(crate) static ROWS: &[Row] = &[
     row("units", "to_u", units::to_u),
     row("yaml", "decode", yaml::decode),
     row("yaml", "decode_all", yaml::decode_all),
-    row("yaml", "dump_all_to_file", yaml::dump_all_to_file),
-    row("yaml", "dump_to_file", yaml::dump_to_file),
-    row("yaml", "encode", yaml::encode),
-    row("yaml", "encode_all", yaml::encode_all),
+    writer("yaml", "dump_all_to_file", yaml::dump_all_to_file),
+    writer("yaml", "dump_to_file", yaml::dump_to_file),
+    writer("yaml", "encode", yaml::encode),
+    writer("yaml", "encode_all", yaml::encode_all),
     row("yaml", "validate", yaml::validate),
 ];
 

@@ -16,6 +16,7 @@ mod number;
 mod output;
 mod text;
 mod value;
+mod weight;
 
 pub use compare::{equal, order};
 pub use dict::{Dict, Entry, NO_INDEX, Op, OriginId};
@@ -26,3 +27,4 @@ pub use number::{Unit, float_text};
 pub use output::{OutputOptions, is_emitted, write_value};
 pub use text::{quoted_text, to_text, write_text};
 pub use value::{List, Str, Value};
+pub use weight::{Pairs, weight};
