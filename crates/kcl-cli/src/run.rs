@@ -84,10 +84,14 @@ fn usage() -> String {
 }
 
 fn wrong_call(message: &str) -> ExitCode {
+    let (code, message) = match message.strip_prefix(SETTINGS_CODE) {
+        Some(rest) => (SETTINGS_CODE, rest),
+        None => ("", message),
+    };
     // Whoever knows the next step has said it.
     match message.contains("\nhelp: ") {
-        true => eprintln!("error: {message}"),
-        false => eprintln!("error: {message}\nhelp: `kcl run --help` lists the flags"),
+        true => eprintln!("error{code}: {message}"),
+        false => eprintln!("error{code}: {message}\nhelp: `kcl run --help` lists the flags"),
     }
     ExitCode::from(EXIT_WRONG)
 }
@@ -135,7 +139,7 @@ impl Job {
             let folder = path.parent().unwrap_or(&work_dir);
             settings
                 .add(&text, &shown, folder, &mut request)
-                .map_err(|message| format!("{message}\nhelp: {SETTINGS_FORM}"))?;
+                .map_err(|message| format!("{SETTINGS_CODE}{message}\nhelp: {SETTINGS_FORM}"))?;
         }
         apply_entries(given, &work_dir, &mut request)?;
         apply_profile(&mut request)?;
@@ -332,16 +336,21 @@ fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(),
     Ok(())
 }
 
-const SETTINGS_FORM: &str = "a settings file has `kcl_cli_configs:` (a mapping with file, output, …) and `kcl_options:` (a list of \
-                             {key: .., value: ..}), both optional";
+/// The code of what is wrong with a settings file.
+const SETTINGS_CODE: &str = "[E3M38]";
+
+const SETTINGS_FORM: &str = "a settings file is one mapping with `kcl_cli_configs:` (files: [a.k], overrides: [..], sort_keys: true, …) and \
+                             `kcl_options:` (a list of {key: .., value: ..}), both optional";
 
 fn unreadable_settings(shown: &str, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => format!(
-            "Failed to load '{shown}', no such file or directory\nhelp: -Y takes settings files (kcl.yaml); the files to run \
+            "{SETTINGS_CODE}Failed to load '{shown}', no such file or directory\nhelp: -Y takes settings files (kcl.yaml); the files to run \
              stand before it or after `--`"
         ),
-        _ => format!("Failed to load '{shown}', {error}\nhelp: -Y takes settings files (kcl.yaml)"),
+        _ => format!(
+            "{SETTINGS_CODE}Failed to load '{shown}', {error}\nhelp: -Y takes settings files (kcl.yaml)"
+        ),
     }
 }
 

@@ -52,22 +52,33 @@ pub fn write_value<S: Sink + ?Sized>(sink: &mut S, value: &Value, options: &Outp
 
 fn write_dict<S: Sink + ?Sized>(sink: &mut S, dict: &Dict, type_path: Option<&str>, options: &OutputOptions) {
     sink.begin_map();
-    let mut write_entry = |key: &str, value: &Value| {
-        if is_emitted(value, options) && (options.show_hidden || !key.starts_with('_')) {
-            sink.key(key);
-            write_value(sink, value, options);
-        }
-    };
     if options.sort_keys {
         let mut entries: Vec<_> = dict.iter().collect();
         entries.sort_by(|a, b| a.0.cmp(b.0));
-        entries.into_iter().for_each(|(key, entry)| write_entry(key, &entry.value));
+        let (before, after) = entries.split_at(entries.partition_point(|(key, _)| key.as_str() < TYPE_KEY));
+        before.iter().for_each(|(key, entry)| write_entry(sink, key, &entry.value, options));
+        write_type(sink, type_path);
+        after.iter().for_each(|(key, entry)| write_entry(sink, key, &entry.value, options));
     } else {
-        dict.iter().for_each(|(key, entry)| write_entry(key, &entry.value));
-    }
-    if let Some(name) = type_path {
-        sink.key("_type");
-        sink.str(name);
+        dict.iter().for_each(|(key, entry)| write_entry(sink, key, &entry.value, options));
+        write_type(sink, type_path);
     }
     sink.end_map();
+}
+
+const TYPE_KEY: &str = "_type";
+
+fn write_type<S: Sink + ?Sized>(sink: &mut S, type_path: Option<&str>) {
+    if let Some(name) = type_path {
+        sink.key(TYPE_KEY);
+        sink.str(name);
+    }
+}
+
+#[inline]
+fn write_entry<S: Sink + ?Sized>(sink: &mut S, key: &str, value: &Value, options: &OutputOptions) {
+    if is_emitted(value, options) && (options.show_hidden || !key.starts_with('_')) {
+        sink.key(key);
+        write_value(sink, value, options);
+    }
 }

@@ -48,14 +48,18 @@ impl Settings {
         let invalid = || format!("Failed to load '{shown}', invalid setting file format");
         let documents =
             base_yaml::parse_documents(text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
-        let Some(root) = documents.first() else { return Ok(()) };
+        let root = match documents.as_slice() {
+            [] => return Ok(()),
+            [root] => root,
+            _ => return Err(invalid()),
+        };
         let Data::Map(sections) = &root.value else { return Err(invalid()) };
         for section in sections {
             match (section.key.as_str(), &section.value.value) {
                 (_, Data::Null) => {}
                 ("kcl_cli_configs", Data::Map(entries)) => {
-                    for entry in entries {
-                        self.configure(&entry.key, &entry.value, folder, request);
+                    for entry in entries.iter().filter(|entry| entry.value.value != Data::Null) {
+                        self.configure(&entry.key, &entry.value, folder, request).ok_or_else(invalid)?;
                     }
                 }
                 ("kcl_options", Data::List(items)) => {
@@ -70,28 +74,28 @@ impl Settings {
         Ok(())
     }
 
-    fn configure(&mut self, name: &str, value: &Node, folder: &Path, request: &mut Request) {
-        let switch = matches!(value.value, Data::Bool(true));
+    /// Sets one thing; nothing if the value is not of its type.
+    fn configure(&mut self, name: &str, value: &Node, folder: &Path, request: &mut Request) -> Option<()> {
         match name {
-            "file" | "files" => self.entries(name, strings(value), folder, request),
-            "output" => self.output = text_of(value).map(PathBuf::from),
-            "overrides" => request.overrides = strings(value),
-            "path_selector" => request.selectors = strings(value),
-            "strict_range_check" => request.strict_range = switch,
-            "disable_none" => request.output.disable_none = switch,
-            "debug" => request.debug = switch || matches!(value.value, Data::Int(i) if i != 0),
-            "sort_keys" => request.output.sort_keys = switch,
-            "show_hidden" => request.output.show_hidden = switch,
-            "include_schema_type_path" => request.output.schema_type_path = switch,
+            "file" | "files" => self.entries(name, strings(value)?, folder, request),
+            "output" => self.output = Some(text_of(value).map(PathBuf::from)?),
+            "overrides" => request.overrides = strings(value)?,
+            "path_selector" => request.selectors = strings(value)?,
+            "strict_range_check" => request.strict_range = switch(value)?,
+            "disable_none" => request.output.disable_none = switch(value)?,
+            "debug" => request.debug = switch(value)?,
+            "sort_keys" => request.output.sort_keys = switch(value)?,
+            "show_hidden" => request.output.show_hidden = switch(value)?,
+            "include_schema_type_path" => request.output.schema_type_path = switch(value)?,
+            "fast_eval" => _ = switch(value)?,
             "package_maps" => {
-                if let Data::Map(entries) = &value.value {
-                    let pair =
-                        |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));
-                    request.externals = entries.iter().filter_map(pair).collect();
-                }
+                let Data::Map(entries) = &value.value else { return None };
+                let pair = |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));
+                request.externals = entries.iter().map(pair).collect::<Option<_>>()?;
             }
             _ => {}
         }
+        Some(())
     }
 
     fn entries(&mut self, name: &str, listed: Vec<String>, folder: &Path, request: &mut Request) {
@@ -107,10 +111,17 @@ impl Settings {
     }
 }
 
-fn strings(node: &Node) -> Vec<String> {
+fn switch(node: &Node) -> Option<bool> {
+    match node.value {
+        Data::Bool(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn strings(node: &Node) -> Option<Vec<String>> {
     match &node.value {
-        Data::List(items) => items.iter().filter_map(text_of).collect(),
-        _ => text_of(node).into_iter().collect(),
+        Data::List(items) => items.iter().map(text_of).collect(),
+        _ => None,
     }
 }
 
@@ -129,7 +140,12 @@ fn option(item: &Node) -> Option<(String, String)> {
         _ => sort_keys(&mut value),
     }
     base_yaml::write_node(&mut writer, &value);
-    Some((text_of(item.get("key")?)?, writer.into_string()))
+    let key = match &item.get("key")?.value {
+        Data::Int(number) => number.to_string(),
+        Data::Str(text) => text.clone(),
+        _ => return None,
+    };
+    Some((key, writer.into_string()))
 }
 
 /// Quirk: mappings inside the value of an option are sorted. Depth is bounded by the reader.
@@ -190,7 +206,18 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_settings_file_is_refused() {
-        for text in ["- 1", "kcl_options: 3", "kcl_options: [1]", "a: [", "kcl_cli_configs: 1"] {
+        for text in [
+            "- 1",
+            "kcl_options: 3",
+            "kcl_options: [1]",
+            "a: [",
+            "kcl_cli_configs: 1",
+            "kcl_cli_configs: {files: main.k}",
+            "kcl_cli_configs: {files: [1]}",
+            "kcl_cli_configs: {sort_keys: yes}",
+            "kcl_cli_configs: {overrides: a=1}",
+            "a: 1\n---\nb: 2",
+        ] {
             assert!(apply_settings(text, "x", Path::new(""), &mut Request::default()).is_err(), "{text}");
         }
         assert!(apply_settings("kcl_options:", "x", Path::new(""), &mut Request::default()).is_ok());
