@@ -65,10 +65,11 @@ fn access(message: &str) -> Option<(String, Option<String>)> {
 }
 
 fn arithmetic(message: &str) -> Option<(String, Option<String>)> {
-    if let Some((number, "A 64 bit integer overflow" | "A 32 bit integer overflow")) =
-        message.split_once(": ")
+    // The number before the colon is not told: of a very large one it has only the last digits.
+    if let Some((_, rest)) = message.split_once(": A ")
+        && let Some(bits) = rest.strip_suffix(" bit integer overflow")
     {
-        return Some((format!("the number {number} is too large for a whole number"), None));
+        return Some((format!("the result does not fit into a whole number of {bits} bits"), None));
     }
     if message.starts_with("attempt to divide by zero") || message.contains("a divisor of zero") {
         return Some(("division by zero".to_owned(), None));

@@ -49,8 +49,13 @@ pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token
             diag = diag.with_label(Place::Span(file, opener), format!("this `{bracket}` is not closed"));
             diag.help.get_or_insert_with(|| "close the bracket".to_owned());
         }
+        // The parser gives up there: whatever it misses afterwards is missed because of that.
+        let gives_up = diag.id == "nesting-too-deep";
         silenced.push(statement);
         told.push(diag);
+        if gives_up {
+            break;
+        }
     }
     told
 }
@@ -177,6 +182,11 @@ mod tests {
         let diags = crate::parse_file(&mut Tree::default(), "for i in [1]:\n    a = i\n", FileId::default());
         assert_eq!(diags.len(), 1);
         assert!(diags[0].help.as_deref().unwrap().contains("[x for x in list]"));
+    }
+
+    #[test]
+    fn nesting_too_deep_is_the_last_word() {
+        assert_eq!(error_lines(&format!("a = {}1\nb = = 2\n", "{x = ".repeat(3000))), [1]);
     }
 
     #[test]
