@@ -102,6 +102,7 @@ impl Machine<'_> {
             active: Cell::new(0),
             declared: RefCell::new(vec![None; shape.names.len()]),
             index_key: RefCell::new(None),
+            woken: RefCell::new(Vec::new()),
         };
         let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));

@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use kcl_syntax::ast::{ExprId, Stmt, StmtId};
-use kcl_value::{Entry, Op, Str, Value};
+use kcl_value::{Entry, Op, OriginId, Str, Value};
 use rustc_hash::FxHashSet;
 
 use crate::fault::Eval;
@@ -55,12 +55,39 @@ impl Machine<'_> {
         let value = self.load_slot(record, i);
         if let Some(kept) = kept {
             self.end_keeping(kept);
+            // (What landed in the instance is not here.)
+            if !self.records.is_empty() && !value.is_undefined() {
+                self.note_woken(record, i, &value);
+            }
         }
         let mut lazy = record.lazy.borrow_mut();
         let state = &mut lazy[i];
         state.cache = Some((value.clone(), self.origin));
         state.resolved = true;
         Ok(value)
+    }
+
+    // What a body made run, the lambdas that it calls see: until it ends, or the braces or the loop in it that read it.
+    fn note_woken(&mut self, record: &Record, i: usize, value: &Value) {
+        let (at, origin) = (record.package, self.origin);
+        let frames = &self.packages[self.pkg].frames;
+        let in_body =
+            frames.len() <= self.text.text || frames.top().is_some_and(|f| f.kind == FrameKind::Body);
+        if !in_body && at == self.pkg {
+            return self.bind_apart(at, &record.shape.names[i], value.clone(), origin);
+        }
+        if let Some(building) = self.record().and_then(|record| record.instance.as_ref()) {
+            building.woken.borrow_mut().push((at, i));
+        }
+    }
+
+    // Binds a name in the innermost scope of a package, not as a key or loop variable of it.
+    fn bind_apart(&mut self, package: usize, name: &Str, value: Value, origin: OriginId) {
+        let package = &mut self.packages[package];
+        if let Some(frame) = package.frames.top_mut() {
+            frame.set_apart(name, Some(Entry { origin, ..Entry::new(value, Op::Union) }));
+            package.framed.insert(name.clone());
+        }
     }
 
     fn begin_keeping(&mut self, record: &Rc<Record>, i: usize) -> usize {
@@ -80,12 +107,7 @@ impl Machine<'_> {
             // The last value of each.
             if !before.value.is_undefined() && self.records.is_empty() && bound.insert((record.package, i)) {
                 let Slot { value, origin, .. } = record.slots.borrow()[i].clone();
-                let (name, package) = (&record.shape.names[i], &mut self.packages[record.package]);
-                if let Some(frame) = package.frames.top_mut() {
-                    let entry = Entry { origin, ..Entry::new(value, Op::Union) };
-                    frame.set_apart(name, Some(entry));
-                    package.framed.insert(name.clone());
-                }
+                self.bind_apart(record.package, &record.shape.names[i], value, origin);
             }
             record.slots.borrow_mut()[i] = before;
         }

@@ -171,10 +171,11 @@ impl Machine<'_> {
         let Some(i) = record.position(name) else { return Ok(self.read_symbol(package, name)) };
         if marked || !self.records.is_empty() {
             let mut value = record.stored(i);
-            // Under a lambda a body sees what there is or what was read before, and makes nothing run.
+            // Under a lambda a body sees what there is or what it read before, and makes nothing run.
             if self.in_lambda
                 && !marked
                 && value.is_undefined()
+                && self.is_woken(package, i)
                 && let Some((read, _)) = &record.lazy.borrow()[i].cache
             {
                 value = read.clone();
@@ -185,6 +186,12 @@ impl Machine<'_> {
             }
         }
         self.lazy_read(&record, i)
+    }
+
+    // Whether the body that is running made a global run.
+    fn is_woken(&self, package: usize, i: usize) -> bool {
+        let building = self.record().and_then(|record| record.instance.as_ref());
+        building.is_some_and(|building| building.woken.borrow().contains(&(package, i)))
     }
 
     fn read_symbol(&self, package: usize, name: &str) -> Value {

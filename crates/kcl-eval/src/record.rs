@@ -208,6 +208,8 @@ pub(crate) struct Building {
     pub(crate) declared: RefCell<Vec<Option<(u32, TypeId)>>>,
     /// The helper binding of a named index signature.
     pub(crate) index_key: RefCell<Option<(Str, Value)>>,
+    /// Globals that its bodies made run: package and slot.
+    pub(crate) woken: RefCell<Vec<(usize, usize)>>,
 }
 
 impl Record {
