@@ -7,6 +7,7 @@
 
 use base_diag::{Code, Span};
 use kcl_syntax::ast::{ExprId, Str};
+use rustc_hash::FxHashSet;
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
@@ -74,6 +75,8 @@ impl Checker<'_> {
                     None => self.types.assignable(got, expected),
                 }
             }
+            // Quirk: members are tried in order, and what is found on the way is told.
+            (Ty::List(_), Ty::Union(members)) => members.iter().any(|m| self.fits(got, *m, at)),
             _ => self.types.assignable(got, expected),
         }
     }
@@ -84,9 +87,15 @@ impl Checker<'_> {
 
     fn dict_meets_schema(&mut self, dict: &DictTy, id: SchemaId, at: Span) {
         let index = self.schema_index(id);
+        // Keys that were computed are not known.
+        let known =
+            |name: &Str| dict.attrs.iter().flat_map(|attrs| attrs.iter()).any(|attr| attr.name == *name);
         if let Ty::StrLit(name) = self.types.kind(dict.key).clone()
             && index.is_none()
         {
+            if !known(&name) {
+                return;
+            }
             let got = self.types.widen(dict.val);
             self.attr_mismatch(id, &name, got, at);
             return;
@@ -121,7 +130,7 @@ impl Checker<'_> {
             return;
         }
         let Some(attr) = self.schema_attr(id, name) else { return };
-        if !self.types.assignable(got, attr.ty) {
+        if !self.fits(got, attr.ty, at) {
             let diag = self.mismatch(got, attr.ty, self.here(at), None);
             let diag = self.declared_at(diag, attr.loc, attr.ty, got);
             self.report(diag);
@@ -227,6 +236,10 @@ impl Checker<'_> {
 
     /// Checks the known keys of an unpacked value against what the braces are expected to be.
     pub(crate) fn check_unpacked(&mut self, got: TyId, at: Span) {
+        self.check_members(got, at, &mut FxHashSet::default());
+    }
+
+    fn check_members(&mut self, got: TyId, at: Span, seen: &mut FxHashSet<(TyId, TyId)>) {
         let Some(expect) = self.expects.last().cloned() else { return };
         let Some(ty) = expect.ty else { return };
         let keys = self.known_keys(got);
@@ -235,17 +248,28 @@ impl Checker<'_> {
             let entry = self.entry_expectation(ty, &name, &expect);
             let Some(want) = entry.ty else { continue };
             let got = self.types.widen(attr);
-            if matches!((self.types.kind(got), self.types.kind(want)), (Ty::Dict(_), Ty::Schema(..))) {
-                self.expects.push(Expect { ty: Some(want), loc: entry.loc });
-                self.check_unpacked(got, at);
-                self.expects.pop();
-            } else if !self.types.assignable(got, want) {
+            if !self.fits(got, want, at) {
                 let mut diag = self.mismatch(got, want, self.here(at), None);
-                if let Some(loc) = entry.loc {
+                if let Some(loc) = entry.loc.clone() {
                     diag = self.declared_at(diag, loc, want, got);
                 }
                 self.report(diag.label(written, "config attribute is defined here").related("written here"));
             }
+            let is_open = matches!(self.types.kind(got), Ty::Dict(_) | Ty::Schema(_, true));
+            // Schemas may hold one another: each pair is compared once.
+            if is_open && got != want && self.has_entries(want) && seen.insert((got, want)) {
+                self.expects.push(Expect { ty: Some(want), loc: entry.loc });
+                self.check_members(got, at, seen);
+                self.expects.pop();
+            }
+        }
+    }
+
+    fn has_entries(&self, ty: TyId) -> bool {
+        match self.types.kind(ty) {
+            Ty::Schema(..) | Ty::Dict(_) => true,
+            Ty::Union(members) => members.iter().any(|m| self.has_entries(*m)),
+            _ => false,
         }
     }
 

@@ -68,11 +68,14 @@ impl<'p> Machine<'p> {
         let mut dict = Dict::default();
         let (parts, entry) = self.dotted_key(entry);
         self.clauses(clauses, &mut |machine| {
+            let value = machine.expr(entry.value)?;
+            let origin = machine.origin;
+            machine.start_at(entry.key_span);
             let key = match parts.len() {
                 0 | 1 => machine.comp_key(&entry.key)?,
                 _ => machine.dotted_comp_key(&parts)?,
             };
-            let value = machine.expr(entry.value)?;
+            machine.origin = origin;
             machine.charge(1)?;
             machine.add_entry(&mut dict, key, entry, value)
         })?;

@@ -37,7 +37,8 @@ impl Checker<'_> {
             Ty::Union(members) => {
                 let mut offers = Vec::new();
                 for member in members.iter() {
-                    if !matches!(self.types.kind(*member), Ty::Union(_)) {
+                    // Quirk: not what its lists offer.
+                    if matches!(self.types.kind(*member), Ty::Schema(..) | Ty::Dict(_)) {
                         offers.extend(self.item_expectation(*member));
                     }
                 }

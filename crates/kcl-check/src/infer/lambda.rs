@@ -3,7 +3,7 @@
 use base_diag::{Code, Span};
 use kcl_syntax::ast::{Lambda, Stmt};
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Expect};
 use crate::scope::{ScopeKind, Var};
 use crate::ty::{FuncTy, Ty, TyId};
 
@@ -68,7 +68,10 @@ impl Checker<'_> {
                 got
             }
             (Stmt::Expr(expr), None) => {
+                // What is expected around is not expected of a result.
+                self.expects.push(Expect::default());
                 let got = self.expr(*expr);
+                self.expects.pop();
                 self.must_fit(got, TyId::ANY, tree.expr_span(*expr), None);
                 got
             }
