@@ -103,6 +103,7 @@ impl Machine<'_> {
             declared: RefCell::new(vec![None; shape.names.len()]),
             index_key: RefCell::new(None),
             woken: RefCell::new(Vec::new()),
+            lost: RefCell::new(Vec::new()),
         };
         let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));
@@ -255,9 +256,13 @@ impl Machine<'_> {
     fn finish(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, creator: usize) -> Eval<Value> {
         let Some(building) = &record.instance else { return Ok(Value::Undefined) };
         let mut attrs = Dict::with_capacity(record.shape.names.len());
-        for (name, slot) in record.shape.names.iter().zip(record.slots.borrow().iter()) {
-            attrs.push_new(name.clone(), slot.entry());
+        let lost = building.lost.borrow();
+        for (i, (name, slot)) in record.shape.names.iter().zip(record.slots.borrow().iter()).enumerate() {
+            if lost.is_empty() || !lost.contains(&i) {
+                attrs.push_new(name.clone(), slot.entry());
+            }
         }
+        drop(lost);
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
         self.extra_keys(record, schema, &mut attrs)?;
         self.pkg = saved_pkg;

@@ -45,6 +45,7 @@ struct Checkpoint {
     text: crate::scope::TextStart,
     frames: Vec<usize>,
     keeping: u32,
+    woken: u32,
     kept: usize,
 }
 
@@ -65,6 +66,7 @@ impl Machine<'_> {
             text: self.text,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
             keeping: self.keeping,
+            woken: self.woken,
             kept: self.kept.len(),
         }
     }
@@ -86,6 +88,7 @@ impl Machine<'_> {
             package.frames.truncate(len);
         }
         self.keeping = to.keeping;
+        self.woken = to.woken;
         for (record, i, before) in self.kept.split_off(to.kept.min(self.kept.len())).into_iter().rev() {
             record.slots.borrow_mut()[i] = before;
         }

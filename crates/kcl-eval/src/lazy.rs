@@ -143,7 +143,9 @@ impl Machine<'_> {
             None => {
                 self.pkg = record.package;
                 self.text = TextStart { global: true, ..TextStart::at(self.packages[self.pkg].frames.len()) };
+                self.woken += 1;
                 self.exec_setter(StorePlace::Globals, setter)?;
+                self.woken -= 1;
                 self.text = text;
                 self.pkg = saved_pkg;
                 self.leave();
@@ -170,7 +172,9 @@ impl Machine<'_> {
         if place == StorePlace::Locals {
             self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Body)));
         }
+        self.woken += 1;
         let result = self.exec_setter(place, setter);
+        self.woken -= 1;
         if place == StorePlace::Locals {
             self.packages[part.package].frames.pop();
         }

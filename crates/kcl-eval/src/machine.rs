@@ -50,6 +50,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) own_lambda: OwnLambda,
     /// The `if` that is being run lazily for one of its assignments.
     pub(crate) backtrack: Option<Backtrack>,
+    /// How many statements are running because somebody read what they set.
+    pub(crate) woken: u32,
     /// Statements that run lazily in an inner scope, and what the globals were before them that they changed.
     pub(crate) keeping: u32,
     pub(crate) kept: Vec<(Rc<Record>, usize, Slot)>,
@@ -131,6 +133,7 @@ impl<'p> Machine<'p> {
             skipped: false,
             own_lambda: OwnLambda::None,
             backtrack: None,
+            woken: 0,
             keeping: 0,
             kept: Vec::new(),
             alias_depth: 0,

@@ -213,8 +213,16 @@ impl Machine<'_> {
     fn store_in_instance(&mut self, name: &str, value: &Value) -> Eval<bool> {
         let Some(record) = self.record().cloned() else { return Ok(false) };
         let Some(i) = record.position(name) else { return Ok(false) };
-        if record.instance.is_none() {
-            return Ok(false);
+        let Some(building) = &record.instance else { return Ok(false) };
+        // Quirk: in an instance that a read made come into being, a variable of a body that the schema did not know when it was
+        // defined is seen by the bodies only.
+        if self.woken > 0
+            && !self.in_lambda
+            && record.shape.setters[i].is_empty()
+            && building.declared.borrow()[i].is_none()
+            && building.config.entry(name).is_none()
+        {
+            building.lost.borrow_mut().push(i);
         }
         self.store_attribute(&record, i, value.clone())?;
         Ok(true)
