@@ -256,7 +256,7 @@ impl Checker<'_> {
     }
 
     /// The scope that owns assigned names: the innermost lambda or schema body; none for globals.
-    fn assignment_scope(&self) -> Option<usize> {
+    pub(crate) fn assignment_scope(&self) -> Option<usize> {
         self.scopes.iter().rposition(|s| matches!(s.kind, ScopeKind::Lambda | ScopeKind::Schema(_)))
     }
 

@@ -67,8 +67,14 @@ impl Checker<'_> {
         match tree.stmt(id) {
             Stmt::Expr(expr) => self.expr(*expr),
             Stmt::Assign { targets, ty, value } => {
+                let first_error = self.errors.len();
                 let annotation = ty.map(|t| self.resolve_type(t));
-                self.assign(targets, annotation, *value)
+                // In a lambda or body mistakes of the value come before those of the annotation.
+                let at = if self.assignment_scope().is_some() { first_error } else { self.errors.len() };
+                let held = self.errors.split_off(at);
+                let result = self.assign(targets, annotation, *value);
+                self.errors.extend(held);
+                result
             }
             Stmt::AugAssign { target, op, value } => self.aug_assign(target, *op, *value),
             Stmt::Unification { target, value, selected } => {
