@@ -258,7 +258,7 @@ impl Machine<'_> {
         let mut attrs = Dict::with_capacity(record.shape.names.len());
         let lost = building.lost.borrow();
         for (i, (name, slot)) in record.shape.names.iter().zip(record.slots.borrow().iter()).enumerate() {
-            if lost.is_empty() || !lost.contains(&i) {
+            if lost.is_empty() || !lost.iter().any(|(slot, _)| *slot == i) {
                 attrs.push_new(name.clone(), slot.entry());
             }
         }

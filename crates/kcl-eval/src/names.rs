@@ -155,6 +155,7 @@ impl Machine<'_> {
             return Ok(value.clone());
         }
         match record.position(name) {
+            Some(i) if record.shape.setters[i].is_empty() && is_elsewhere(record, i) => Ok(Value::Undefined),
             // A name whose setters are not known is read as it was first stored.
             Some(i) if record.shape.setters[i].is_empty() => Ok(match &record.lazy.borrow()[i].cache {
                 Some((first, _)) => first.clone(),
@@ -308,4 +309,12 @@ impl Machine<'_> {
         self.pkg = saved;
         value
     }
+}
+
+// Whether a slot is the variable of another body than the one that is running.
+fn is_elsewhere(record: &Record, i: usize) -> bool {
+    record.instance.as_ref().is_some_and(|building| {
+        let lost = building.lost.borrow();
+        !lost.is_empty() && lost.iter().any(|(slot, part)| *slot == i && *part != building.active.get())
+    })
 }

@@ -210,8 +210,8 @@ pub(crate) struct Building {
     pub(crate) index_key: RefCell<Option<(Str, Value)>>,
     /// Globals that its bodies made run: package and slot.
     pub(crate) woken: RefCell<Vec<(usize, usize)>>,
-    /// Slots that are no attributes of the finished instance.
-    pub(crate) lost: RefCell<Vec<usize>>,
+    /// Slots that are no attributes of the finished instance, and the body whose variables they are.
+    pub(crate) lost: RefCell<Vec<(usize, u32)>>,
 }
 
 impl Record {

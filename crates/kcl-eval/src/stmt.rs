@@ -215,14 +215,14 @@ impl Machine<'_> {
         let Some(i) = record.position(name) else { return Ok(false) };
         let Some(building) = &record.instance else { return Ok(false) };
         // Quirk: in an instance that a read made come into being, a variable of a body that the schema did not know when it was
-        // defined is seen by the bodies only.
+        // defined is seen by that body only.
         if self.woken > 0
             && !self.in_lambda
             && record.shape.setters[i].is_empty()
             && building.declared.borrow()[i].is_none()
             && building.config.entry(name).is_none()
         {
-            building.lost.borrow_mut().push(i);
+            building.lost.borrow_mut().push((i, building.active.get()));
         }
         self.store_attribute(&record, i, value.clone())?;
         Ok(true)
