@@ -29,7 +29,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "sort-keys" Some('k'), "" false "sort keys on all levels";
     "show-hidden" Some('H'), "" false "print names that start with _";
     "strict-range-check" Some('r'), "" false "check integers and floats against 32 bits";
-    "debug" Some('d'), "" false "keep 64-bit checks beside -r";
+    "debug" Some('d'), "" false "keep 64-bit checks beside -r; errors name the outermost call and carry a backtrace";
     "why" None, "PATH" false "print where the value at a path came from";
     "plugin" None, "NAME=COMMAND" false "start COMMAND for `import kcl_plugin.NAME`";
     "allow-files" None, "" false "let file.* reach outside the module and the work folder";

@@ -163,6 +163,30 @@ fn the_imports_of_an_entry_start_at_the_root_of_its_own_module() {
 }
 
 #[test]
+fn debug_reports_the_outermost_call_and_a_backtrace() {
+    let dir = tempfile::tempdir().unwrap();
+    let text_of = "f = lambda x {\n    [1][x]\n}\nschema S:\n    x: int\n    y: int = f(x)\n    check:\n        x < 9\n";
+    let cases = [
+        ("a = f(5)\n", "main.k:2", "main.k:9"),
+        ("a = S {\n    x = 5\n}\n", "main.k:2", "main.k:10"),
+        ("a = S {\n    y = 0\n    x = 9\n}\n", "main.k:9", "main.k:9"),
+        ("a = S {\n    y = 0\n}\n", "main.k:9", "main.k:10"),
+        ("a = [\n    f(0)\n    [1][f(0)]\n]\n", "main.k:2", "main.k:11"),
+    ];
+    for (program, plain, debug) in cases {
+        write(dir.path(), &[("main.k", &format!("{text_of}{program}"))]);
+        let told = |flags: &[&str]| {
+            let words = [&["run", "main.k", "--error-format", "short"], flags].concat();
+            text(&kcl(dir.path(), &words, "").stderr).to_owned()
+        };
+        assert!(told(&[]).starts_with(plain), "{program}: {}", told(&[]));
+        assert!(told(&["-d"]).starts_with(debug), "{program}: {}", told(&["-d"]));
+        let full = kcl(dir.path(), &["run", "main.k", "-d"], "");
+        assert!(text(&full.stderr).contains("note: backtrace:\n\t0: kcl_main\n\t\tat "), "{program}");
+    }
+}
+
+#[test]
 fn plugins_answer_only_when_named() {
     let dir = tempfile::tempdir().unwrap();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");

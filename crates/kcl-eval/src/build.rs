@@ -89,6 +89,7 @@ impl Machine<'_> {
     /// Makes an instance.
     pub(crate) fn run_schema(&mut self, schema: &Rc<Schema>, run: Run) -> Eval<Value> {
         self.enter()?;
+        let site = self.leave_from();
         let links = self.links(schema)?;
         let shape = links.shape_of(schema).clone();
         self.charge(4 + shape.names.len() as u64)?;
@@ -122,6 +123,7 @@ impl Machine<'_> {
         self.own_lambda = outer;
         self.records.pop();
         self.end_frame(used);
+        self.return_to(site);
         self.leave();
         Ok(value)
     }

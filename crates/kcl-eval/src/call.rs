@@ -37,7 +37,12 @@ impl Machine<'_> {
         self.enter()?;
         let value = match &**func {
             Function::Lambda(lambda) => match lambda.downcast_ref::<Closure>() {
-                Some(closure) => self.call_lambda(closure, args, kwargs)?,
+                Some(closure) => {
+                    let site = self.leave_from();
+                    let value = self.call_lambda(closure, args, kwargs)?;
+                    self.return_to(site);
+                    value
+                }
                 None => Value::Undefined,
             },
             Function::Builtin(id) => self.call_library(*id, &Value::Undefined, &args, &kwargs)?,

@@ -114,8 +114,23 @@ impl Machine<'_> {
         self.run_rule_at(rule, config, args, kwargs, Position::default())
     }
 
-    /// `R {cfg}`: builds the host protocol's value, runs the checks of the parents, then its own.
+    /// `R {cfg}`, as a call.
     pub(crate) fn run_rule_at(
+        &mut self,
+        rule: &Rc<Rule>,
+        config: Rc<Dict>,
+        args: Vec<Value>,
+        kwargs: Vec<(Str, Value)>,
+        position: Position,
+    ) -> Eval<Value> {
+        let site = self.leave_from();
+        let value = self.judge_by_rule(rule, config, args, kwargs, position)?;
+        self.return_to(site);
+        Ok(value)
+    }
+
+    /// Builds the host protocol's value, runs the checks of the parents, then its own.
+    fn judge_by_rule(
         &mut self,
         rule: &Rc<Rule>,
         config: Rc<Dict>,

@@ -45,6 +45,7 @@ struct Checkpoint {
     text: crate::scope::TextStart,
     frames: Vec<usize>,
     keeping: u32,
+    call_site: Option<(u32, u32)>,
     woken: u32,
     kept: usize,
 }
@@ -66,6 +67,7 @@ impl Machine<'_> {
             text: self.text,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
             keeping: self.keeping,
+            call_site: self.call_site,
             woken: self.woken,
             kept: self.kept.len(),
         }
@@ -88,6 +90,7 @@ impl Machine<'_> {
             package.frames.truncate(len);
         }
         self.keeping = to.keeping;
+        self.call_site = to.call_site;
         self.woken = to.woken;
         for (record, i, before) in self.kept.split_off(to.kept.min(self.kept.len())).into_iter().rev() {
             record.slots.borrow_mut()[i] = before;

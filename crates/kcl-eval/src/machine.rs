@@ -16,6 +16,9 @@ use crate::record::{Record, Side, Slot};
 use crate::schema::{Rule, Schema};
 use crate::scope::TextStart;
 
+/// The current line before a call, and the place of the call around it.
+pub(crate) type CallSite = ((u32, u32), Option<(u32, u32)>);
+
 /// A running program.
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p Program,
@@ -36,6 +39,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) started: (usize, StmtId),
     /// Where the last node started: the line of a run-time error.
     pub(crate) at: (u32, u32),
+    /// `-d`: where the outermost call that is running stands. What goes wrong inside is reported there.
+    pub(crate) call_site: Option<(u32, u32)>,
     /// Schema expressions and bodies we are inside of; 0 means that an instance is a top-level one.
     pub(crate) nesting: u32,
     /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
@@ -126,6 +131,7 @@ impl<'p> Machine<'p> {
             targets: Vec::new(),
             started: (usize::MAX, StmtId(u32::MAX)),
             at: (program.main.0, 0),
+            call_site: None,
             nesting: 0,
             in_lambda: false,
             text: TextStart::default(),
@@ -182,7 +188,24 @@ impl<'p> Machine<'p> {
 
     /// Returns the current line as a place.
     pub(crate) fn current_place(&self) -> Place {
-        self.line_place(self.at.0, self.at.1)
+        let (package, offset) = self.call_site.unwrap_or(self.at);
+        self.line_place(package, offset)
+    }
+
+    /// Begins the call of a lambda or a schema; returns what [`Self::return_to`] needs.
+    pub(crate) fn leave_from(&mut self) -> CallSite {
+        let site = (self.at, self.call_site);
+        if self.options.debug && self.call_site.is_none() {
+            self.call_site = Some(self.at);
+        }
+        site
+    }
+
+    /// Ends a call: with `-d` the current line is put back.
+    pub(crate) fn return_to(&mut self, site: CallSite) {
+        if self.options.debug {
+            (self.at, self.call_site) = site;
+        }
     }
 
     fn line_place(&self, package: u32, offset: u32) -> Place {
@@ -193,7 +216,8 @@ impl<'p> Machine<'p> {
 
     /// Returns the current line as the position of an instance that is made here without braces of its own.
     pub(crate) fn current_position(&self) -> Position {
-        Position { package: self.at.0, offset: self.at.1, precision: Precision::Line }
+        let (package, offset) = self.call_site.unwrap_or(self.at);
+        Position { package, offset, precision: Precision::Line }
     }
 
     /// Turns the position of an instance into a place; without one it is the current line.
@@ -208,9 +232,10 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Returns the whole line of a position, for errors that the reference reports without a column.
+    /// Returns the whole line of a position, for errors that the reference reports without a column; with `-d`, the current line.
     pub(crate) fn position_line(&self, position: Position) -> Place {
         match position.precision {
+            _ if self.options.debug => self.current_place(),
             Precision::Exact => self.line_place(position.package, position.offset),
             _ => self.position_place(position),
         }

@@ -103,11 +103,27 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
                 output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, output.shown()));
             release(request, output);
         }
-        Err(fault) => outcome.diagnostics.push(fault.into_diagnostic(&loaded.program)),
+        Err(fault) => {
+            let diagnostic = fault.into_diagnostic(&loaded.program);
+            let traced = if options.debug { with_backtrace(diagnostic, &loaded.program) } else { diagnostic };
+            outcome.diagnostics.push(traced);
+        }
     }
     outcome.sources = std::mem::take(&mut loaded.program.sources);
     release(request, loaded);
     outcome
+}
+
+/// `-d`: the frames that were running. There is one: calls have put the line back by the time an error is told.
+fn with_backtrace(diagnostic: Diagnostic, program: &Program) -> Diagnostic {
+    let place = diagnostic.labels.last().map_or(Place::None, |label| label.place);
+    let (file, line) = match place {
+        Place::Span(file, span) => (file, program.sources.position(file, span.start).line),
+        Place::Line(file, line) => (file, line),
+        Place::None => return diagnostic,
+    };
+    let path = program.sources.get(file).map_or("", |source| &source.path);
+    diagnostic.with_note(format!("backtrace:\n\t0: kcl_main\n\t\tat {path}:{line}"))
 }
 
 /// One mistake is told once: the first word about a place is the last, and a value of the wrong type is not told again as part of
