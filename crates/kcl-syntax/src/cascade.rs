@@ -35,12 +35,18 @@ pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token
         };
         // A block that ends where none is open was opened by a line that could not be read.
         let ends_block = !told.is_empty() && diag.message() == "unexpected token 'dedent'";
-        if ends_block || silenced.iter().any(|range| range.contains(&span.start)) {
+        // What is missed where a block ends belongs to the block.
+        let at =
+            if diag.message().ends_with("got dedent") { span.start.saturating_sub(1) } else { span.start };
+        if ends_block || silenced.iter().any(|range| range.contains(&at)) {
             continue;
         }
         let statement = statement_at(&lines, span.start);
-        if let Some(help) = words::foreign(first_word(text, statement.start)) {
+        let word = first_word(text, statement.start);
+        if let Some(help) = words::foreign(word) {
             diag.help = Some(help.to_owned());
+        } else if let Some(meant) = words::misspelt_keyword(word) {
+            diag.help = Some(format!("did you mean `{meant}`?"));
         }
         if told.len() < EXPLAINED
             && let Some(opener) = left_open(text, tokens, span.start)

@@ -29,3 +29,4 @@ pub use overrides::apply_overrides;
 pub use parse::{parse_expr, parse_file, parse_type_text};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};
 pub use unify::merge_unifications;
+pub use words::misspelt_keyword;

@@ -45,6 +45,29 @@ pub(crate) fn foreign(word: &str) -> Option<&'static str> {
     })
 }
 
+/// Words that begin a statement.
+const BEGINNINGS: &[&str] = &["import", "schema", "mixin", "protocol", "rule", "type", "check", "assert"];
+
+/// Returns the word of the language that a word is one slip away from: a letter too many, too few, another one, or two swapped.
+pub fn misspelt_keyword(word: &str) -> Option<&'static str> {
+    BEGINNINGS
+        .iter()
+        .find(|keyword| **keyword != word && is_one_slip(word.as_bytes(), keyword.as_bytes()))
+        .copied()
+}
+
+fn is_one_slip(word: &[u8], keyword: &[u8]) -> bool {
+    let same = word.iter().zip(keyword).take_while(|(a, b)| a == b).count();
+    let (word, keyword) = (&word[same..], &keyword[same..]);
+    match (word, keyword) {
+        ([_, rest @ ..], _) if rest == keyword => true,
+        (_, [_, rest @ ..]) if rest == word => true,
+        ([a, b, rest @ ..], [c, d, more @ ..]) if a == d && b == c && rest == more => true,
+        ([_, rest @ ..], [_, more @ ..]) => rest == more,
+        _ => false,
+    }
+}
+
 /// `"a", "b"` as `a` or `b`.
 fn one_of(wanted: &str) -> String {
     let words: Vec<String> = wanted.split("\", \"").map(|word| thing(word.trim_matches('"'))).collect();
@@ -70,6 +93,16 @@ fn found(token: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::title;
+
+    #[test]
+    fn one_slip_is_forgiven() {
+        for word in ["importt", "imprt", "inport", "ipmort", "mport"] {
+            assert_eq!(super::misspelt_keyword(word), Some("import"), "{word}");
+        }
+        for word in ["import", "report", "x", "", "schemas_of"] {
+            assert_eq!(super::misspelt_keyword(word), None, "{word}");
+        }
+    }
 
     #[test]
     fn tokens_are_told_as_code() {

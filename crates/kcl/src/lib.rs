@@ -13,6 +13,7 @@
 
 mod arguments;
 mod disk;
+mod echoes;
 mod entries;
 mod files;
 mod formats;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, Place, SourceMap};
+use base_diag::{Diagnostic, Place, SourceMap};
 use kcl_check::{CheckOptions, Edition, PackageTypes};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
 
 use crate::disk::{Disk, DiskWorld};
+use crate::echoes;
 use crate::files::Files;
 use crate::load::load;
 use crate::request::Request;
@@ -85,11 +86,7 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
         diagnostics.extend(checked.diagnostics);
     }
     if !diagnostics.is_empty() {
-        without_echoes(&mut diagnostics);
-        if !request.overrides.is_empty() {
-            diagnostics =
-                diagnostics.into_iter().map(with_quotes_in_mind).map(from_the_command_line).collect();
-        }
+        let diagnostics = echoes::told(diagnostics, request, &loaded.program.sources);
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
     let options = eval_options(request, edition, &loaded.root);
@@ -124,76 +121,6 @@ fn with_backtrace(diagnostic: Diagnostic, program: &Program) -> Diagnostic {
     };
     let path = program.sources.get(file).map_or("", |source| &source.path);
     diagnostic.with_note(format!("backtrace:\n\t0: kcl_main\n\t\tat {path}:{line}"))
-}
-
-/// One mistake is told once: the first word about a place is the last, and a value of the wrong type is not told again as part of
-/// the value around it. And what a text means is not judged while it cannot be read: a name in a statement that is broken would
-/// be missed elsewhere.
-fn without_echoes(diagnostics: &mut Vec<Diagnostic>) {
-    let mut told: Vec<Place> = Vec::new();
-    let mut values: Vec<(Place, Option<Place>)> = Vec::new();
-    diagnostics.retain(|diagnostic| {
-        let place = diagnostic.place();
-        let value = mistyped_value(diagnostic);
-        let first = place == Place::None || !told.contains(&place);
-        let declared = diagnostic.labels.get(1).map(|label| label.place);
-        let around = value.is_some_and(|value| {
-            values.iter().any(|(inner, at)| {
-                encloses(value, *inner)
-                    || declared.is_some() && declared == *at && stands_before(place, *inner)
-            })
-        });
-        // A file full of mistakes must not become quadratic.
-        if told.len() < 1000 {
-            told.push(place);
-            values.extend(value.map(|value| (value, declared)));
-        }
-        first && !around
-    });
-    if diagnostics.first().is_some_and(|first| first.code == Code::SYNTAX) {
-        diagnostics.retain(|diagnostic| diagnostic.code == Code::SYNTAX);
-    }
-}
-
-/// `-O app.image=nginx` is the likely reason of a name that nobody defined.
-fn with_quotes_in_mind(diagnostic: Diagnostic) -> Diagnostic {
-    if diagnostic.id != "unknown-name" {
-        return diagnostic;
-    }
-    diagnostic
-        .with_help("a value of -O is an expression; a text has quotes of its own: -O 'app.image=\"nginx\"'")
-}
-
-/// A value of -O that does not fit stands in no file: what can be shown is what it does not fit.
-fn from_the_command_line(mut diagnostic: Diagnostic) -> Diagnostic {
-    let nowhere = matches!(diagnostic.place(), Place::Span(_, span) if span.start == span.end);
-    if !nowhere || diagnostic.code != Code::TYPE || diagnostic.labels.len() < 2 {
-        return diagnostic;
-    }
-    let declared = diagnostic.labels.remove(1);
-    diagnostic.labels[0].place = declared.place;
-    diagnostic.telling = None;
-    diagnostic.with_help("the value was given by -O")
-}
-
-/// The value that has another type than the one expected, as it was written.
-fn mistyped_value(diagnostic: &Diagnostic) -> Option<Place> {
-    let labels = &diagnostic.telling.as_ref()?.labels;
-    labels.first().filter(|_| diagnostic.id == "type-mismatch").map(|label| label.place)
-}
-
-/// Mistakes come in the order of the text; only the key around a value that was told comes after it.
-fn stands_before(key: Place, value: Place) -> bool {
-    matches!((key, value), (Place::Span(file, key), Place::Span(of, value)) if file == of && key.start < value.start)
-}
-
-fn encloses(outer: Place, inner: Place) -> bool {
-    match (outer, inner) {
-        (Place::Span(file, outer), Place::Span(of, inner)) => {
-            file == of && outer != inner && outer.start <= inner.start && inner.end <= outer.end
-        }
-        _ => false,
-    }
 }
 
 /// Puts the trees that are run in the place of those that were checked, where they are others.
