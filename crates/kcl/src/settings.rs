@@ -46,8 +46,8 @@ impl Settings {
         request: &mut Request,
     ) -> Result<(), String> {
         let invalid = || format!("Failed to load '{shown}', invalid setting file format");
-        let documents =
-            base_yaml::parse_documents(text, &base_yaml::Limits::default()).map_err(|_| invalid())?;
+        let documents = base_yaml::parse_documents(text, &base_yaml::Limits::default())
+            .map_err(|error| format!("{}: {error}", invalid()))?;
         let root = match documents.as_slice() {
             [] => return Ok(()),
             [root] => root,
@@ -59,7 +59,10 @@ impl Settings {
                 (_, Data::Null) => {}
                 ("kcl_cli_configs", Data::Map(entries)) => {
                     for entry in entries.iter().filter(|entry| entry.value.value != Data::Null) {
-                        self.configure(&entry.key, &entry.value, folder, request).ok_or_else(invalid)?;
+                        let set = self.configure(&entry.key, &entry.value, folder, request);
+                        set.ok_or_else(|| {
+                            format!("{}: `{}` takes {}", invalid(), entry.key, wanted(&entry.key))
+                        })?;
                     }
                 }
                 ("kcl_options", Data::List(items)) => {
@@ -108,6 +111,16 @@ impl Settings {
         }
         let list = if self.files.is_empty() { &self.file } else { &self.files };
         request.entries = list.iter().cloned().map(Entry::Path).collect();
+    }
+}
+
+/// What the value of a setting must be.
+fn wanted(name: &str) -> &'static str {
+    match name {
+        "file" | "files" | "overrides" | "path_selector" => "a list of texts: [..]",
+        "output" => "a path",
+        "package_maps" => "a mapping of names to paths",
+        _ => "true or false",
     }
 }
 
