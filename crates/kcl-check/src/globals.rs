@@ -5,6 +5,7 @@
 //! annotations.
 
 use base_diag::{Code, Span};
+use indexmap::map::Entry as MapEntry;
 use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target, TypeId};
 use kcl_syntax::program::ImportTarget;
 use rustc_hash::FxHashSet;
@@ -165,6 +166,7 @@ impl Checker<'_> {
 
     fn scan_vars(&mut self, body: &[StmtId]) {
         let tree = self.tree;
+        self.globals.reserve(body.len().saturating_sub(self.globals.len()));
         for stmt in body {
             match tree.stmt(*stmt) {
                 Stmt::Assign { targets, ty, .. } => {
@@ -220,10 +222,14 @@ impl Checker<'_> {
         let plain = target.path.is_empty();
         let kind = GlobalKind::Var { annotated: ty.is_some(), lambda: None };
         let new = Global { kind, ty: ty.unwrap_or(TyId::ANY), decl: target.name.span };
-        let Some(at) = self.global_of(&target.name.name) else {
-            self.globals.insert(target.name.name.clone(), new);
-            return;
+        let at = match self.globals.entry(target.name.name.clone()) {
+            MapEntry::Occupied(known) => known.index(),
+            MapEntry::Vacant(free) => {
+                free.insert(new);
+                return;
+            }
         };
+        self.next_global = at + 1;
         if let Some(ty) = ty.filter(|_| plain) {
             self.annotate_again(at, &target.name, ty);
         }

@@ -126,7 +126,7 @@ fn workload_row(wish: &Wish, index: usize, workload: &Workload) -> Result<bool, 
         row.their_peak = row.their_peak.max(answer.rss);
     }
     drop(disk);
-    let growth = if wish.growth { Some(growth(index, workload)?) } else { None };
+    let growth = if wish.growth { Some(growth(wish, index, workload)?) } else { None };
     Ok(print_row(wish, workload, row, growth))
 }
 
@@ -165,16 +165,16 @@ fn same_output(program: &Program, theirs: &Verdict) -> Result<(), String> {
     }
 }
 
-/// Time of ten times the input over time of the input; the best of five that alternate, because one sample is noisy.
-fn growth(index: usize, workload: &Workload) -> Result<f64, String> {
-    let (mut small, mut large) = (f64::MAX, f64::MAX);
-    for _ in 0..5 {
-        for (scale, best) in [(1, &mut small), (10, &mut large)] {
+/// Time of ten times the input over time of the input: medians of samples that alternate, as for the ratios.
+fn growth(wish: &Wish, index: usize, workload: &Workload) -> Result<f64, String> {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for _ in 0..wish.samples {
+        for (scale, times) in [(1, &mut small), (10, &mut large)] {
             let disk = OnDisk::new(&(workload.make)(scale))?;
-            *best = best.min(take(&disk, index, scale)?.cpu);
+            times.push(take(&disk, index, scale)?.cpu);
         }
     }
-    Ok(large / small)
+    Ok(median(&mut large) / median(&mut small))
 }
 
 fn median(values: &mut [f64]) -> f64 {
