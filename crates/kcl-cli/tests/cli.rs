@@ -117,6 +117,20 @@ fn files_of_the_modules_may_be_read_from_any_folder_of_them() {
 }
 
 #[test]
+fn links_do_not_lead_out_of_the_work_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("in/kcl.mod", ""), ("out/o.txt", "o")]);
+    let inside = dir.path().join("in");
+    std::os::unix::fs::symlink(dir.path().join("out"), inside.join("a")).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("out/new.txt"), inside.join("dangling")).unwrap();
+    for call in ["file.read('a/o.txt')", "file.mkdir('a/b/c')", "file.write('dangling', 'x')"] {
+        let output = kcl(&inside, &["run", "-"], &format!("import file\nx = {call}\n"));
+        assert!(text(&output.stderr).contains("--allow-files"), "{call}: {}", text(&output.stderr));
+    }
+    assert_eq!(std::fs::read_dir(dir.path().join("out")).unwrap().count(), 1);
+}
+
+#[test]
 fn paths_on_the_command_line_start_where_one_stands() {
     let dir = tempfile::tempdir().unwrap();
     write(

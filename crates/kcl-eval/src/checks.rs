@@ -114,7 +114,7 @@ impl Machine<'_> {
         self.run_rule_at(rule, config, args, kwargs, Position::default())
     }
 
-    /// `R {cfg}`, as a call.
+    /// `R {cfg}`: builds the host protocol's value, runs the checks of the parents, then its own.
     pub(crate) fn run_rule_at(
         &mut self,
         rule: &Rc<Rule>,
@@ -123,22 +123,8 @@ impl Machine<'_> {
         kwargs: Vec<(Str, Value)>,
         position: Position,
     ) -> Eval<Value> {
-        let site = self.leave_from();
-        let value = self.judge_by_rule(rule, config, args, kwargs, position)?;
-        self.return_to(site);
-        Ok(value)
-    }
-
-    /// Builds the host protocol's value, runs the checks of the parents, then its own.
-    fn judge_by_rule(
-        &mut self,
-        rule: &Rc<Rule>,
-        config: Rc<Dict>,
-        args: Vec<Value>,
-        kwargs: Vec<(Str, Value)>,
-        position: Position,
-    ) -> Eval<Value> {
         self.enter()?;
+        let site = self.leave_from();
         let def = rule.def();
         let host = def.host.as_ref().and_then(|h| self.find_schema(rule.package, &h.parts));
         let marks = self.marks.clone();
@@ -148,6 +134,7 @@ impl Machine<'_> {
             self.rule_checks(rule, args, kwargs, position)?;
             self.pkg = saved;
             self.marks = marks;
+            self.return_to(site);
             self.leave();
             return Ok(Dict::default().into());
         };
@@ -160,6 +147,7 @@ impl Machine<'_> {
         self.records.pop();
         self.pkg = saved;
         self.marks = marks;
+        self.return_to(site);
         self.leave();
         Ok(value)
     }

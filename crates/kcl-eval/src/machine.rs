@@ -266,10 +266,7 @@ impl<'p> Machine<'p> {
 
     /// Counts the cells of a value that is about to be written out.
     pub(crate) fn charge_whole(&mut self, value: &Value) -> Eval<()> {
-        match value {
-            Value::List(_) | Value::Dict(_) | Value::Schema(_) => self.charge(kcl_value::weight(value, true)),
-            _ => Ok(()),
-        }
+        self.charge(kcl_value::added_weight(value))
     }
 
     /// Counts value cells that are about to be made.

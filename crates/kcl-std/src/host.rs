@@ -65,10 +65,7 @@ pub trait Host {
     fn charge(&mut self, cells: u64) -> Result<(), Error>;
     /// Charges for a value that is about to be written out: shared parts count each time.
     fn charge_whole(&mut self, value: &Value) -> Result<(), Error> {
-        match value {
-            Value::List(_) | Value::Dict(_) | Value::Schema(_) => self.charge(kcl_value::weight(value, true)),
-            _ => Ok(()),
-        }
+        self.charge(kcl_value::added_weight(value))
     }
     /// Returns true if 64-bit overflow must be an error (`-d`) where it would otherwise saturate.
     fn debug_mode(&self) -> bool;

@@ -27,4 +27,4 @@ pub use number::{Unit, float_text};
 pub use output::{OutputOptions, is_emitted, write_value};
 pub use text::{quoted_text, to_text, write_text};
 pub use value::{List, Str, Value};
-pub use weight::{Pairs, weight};
+pub use weight::{Pairs, added_weight, weight};

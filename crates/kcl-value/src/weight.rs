@@ -18,6 +18,14 @@ pub fn weight(value: &Value, hidden: bool) -> u64 {
     Scale { hidden, shared: FxHashMap::default() }.value(value)
 }
 
+/// Returns the weight of what has parts, and nothing for other values: those are charged for by the text they become.
+pub fn added_weight(value: &Value) -> u64 {
+    match value {
+        Value::List(_) | Value::Dict(_) | Value::Schema(_) => weight(value, true),
+        _ => 0,
+    }
+}
+
 struct Scale {
     hidden: bool,
     /// Weights of the parts that more than one value has, by address.

@@ -65,7 +65,10 @@ impl DiskWorld {
             _ => path.to_path_buf(),
         };
         let place = real_place(&absolute);
-        let below = |root: &PathBuf| place.starts_with(std::fs::canonicalize(root).as_ref().unwrap_or(root));
+        let below = |root: &PathBuf| {
+            let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+            place.as_ref().is_some_and(|place| place.starts_with(root))
+        };
         let entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
         if self.allow_all_files || self.roots.iter().chain(entered.iter()).any(below) {
             return Ok(absolute);
@@ -77,16 +80,18 @@ impl DiskWorld {
     }
 }
 
-/// Where a path leads. Links are followed, so that a link inside a root cannot lead out of it; of a file that is still
-/// to be written its folder is followed; what leads nowhere is taken as written.
-fn real_place(path: &Path) -> PathBuf {
-    if let Ok(found) = std::fs::canonicalize(path) {
-        return found;
+/// Where a path leads. Links are followed as far as it exists, so that a link inside a root cannot lead out of it, not even to
+/// what is still to be made; a link that leads nowhere has no place.
+fn real_place(path: &Path) -> Option<PathBuf> {
+    for ancestor in path.ancestors() {
+        if let Ok(found) = std::fs::canonicalize(ancestor) {
+            return Some(normalise(&found.join(path.strip_prefix(ancestor).ok()?)));
+        }
+        if std::fs::symlink_metadata(ancestor).is_ok_and(|found| found.is_symlink()) {
+            return None;
+        }
     }
-    match (path.parent().map(std::fs::canonicalize), path.file_name()) {
-        (Some(Ok(folder)), Some(name)) => folder.join(name),
-        _ => normalise(path),
-    }
+    Some(normalise(path))
 }
 
 impl World for DiskWorld {
