@@ -24,7 +24,7 @@ mod usage;
 
 pub use cache::{binary, build, build_helm, cache_folder, helm};
 pub use plane::{ControlPlane, Options};
-pub use shared::{ENV_PLANE, attached, shared};
+pub use shared::{ENV_PLANE, attached, required, shared, skip};
 pub use usage::Usage;
 
 /// Why the control plane could not be built, started or asked.

@@ -28,19 +28,31 @@ pub fn shared() -> Option<&'static ControlPlane> {
     PLANE.get_or_init(start).as_ref()
 }
 
+/// Whether everything that a test needs must be there: a judge's run has no skipped tests.
+pub fn required() -> bool {
+    std::env::var_os("KUSION_REQUIRE_TESTENV").is_some_and(|value| value != "0" && !value.is_empty())
+}
+
+/// Says aloud that something is skipped, past the test harness's capture.
+///
+/// # Panics
+/// Where nothing may be skipped ([`required`]).
+pub fn skip(what: &str) {
+    assert!(!required(), "KUSION_REQUIRE_TESTENV=1, but {what}");
+    // Nobody listening is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
 fn start() -> Option<ControlPlane> {
-    let required =
-        std::env::var_os("KUSION_REQUIRE_TESTENV").is_some_and(|value| value != "0" && !value.is_empty());
+    let required = required();
     let plane = match attached() {
         Some(plane) => plane,
         None if required || cache::binary().is_some() => {
             ControlPlane::start(Options { build: required, ..Options::default() })
         }
         None => {
-            // Past the test harness's capture: a skipped test must be seen.
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED: tests on the real control plane; run `cargo xtask testenv build` once, or set KUSION_REQUIRE_TESTENV=1"
+            skip(
+                "tests on the real control plane; run `cargo xtask testenv build` once, or set KUSION_REQUIRE_TESTENV=1",
             );
             return None;
         }

@@ -37,10 +37,14 @@ pub(crate) fn main(words: &[String]) -> Outcome {
         for made in [&artifacts, &grown] {
             std::fs::create_dir_all(made).map_err(|e| e.to_string())?;
         }
+        let corpus = folder.join("corpus").join(target);
+        if !std::fs::read_dir(&corpus).is_ok_and(|mut files| files.next().is_some()) {
+            return Err(format!("{target} has no corpus: {}", corpus.display()));
+        }
         println!("== {target}, {minutes} min");
         let status = Command::new(target_dir.join(triple).join("release").join(target))
             .arg(&grown)
-            .arg(folder.join("corpus").join(target))
+            .arg(&corpus)
             .args([
                 format!("-max_total_time={}", minutes * 60),
                 format!("-artifact_prefix={}/", artifacts.display()),

@@ -31,11 +31,23 @@ pub(crate) const KEYS: &[&str] = &[
 pub(super) fn explain(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     match (ours, theirs) {
         (Verdict::Broken(_), _) => None,
-        (_, Verdict::Broken(why)) => Some(if why == "hang" { "oracle-hang" } else { "oracle-crash" }),
+        (_, Verdict::Broken(why)) => broken_wheel(program, ours, why),
         _ => panic_of_the_wheel(ours, theirs)
             .or_else(|| reference(program, ours, theirs))
             .or_else(|| mended(ours, theirs)),
     }
+}
+
+/// The keys that stand for a wheel that broke; `--broken` caps how often they may be given.
+pub(super) const BROKEN: &[&str] = &["oracle-hang", "oracle-crash", "oracle-panic"];
+
+/// Known ways to break the wheel, one by one. A program that breaks it in another way stays unexplained until somebody has looked.
+fn broken_wheel(program: &Program, ours: &Verdict, why: &str) -> Option<&'static str> {
+    let key = if why == "hang" { "oracle-hang" } else { "oracle-crash" };
+    let runs_away = message(ours).contains("used up its budget");
+    let says = |words: &str| program.files.iter().any(|file| file.text.contains(words));
+    let endless = why == "hang" && (says("zip()") || says("* -") || says("*-"));
+    (runs_away || endless).then_some(key)
 }
 
 pub(super) fn message(verdict: &Verdict) -> &str {

@@ -41,6 +41,8 @@ struct Wish {
     limit: usize,
     /// So many unexplained differences are no failure: a ratchet, lowered as they are mended.
     allow: u64,
+    /// So often the wheel may break (hang, crash, panic) for a known reason; more is a failure.
+    broken: u64,
     /// How many differences of one look are shrunk and shown.
     each: u64,
     no_shrink: bool,
@@ -50,7 +52,7 @@ struct Wish {
 }
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
-    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]";
+    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]";
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     let wish = parse(words)?;
@@ -58,6 +60,7 @@ pub(crate) fn main(words: &[String]) -> Outcome {
         return report::print_programs(&wish);
     }
     let mut oracle = Oracle::new(Duration::from_secs(4), 1500)?;
+    oracle.shake_hands()?;
     if wish.self_check && wish.generated > 0 {
         return report::statistics(&wish, &mut oracle);
     }
@@ -82,6 +85,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
         out: PathBuf::from("target/oracle"),
         limit: 1000,
         allow: 0,
+        broken: 2,
         each: 2,
         no_shrink: false,
         print: false,
@@ -105,6 +109,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             "--out" => wish.out = value()?.into(),
             "--limit" => wish.limit = number(value()?)? as usize,
             "--allow" => wish.allow = number(value()?)?,
+            "--broken" => wish.broken = number(value()?)?,
             "--each" => wish.each = number(value()?)?,
             "--jobs" => drop(number(value()?)?), // one oracle, one thread: the wheel is not the bottleneck
             "--no-shrink" => wish.no_shrink = true,

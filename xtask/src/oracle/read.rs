@@ -42,7 +42,8 @@ pub(crate) fn fault(text: &str, folder: &str) -> Verdict {
             fault.code = "E3M38".into();
             fault.kind = "EvaluationError".into();
         }
-        fault.message = text.trim().to_string();
+        let text = text.trim();
+        fault.message = text.strip_prefix("EvaluationError\n").unwrap_or(text).to_string();
     }
     Verdict::Fault(within(fault, folder))
 }
@@ -91,6 +92,8 @@ fn in_memory<'a>(fault: &mut Fault, rest: &str, lines: &mut impl Iterator<Item =
     {
         fault.column = Some(column);
         message = words;
+    } else if fault.code != "E3M38" {
+        fault.column = Some(1); // the first column is left out; errors of a run have none
     }
     let mut message = message.trim_start().to_string();
     for line in lines.take_while(|line| !line.is_empty()) {

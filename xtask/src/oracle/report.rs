@@ -1,6 +1,6 @@
 //! Runs the comparison and tells people.
 
-use super::explain::explain;
+use super::explain::{BROKEN, explain};
 use super::sources::{self, Named};
 use super::{DONE, Wish, aliasing, neutral, parameters, shrink};
 use crate::Outcome;
@@ -162,7 +162,12 @@ pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn 
         }
     }
     print_tally(&tally, start.elapsed().as_secs_f64());
-    Ok(if tally.unexplained <= wish.allow { DONE } else { ExitCode::FAILURE })
+    let broken: u64 = BROKEN.iter().filter_map(|key| tally.explained.get(key)).sum();
+    if broken > wish.broken {
+        println!("the wheel broke {broken} times, {} are allowed (--broken)", wish.broken);
+    }
+    let agrees = tally.programs > 0 && tally.unexplained <= wish.allow && broken <= wish.broken;
+    Ok(if agrees { DONE } else { ExitCode::FAILURE })
 }
 
 /// How many divergences may meet in one program.

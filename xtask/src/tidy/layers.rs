@@ -59,10 +59,10 @@ fn local_dependencies() -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut out = BTreeMap::new();
     for package in packages {
         let dependencies = package["dependencies"].as_array().map_or(&[][..], Vec::as_slice);
-        // An optional dependency is a feature that only tests and chores switch on (testkit's `ours`).
+        // Optional dependencies count: somebody switches the feature on.
         let local = dependencies
             .iter()
-            .filter(|d| d["path"].is_string() && d["kind"].is_null() && d["optional"] == Value::Bool(false))
+            .filter(|d| d["path"].is_string() && d["kind"].is_null())
             .map(|d| text(&d["name"]))
             .collect();
         out.insert(text(&package["name"]), local);

@@ -2,8 +2,7 @@
 //!
 //! Each runs on the real control plane and on the sandbox; a difference between the two is a bug of the sandbox.
 //! `KUSION_SCENARIOS=real|sandbox|offline` narrows it; `UPDATE=1` rewrites expectations. The language of the scripts is in `scenarios/README.md`.
-// What is skipped is said aloud.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used)]
 
 mod backend;
 mod run;
@@ -57,7 +56,7 @@ fn trial(root: &Path, on: &str, file: PathBuf, backend: Option<Arc<dyn Backend>>
             return Ok(());
         }
         if scenario.needs_helm && run::helm().is_none() {
-            eprintln!("SKIPPED: {shown}: Helm is not built (cargo xtask testenv build helm)");
+            testenv::skip(&format!("{shown}: Helm is not built (cargo xtask testenv build helm)"));
             return Ok(());
         }
         let rewritten = run::run(&shown, &scenario, backend.as_deref()).map_err(Failed::from)?;

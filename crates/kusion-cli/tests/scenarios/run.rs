@@ -65,10 +65,10 @@ pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>
             format!("scenarios/{name}.txtar:{}: {problem}\n\ntranscript:\n{}", step.line, runner.transcript)
         })?;
         if done == Flow::Skip {
-            eprintln!(
-                "SKIPPED from line {} on: scenarios/{name}.txtar: a disk cannot be mounted here",
+            testenv::skip(&format!(
+                "scenarios/{name}.txtar from line {} on: no disk can be mounted",
                 step.line
-            );
+            ));
             break;
         }
     }

@@ -33,7 +33,7 @@ fn same_error(expected: &ExpectedError, got: &Fault) -> bool {
         && (expected.line == 0 || expected.line == got.line)
         && expected.file.as_ref().is_none_or(|file| *file == got.file)
         && expected.column.is_none_or(|column| got.column == Some(column))
-        && expected.message.as_ref().is_none_or(|message| message == got.headline())
+        && expected.message.as_ref().is_none_or(|message| message.trim() == got.headline().trim())
 }
 
 fn report(case: &Case, expect: &Expect, verdict: &Verdict) -> String {
