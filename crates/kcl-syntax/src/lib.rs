@@ -5,6 +5,7 @@
 //! Parsing never fails: it returns a tree with holes and a list of diagnostics.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod alike;
 pub mod ast;
 mod cascade;
 mod ids;
@@ -23,10 +24,11 @@ pub mod token;
 mod unify;
 mod words;
 
-pub use lossless::{SyntaxTree, parse_lossless};
+pub use alike::alike;
+pub use lossless::SyntaxTree;
 pub use modify::{modifies_member, rename_identifier, replace_member, rewritten_tree, unified_names};
 pub use overrides::apply_overrides;
-pub use parse::{parse_expr, parse_file, parse_type_text};
+pub use parse::{parse_both, parse_expr, parse_file, parse_lossless, parse_type_text};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};
 pub use unify::merge_unifications;
 pub use words::misspelt_keyword;

@@ -1,19 +1,20 @@
 //! The lossless tree for tools: every byte of the text is in exactly one leaf.
 //!
-//! Built from the same parser run as the arena tree: the sink notes which tokens each node covers, and the trivia are
-//! cut out of the gaps between tokens. Nodes are stored in pre-order with the range of their leaves, so a tree is two
-//! flat vectors. Invariant: the texts of all leaves, one after the other, are the source.
+//! Built from the same parser run as the arena tree: the sink notes which leaves each node covers and what it stands
+//! for in the arena, so both trees know each other's ids. Nodes are stored in pre-order with the range of their leaves,
+//! so a tree is two flat vectors. Invariant: the texts of all leaves, one after the other, are the source.
+
+mod build;
 
 use std::sync::Arc;
 
-use base_diag::{Diagnostic, FileId, Span};
+use base_diag::{Diagnostic, Span};
 
-use crate::ast::Tree;
-use crate::cascade::without_echoes;
-use crate::lexer::{LexMode, lex};
-use crate::parser::Parser;
-use crate::sink::{Mark, NodeKind, Sink};
-use crate::token::{Token, TokenKind};
+use crate::ast::{ExprId, StmtId, TypeId};
+use crate::sink::{Made, NodeKind};
+use crate::token::TokenKind;
+
+pub(crate) use build::NodeSink;
 
 /// A node of a [`SyntaxTree`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,6 +33,10 @@ pub enum LeafKind {
     Blank,
     /// `# ..` without its newline.
     Comment,
+    /// Part of a string with placeholders: its quotes and the text around them.
+    StringText,
+    /// `${`, or the `}` that ends a placeholder.
+    Placeholder,
     /// Backslash and newline.
     Continuation,
     /// Characters that the lexer reported and dropped.
@@ -59,6 +64,7 @@ pub enum Element {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     kind: NodeKind,
+    made: Made,
     parent: u32,
     first: u32,
     end: u32,
@@ -72,21 +78,34 @@ pub struct SyntaxTree {
     source: Arc<str>,
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
+    exprs: NodesById,
+    stmts: NodesById,
+    types: NodesById,
     /// Syntax errors, first the lexer's.
     pub errors: Vec<Diagnostic>,
 }
 
-/// Parses a text into its lossless tree.
-pub fn parse_lossless(text: &str) -> SyntaxTree {
-    let mut tree = Tree::default();
-    let lexed = lex(text, 0, text.len(), LexMode::File);
-    let mut parser = Parser::new(&mut tree, text, lexed, FileId::default(), 0, NodeSink::default());
-    parser.file();
-    let (errors, sink, lexed) = parser.finish();
-    let errors = without_echoes(errors, text, &lexed.tokens);
-    let (leaves, first_leaf) = leaves_of(text, &lexed.tokens);
-    let nodes = nodes_of(sink.nodes, &lexed.tokens, &first_leaf, leaves.len() as u32);
-    SyntaxTree { source: text.into(), nodes, leaves, errors }
+/// For every id that one file added to an arena, the node that stands for it.
+#[derive(Clone, Default, Debug)]
+struct NodesById {
+    /// The first id of the file.
+    first: u32,
+    /// Node numbers; 0, the root, for none.
+    nodes: Vec<u32>,
+}
+
+impl NodesById {
+    fn get(&self, id: u32) -> Option<NodeId> {
+        let node = *self.nodes.get(id.checked_sub(self.first)? as usize)?;
+        (node != 0).then_some(NodeId(node))
+    }
+}
+
+impl LeafKind {
+    /// True for what the grammar does not see: blanks, comments, continuations, skipped characters.
+    pub fn is_trivia(self) -> bool {
+        matches!(self, Self::Blank | Self::Comment | Self::Continuation | Self::Skipped)
+    }
 }
 
 impl SyntaxTree {
@@ -108,6 +127,37 @@ impl SyntaxTree {
     /// Returns the kind of a node.
     pub fn kind(&self, id: NodeId) -> NodeKind {
         self.nodes[id.0 as usize].kind
+    }
+
+    /// Returns what a node stands for in the arena tree.
+    pub fn made(&self, id: NodeId) -> Made {
+        self.nodes[id.0 as usize].made
+    }
+
+    /// Returns the node of an expression. What the parser only derives has none: the braces between the parts of a
+    /// dotted key, the default of an attribute with a literal type, holes.
+    pub fn node_of_expr(&self, id: ExprId) -> Option<NodeId> {
+        self.exprs.get(id.0)
+    }
+
+    /// Returns the node of a statement.
+    pub fn node_of_stmt(&self, id: StmtId) -> Option<NodeId> {
+        self.stmts.get(id.0)
+    }
+
+    /// Returns the node of a written type; the right side of `as` is an expression.
+    pub fn node_of_type(&self, id: TypeId) -> Option<NodeId> {
+        self.types.get(id.0)
+    }
+
+    /// Returns the number of nodes; their ids are in pre-order.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A tree has at least its root.
+    pub fn is_empty(&self) -> bool {
+        false
     }
 
     /// Returns the node around a node; the root has none.
@@ -137,6 +187,27 @@ impl SyntaxTree {
             [first, .., last] => Span::new(first.span.start, last.span.end),
             [one] => one.span,
             [] => Span::default(),
+        }
+    }
+
+    /// Returns the text of a node.
+    pub fn text_of(&self, id: NodeId) -> &str {
+        let span = self.span(id);
+        &self.source[span.start as usize..span.end as usize]
+    }
+
+    /// Returns the next node with the same parent.
+    pub fn next_sibling(&self, id: NodeId) -> Option<NodeId> {
+        let node = &self.nodes[id.0 as usize];
+        let parent = &self.nodes[node.parent as usize];
+        (id.0 != 0 && node.next < parent.next).then_some(NodeId(node.next))
+    }
+
+    /// Returns the first token of a node.
+    pub fn first_token(&self, id: NodeId) -> Option<TokenKind> {
+        match self.leaves(id).first()?.kind {
+            LeafKind::Token(kind) => Some(kind),
+            _ => None,
         }
     }
 
@@ -188,124 +259,4 @@ impl SyntaxTree {
             None
         })
     }
-}
-
-/// Notes nodes as ranges of tokens, in the order in which they end.
-#[derive(Default)]
-struct NodeSink {
-    tokens: u32,
-    paused: bool,
-    nodes: Vec<(u32, u32, NodeKind)>,
-}
-
-impl Sink for NodeSink {
-    fn token(&mut self, _: usize) {
-        if !self.paused {
-            self.tokens += 1;
-        }
-    }
-
-    fn mark(&self) -> Mark {
-        Mark(self.tokens)
-    }
-
-    fn node(&mut self, mark: Mark, kind: NodeKind) {
-        if !self.paused && mark.0 < self.tokens {
-            self.nodes.push((mark.0, self.tokens, kind));
-        }
-    }
-
-    fn pause(&mut self, paused: bool) {
-        self.paused = paused;
-    }
-}
-
-/// Cuts a text into leaves; also returns, for every token, the number of leaves before it.
-fn leaves_of(text: &str, tokens: &[Token]) -> (Vec<Leaf>, Vec<u32>) {
-    let mut leaves = Vec::with_capacity(tokens.len() * 2);
-    let mut before = Vec::with_capacity(tokens.len() + 1);
-    let mut at = 0;
-    for token in tokens {
-        let (start, end) = (token.start as usize, token.end as usize);
-        if start < end {
-            trivia(text, at, start, &mut leaves);
-            at = end;
-        }
-        before.push(leaves.len() as u32);
-        if start < end {
-            let span = Span::new(token.start, token.end);
-            leaves.push(Leaf { kind: LeafKind::Token(token.kind), span });
-        }
-    }
-    trivia(text, at, text.len(), &mut leaves);
-    before.push(leaves.len() as u32);
-    (leaves, before)
-}
-
-/// Cuts the gap between two tokens into trivia.
-fn trivia(text: &str, start: usize, end: usize, leaves: &mut Vec<Leaf>) {
-    let mut at = start;
-    while at < end {
-        let rest = &text[at..end];
-        let (kind, len) = match rest.as_bytes()[0] {
-            b'#' => (LeafKind::Comment, rest.find('\n').unwrap_or(rest.len())),
-            b'\\' if rest.len() == 1 || rest[1..].starts_with('\n') => {
-                (LeafKind::Continuation, rest.len().min(2))
-            }
-            b'\\' if rest[1..].starts_with("\r\n") => (LeafKind::Continuation, 3),
-            _ => match rest.find(|c| !is_blank(c)) {
-                Some(0) => (LeafKind::Skipped, rest.chars().next().map_or(1, char::len_utf8)),
-                found => (LeafKind::Blank, found.unwrap_or(rest.len())),
-            },
-        };
-        leaves.push(Leaf { kind, span: Span::new(at as u32, (at + len) as u32) });
-        at += len;
-    }
-}
-
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{200e}' | '\u{200f}')
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
-}
-
-/// Puts nodes into pre-order. Of two nodes over the same tokens, the one that ended later is the outer one.
-fn nodes_of(raw: Vec<(u32, u32, NodeKind)>, tokens: &[Token], before: &[u32], leaf_count: u32) -> Vec<Node> {
-    let mut order: Vec<u32> = (0..raw.len() as u32).collect();
-    order.sort_unstable_by_key(|i| {
-        let (start, end, _) = raw[*i as usize];
-        (start, std::cmp::Reverse(end), std::cmp::Reverse(*i))
-    });
-    let mut nodes = Vec::with_capacity(raw.len() + 1);
-    nodes.push(Node { kind: NodeKind::File, parent: 0, first: 0, end: leaf_count, next: 0 });
-    let mut open: Vec<(u32, u32)> = vec![(0, u32::MAX)];
-    for i in order {
-        let (start, end, kind) = raw[i as usize];
-        while open.len() > 1 && open.last().is_some_and(|(_, limit)| *limit <= start) {
-            close_node(&mut nodes, &mut open);
-        }
-        let first = before[start as usize];
-        // Trivia before the next token belong to the node outside.
-        let last = last_leaf(tokens, before, start, end);
-        let parent = open.last().map_or(0, |(index, _)| *index);
-        open.push((nodes.len() as u32, end));
-        nodes.push(Node { kind, parent, first, end: last, next: 0 });
-    }
-    while !open.is_empty() {
-        close_node(&mut nodes, &mut open);
-    }
-    nodes
-}
-
-fn close_node(nodes: &mut [Node], open: &mut Vec<(u32, u32)>) {
-    let count = nodes.len() as u32;
-    if let Some((index, _)) = open.pop() {
-        nodes[index as usize].next = count;
-    }
-}
-
-/// One past the last leaf of the tokens `start..end`: the leaf of the last token that has text.
-fn last_leaf(tokens: &[Token], before: &[u32], start: u32, end: u32) -> u32 {
-    let range = start as usize..end as usize;
-    let last = range.rev().find(|i| tokens.get(*i).is_some_and(|t| t.start < t.end));
-    last.map_or(before[start as usize], |i| before[i] + 1)
 }

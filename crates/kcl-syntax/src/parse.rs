@@ -5,8 +5,9 @@ use base_diag::{Code, Diagnostic, FileId, Place, Span};
 use crate::ast::{ExprId, FileTree, Tree, TypeId};
 use crate::cascade::without_echoes;
 use crate::lexer::{LexMode, lex};
+use crate::lossless::{NodeSink, SyntaxTree};
 use crate::parser::Parser;
-use crate::sink::NoSink;
+use crate::sink::{NoSink, Sink};
 use crate::token::{Lexed, TokenKind};
 
 /// How many bytes the files of a package may have together: offsets have 32 bits.
@@ -14,21 +15,43 @@ const MAX_BYTES: u64 = 1 << 31;
 
 /// Parses a file and appends it to the package's tree (base = [`Tree::next_base`]).
 pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> {
+    parse_with(tree, text, file, |_| NoSink).0
+}
+
+/// Parses a file once into both trees: appends it to the package's tree, and returns the lossless one, whose nodes know
+/// the ids of the first.
+pub fn parse_both(tree: &mut Tree, text: &str, file: FileId) -> SyntaxTree {
+    let (errors, sink) = parse_with(tree, text, file, |tree| NodeSink::new(text, tree));
+    sink.finish(tree, errors)
+}
+
+/// Parses a text into its lossless tree.
+pub fn parse_lossless(text: &str) -> SyntaxTree {
+    parse_both(&mut Tree::default(), text, FileId::default())
+}
+
+fn parse_with<S: Sink>(
+    tree: &mut Tree,
+    text: &str,
+    file: FileId,
+    sink: impl FnOnce(&Tree) -> S,
+) -> (Vec<Diagnostic>, S) {
+    let sink = sink(tree);
     if tree.files.last().map_or(0, |f| u64::from(f.base) + u64::from(f.len) + 1) + text.len() as u64
         > MAX_BYTES
     {
         tree.files.push(FileTree { base: tree.next_base(), ..FileTree::default() });
         let place = Place::Span(file, Span::default());
-        return vec![Diagnostic::error(Code::SYNTAX, "file-too-large", place, "file too large")];
+        return (vec![Diagnostic::error(Code::SYNTAX, "file-too-large", place, "file too large")], sink);
     }
     let base = tree.next_base();
     let lexed = lex(text, 0, text.len(), LexMode::File);
     tree.exprs.reserve(lexed.tokens.len() / 2);
-    let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
+    let mut parser = Parser::new(tree, text, lexed, file, base, sink);
     let (doc, body) = parser.file();
-    let (diags, _, lexed) = parser.finish();
+    let (diags, sink, lexed) = parser.finish();
     tree.files.push(FileTree { base, len: text.len() as u32, body, doc });
-    without_echoes(dedup(diags), text, &lexed.tokens)
+    (without_echoes(dedup(diags), text, &lexed.tokens), sink)
 }
 
 /// Parses one expression into a tree; its spans start at `base`. Leftover tokens are an error.
@@ -61,7 +84,7 @@ fn dedup(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     out
 }
 
-impl<S: crate::sink::Sink> Parser<'_, S> {
+impl<S: Sink> Parser<'_, S> {
     fn whole_expr(&mut self) -> ExprId {
         let id = self.top_expr();
         self.only_end();

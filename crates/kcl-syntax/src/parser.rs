@@ -24,7 +24,7 @@ use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
 use crate::ids;
 use crate::numbers;
-use crate::sink::{Mark, NodeKind, Sink};
+use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::{Lexed, Token, TokenKind};
 use crate::words;
@@ -120,7 +120,7 @@ impl<'a, S: Sink> Parser<'a, S> {
     /// Goes to the next token; stays at the end.
     fn bump(&mut self) {
         if self.pos + 1 < self.lexed.tokens.len() {
-            self.sink.token(self.pos);
+            self.sink.token(&self.lexed.tokens, self.pos);
             self.pos += 1;
             self.kind = self.lexed.tokens[self.pos].kind;
         }
@@ -288,6 +288,7 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn drop_name(&mut self, first_expr: usize) {
         if self.tree.exprs.len() == first_expr + 1 {
             self.tree.exprs.truncate(first_expr);
+            self.sink.forget(ExprId(first_expr as u32));
         }
     }
 
@@ -335,9 +336,16 @@ impl<'a, S: Sink> Parser<'a, S> {
         self.sink.mark()
     }
 
-    /// Closes a node that began at a mark.
+    /// Closes a node that began at a mark and stands for nothing in the arena.
     fn close(&mut self, mark: Mark, kind: NodeKind) {
-        self.sink.node(mark, kind);
+        self.sink.node(mark, kind, Made::Nothing);
+    }
+
+    /// Adds an expression and closes its node.
+    fn add_node(&mut self, mark: Mark, node: NodeKind, kind: Expr, start: u32) -> ExprId {
+        let id = self.add(kind, start);
+        self.sink.node(mark, node, Made::Expr(id));
+        id
     }
 
     /// An expression for callers outside.

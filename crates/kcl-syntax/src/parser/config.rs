@@ -4,7 +4,7 @@ use base_diag::Span;
 
 use super::Parser;
 use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key};
-use crate::sink::{NodeKind, Sink};
+use crate::sink::{Made, NodeKind, Sink};
 use crate::token::TokenKind as T;
 
 impl<S: Sink> Parser<'_, S> {
@@ -47,9 +47,8 @@ impl<S: Sink> Parser<'_, S> {
         }
         self.skip_layout();
         self.expect_or_stay(T::RBrace);
-        self.close(mark, NodeKind::Config);
         if clauses.is_empty() {
-            return self.add(Expr::Config(entries.into_boxed_slice()), start);
+            return self.add_node(mark, NodeKind::Config, Expr::Config(entries.into_boxed_slice()), start);
         }
         let count = entries.len();
         if count == 0 {
@@ -63,7 +62,8 @@ impl<S: Sink> Parser<'_, S> {
         if matches!(entry.key, Key::Indexed(..)) {
             entry.key = self.subscript_key(entry.key_span);
         }
-        self.add(Expr::DictComp { entry, clauses: clauses.into_boxed_slice() }, start)
+        let comp = Expr::DictComp { entry, clauses: clauses.into_boxed_slice() };
+        self.add_node(mark, NodeKind::Config, comp, start)
     }
 
     fn entry(&mut self) -> Entry {
@@ -253,7 +253,7 @@ impl<S: Sink> Parser<'_, S> {
         }
         let config = self.add(Expr::Config(entries.into_boxed_slice()), start);
         self.dedent();
-        self.close(mark, NodeKind::Block);
+        self.sink.node(mark, NodeKind::Block, Made::Expr(config));
         config
     }
 }

@@ -4,7 +4,7 @@ use base_diag::Span;
 
 use super::{OPERAND, Parser};
 use crate::ast::{BasicType, BinaryOp, CompareOp, Expr, ExprId, Type, TypeId, UnaryOp};
-use crate::sink::{NodeKind, Sink};
+use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::token::TokenKind as T;
 
 /// What an infix operator does.
@@ -41,8 +41,7 @@ impl<S: Sink> Parser<'_, S> {
             let here = self.start();
             self.tree.add_expr(Expr::Missing, Span::new(here, here))
         };
-        self.close(mark, NodeKind::IfExpr);
-        self.add(Expr::If { cond, then, orelse }, start)
+        self.add_node(mark, NodeKind::IfExpr, Expr::If { cond, then, orelse }, start)
     }
 
     /// An expression without conditional.
@@ -65,6 +64,9 @@ impl<S: Sink> Parser<'_, S> {
             if level <= min || !self.higher() {
                 break;
             }
+            if !matches!(infix, Infix::Compare(_)) {
+                left = self.close_chain(left, &mut chain, start, mark);
+            }
             for _ in 0..width {
                 self.bump();
             }
@@ -72,22 +74,15 @@ impl<S: Sink> Parser<'_, S> {
             match infix {
                 Infix::Compare(op) => chain.push((op, right)),
                 Infix::Binary(op) => {
-                    left = self.close_chain(left, &mut chain, start);
-                    self.close(mark, NodeKind::Binary);
-                    left = self.add(Expr::Binary(op, left, right), start);
+                    left = self.add_node(mark, NodeKind::Binary, Expr::Binary(op, left, right), start);
                 }
                 Infix::As => {
-                    left = self.close_chain(left, &mut chain, start);
-                    self.close(mark, NodeKind::Cast);
                     let ty = self.type_of_expr(right);
-                    left = self.add(Expr::As(left, ty), start);
+                    left = self.add_node(mark, NodeKind::Cast, Expr::As(left, ty), start);
                 }
             }
         }
-        if !chain.is_empty() {
-            self.close(mark, NodeKind::Compare);
-        }
-        self.close_chain(left, &mut chain, start)
+        self.close_chain(left, &mut chain, start, mark)
     }
 
     /// `a ! b`, `a ~ b`: no operators between operands.
@@ -100,13 +95,21 @@ impl<S: Sink> Parser<'_, S> {
         }
     }
 
-    fn close_chain(&mut self, left: ExprId, chain: &mut Vec<(CompareOp, ExprId)>, start: u32) -> ExprId {
+    fn close_chain(
+        &mut self,
+        left: ExprId,
+        chain: &mut Vec<(CompareOp, ExprId)>,
+        start: u32,
+        mark: Mark,
+    ) -> ExprId {
         if chain.is_empty() {
             return left;
         }
         let end = chain.last().map_or(start, |(_, e)| self.tree.expr_span(*e).end);
         let links = std::mem::take(chain).into_boxed_slice();
-        self.tree.add_expr(Expr::Compare(left, links), Span::new(start, end))
+        let id = self.tree.add_expr(Expr::Compare(left, links), Span::new(start, end));
+        self.sink.node(mark, NodeKind::Compare, Made::Expr(id));
+        id
     }
 
     /// Operator at the cursor: what it does, its level, how many tokens it has.
@@ -155,8 +158,7 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
         let value = self.primary();
-        self.close(mark, NodeKind::Unary);
-        self.add(Expr::Unary(op, value), start)
+        self.add_node(mark, NodeKind::Unary, Expr::Unary(op, value), start)
     }
 
     /// Reports a missing operand and leaves a hole.

@@ -53,8 +53,8 @@ impl<S: Sink> Parser<'_, S> {
     /// Parses the expression in `${..}` with tokens of its own.
     fn placeholder(&mut self, from: usize, to: usize) -> JoinPart {
         let text = &self.text[from..to];
+        let mark = self.sink.open_placeholder(self.token().start, from as u32);
         let old = self.load(lex(self.text, from, to, LexMode::Placeholder));
-        self.sink.pause(true);
         let expr = if self.at(T::Newline) {
             let start = (from as u32).saturating_sub(2);
             self.error_at(start, to as u32, format!("invalid string interpolation expression: '{text}'"));
@@ -83,7 +83,7 @@ impl<S: Sink> Parser<'_, S> {
                 format!("invalid string interpolation expression: '{text}'"),
             );
         }
-        self.sink.pause(false);
+        self.sink.close_placeholder(mark, to as u32);
         self.unload(old);
         JoinPart::Value { expr, spec }
     }

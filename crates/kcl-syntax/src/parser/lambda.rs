@@ -22,8 +22,8 @@ impl<S: Sink> Parser<'_, S> {
             self.expected(&["{"]);
         }
         let body = self.deeper(Self::lambda_body).unwrap_or_default();
-        self.close(mark, NodeKind::Lambda);
-        self.add(Expr::Lambda(Box::new(Lambda { params, ret, body })), start)
+        let lambda = Expr::Lambda(Box::new(Lambda { params, ret, body }));
+        self.add_node(mark, NodeKind::Lambda, lambda, start)
     }
 
     fn lambda_params(&mut self) -> Box<[Param]> {
@@ -93,8 +93,8 @@ impl<S: Sink> Parser<'_, S> {
         self.expect_or_stay(T::KwIn);
         let iter = self.quant_target();
         let (body, cond) = self.quant_body();
-        self.close(mark, NodeKind::Quant);
-        self.add(Expr::Quant(Box::new(Quant { op, targets, iter, body, cond })), start)
+        let quant = Expr::Quant(Box::new(Quant { op, targets, iter, body, cond }));
+        self.add_node(mark, NodeKind::Quant, quant, start)
     }
 
     fn quant_body(&mut self) -> (ExprId, Option<ExprId>) {
@@ -122,8 +122,7 @@ impl<S: Sink> Parser<'_, S> {
             T::LBrace => return self.config(),
             kind if kind.is_name() && !starts_operand(kind) => {
                 let parts = self.dotted();
-                self.close(mark, NodeKind::Name);
-                self.add(Expr::Name(parts), start)
+                self.add_node(mark, NodeKind::Name, Expr::Name(parts), start)
             }
             kind => {
                 let wanted: &[&str] = match kind {
@@ -149,9 +148,9 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
             }
             value = if kind == T::Dot {
-                self.selector(value, start, optional)
+                self.selector(value, start, mark, optional)
             } else {
-                self.subscript(value, start, optional)
+                self.subscript(value, start, mark, optional)
             };
         }
     }

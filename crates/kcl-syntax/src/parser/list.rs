@@ -38,9 +38,8 @@ impl<S: Sink> Parser<'_, S> {
         }
         self.skip_layout();
         self.expect_or_stay(T::RBracket);
-        self.close(mark, NodeKind::List);
         if clauses.is_empty() {
-            return self.add(Expr::List(items.into_boxed_slice()), start);
+            return self.add_node(mark, NodeKind::List, Expr::List(items.into_boxed_slice()), start);
         }
         let elt = match items.as_slice() {
             [one] => *one,
@@ -55,7 +54,8 @@ impl<S: Sink> Parser<'_, S> {
                 one
             }
         };
-        self.add(Expr::ListComp { elt, clauses: clauses.into_boxed_slice() }, start)
+        let comp = Expr::ListComp { elt, clauses: clauses.into_boxed_slice() };
+        self.add_node(mark, NodeKind::List, comp, start)
     }
 
     fn item(&mut self) -> ExprId {
@@ -64,8 +64,7 @@ impl<S: Sink> Parser<'_, S> {
                 let (start, mark) = (self.start(), self.mark());
                 self.bump();
                 let value = self.expr();
-                self.close(mark, NodeKind::Star);
-                self.add(Expr::Star(value), start)
+                self.add_node(mark, NodeKind::Star, Expr::Star(value), start)
             }
             T::KwIf => self.deeper(|p| p.if_item(false)).unwrap_or_else(|| self.missing_operand()),
             _ => self.expr(),
@@ -81,8 +80,7 @@ impl<S: Sink> Parser<'_, S> {
         let block = forced || self.at(T::Newline);
         let then = self.items_block(forced);
         let orelse = self.else_items(block);
-        self.close(mark, NodeKind::ListIf);
-        self.add(Expr::ListIf { cond, then, orelse }, start)
+        self.add_node(mark, NodeKind::ListIf, Expr::ListIf { cond, then, orelse }, start)
     }
 
     fn else_items(&mut self, block: bool) -> Box<[ExprId]> {
@@ -159,8 +157,9 @@ impl<S: Sink> Parser<'_, S> {
     pub(super) fn loop_targets(&mut self, limit: usize) -> Box<[Ident]> {
         let mut targets = Vec::new();
         loop {
-            let start = self.start();
+            let (start, mark) = (self.start(), self.mark());
             let parts = self.dotted();
+            self.close(mark, NodeKind::Name);
             targets.push(joined_name(&parts, self.span_from(start)));
             if targets.len() >= limit || !self.eat(T::Comma) {
                 return targets.into_boxed_slice();

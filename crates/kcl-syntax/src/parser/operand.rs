@@ -5,7 +5,7 @@ use base_diag::Span;
 use super::Parser;
 use crate::ast::{Call, Expr, ExprId, Ident, SchemaExpr, Str};
 use crate::numbers;
-use crate::sink::{NodeKind, Sink};
+use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
 
@@ -24,31 +24,25 @@ impl<S: Sink> Parser<'_, S> {
                 self.bump();
             }
             value = match kind {
-                T::Dot => self.selector(value, start, optional),
-                T::LBracket => self.subscript(value, start, optional),
-                _ => self.call(value, start),
+                T::Dot => self.selector(value, start, mark, optional),
+                T::LBracket => self.subscript(value, start, mark, optional),
+                _ => self.call(value, start, mark),
             };
-            let node = match kind {
-                T::Dot => NodeKind::Selector,
-                T::LBracket => NodeKind::Index,
-                _ => NodeKind::Call,
-            };
-            self.close(mark, node);
         }
     }
 
-    pub(super) fn selector(&mut self, value: ExprId, start: u32, optional: bool) -> ExprId {
+    pub(super) fn selector(&mut self, value: ExprId, start: u32, mark: Mark, optional: bool) -> ExprId {
         self.bump();
         let name = self.name();
-        self.add(Expr::Selector { value, name, optional }, start)
+        self.add_node(mark, NodeKind::Selector, Expr::Selector { value, name, optional }, start)
     }
 
-    fn call(&mut self, func: ExprId, start: u32) -> ExprId {
+    fn call(&mut self, func: ExprId, start: u32, mark: Mark) -> ExprId {
         let (args, kwargs) = self.args();
-        self.add(Expr::Call(Box::new(Call { func, args, kwargs })), start)
+        self.add_node(mark, NodeKind::Call, Expr::Call(Box::new(Call { func, args, kwargs })), start)
     }
 
-    pub(super) fn subscript(&mut self, value: ExprId, start: u32, optional: bool) -> ExprId {
+    pub(super) fn subscript(&mut self, value: ExprId, start: u32, mark: Mark, optional: bool) -> ExprId {
         self.bump();
         let mut bounds = [None, None, None];
         let mut colons = 0;
@@ -80,7 +74,8 @@ impl<S: Sink> Parser<'_, S> {
         self.expect_or_stay(T::RBracket);
         let [lower, upper, step] = bounds;
         if colons > 0 {
-            return self.add(Expr::Slice { value, lower, upper, step, optional }, start);
+            let slice = Expr::Slice { value, lower, upper, step, optional };
+            return self.add_node(mark, NodeKind::Index, slice, start);
         }
         let index = lower.unwrap_or_else(|| {
             let got = self.token_name();
@@ -88,7 +83,7 @@ impl<S: Sink> Parser<'_, S> {
             let here = self.start();
             self.tree.add_expr(Expr::Missing, Span::new(here, here))
         });
-        self.add(Expr::Index { value, index, optional }, start)
+        self.add_node(mark, NodeKind::Index, Expr::Index { value, index, optional }, start)
     }
 
     fn operand(&mut self) -> ExprId {
@@ -113,8 +108,7 @@ impl<S: Sink> Parser<'_, S> {
     fn constant(&mut self, kind: Expr) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        self.close(mark, NodeKind::Literal);
-        self.add(kind, start)
+        self.add_node(mark, NodeKind::Literal, kind, start)
     }
 
     pub(super) fn int(&mut self) -> ExprId {
@@ -127,8 +121,7 @@ impl<S: Sink> Parser<'_, S> {
         };
         let mark = self.mark();
         self.bump();
-        self.close(mark, NodeKind::Literal);
-        self.add(kind, start)
+        self.add_node(mark, NodeKind::Literal, kind, start)
     }
 
     /// Reads digits; reports them if they make no number (unless the lexer did).
@@ -147,8 +140,7 @@ impl<S: Sink> Parser<'_, S> {
         let value = self.float_value();
         let mark = self.mark();
         self.bump();
-        self.close(mark, NodeKind::Literal);
-        self.add(Expr::Float(value), start)
+        self.add_node(mark, NodeKind::Literal, Expr::Float(value), start)
     }
 
     /// Reads the float at the cursor without taking it.
@@ -171,13 +163,11 @@ impl<S: Sink> Parser<'_, S> {
         if !lit.raw && lit.content.contains("${") {
             let parts = self.joined(&lit, token.start as usize + lit.lead);
             self.bump();
-            self.close(mark, NodeKind::Literal);
-            return self.add(Expr::Joined(parts), start);
+            return self.add_node(mark, NodeKind::Literal, Expr::Joined(parts), start);
         }
         let value = Str::from(strings::value(&lit).as_ref());
         self.bump();
-        self.close(mark, NodeKind::Literal);
-        self.add(Expr::Str(value), start)
+        self.add_node(mark, NodeKind::Literal, Expr::Str(value), start)
     }
 
     fn paren(&mut self) -> ExprId {
@@ -185,8 +175,7 @@ impl<S: Sink> Parser<'_, S> {
         self.bump();
         let inner = self.expr();
         self.expect_or_stay(T::RParen);
-        self.close(mark, NodeKind::Paren);
-        self.add(Expr::Paren(inner), start)
+        self.add_node(mark, NodeKind::Paren, Expr::Paren(inner), start)
     }
 
     /// `a.b.c`; after a dot every word is a name.
@@ -206,19 +195,17 @@ impl<S: Sink> Parser<'_, S> {
     fn name_operand(&mut self) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         let parts = self.dotted();
-        self.close(mark, NodeKind::Name);
-        let name = self.add(Expr::Name(parts), start);
+        let name = self.add_node(mark, NodeKind::Name, Expr::Name(parts), start);
         let has_args = self.at(T::LParen);
         let (args, kwargs) = if has_args { self.args() } else { Default::default() };
         if self.at(T::LBrace) {
             let config = self.config();
-            self.close(mark, NodeKind::SchemaExpr);
-            return self
-                .add(Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })), start);
+            let schema = Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config }));
+            return self.add_node(mark, NodeKind::SchemaExpr, schema, start);
         }
         if has_args {
-            self.close(mark, NodeKind::Call);
-            return self.add(Expr::Call(Box::new(Call { func: name, args, kwargs })), start);
+            let call = Expr::Call(Box::new(Call { func: name, args, kwargs }));
+            return self.add_node(mark, NodeKind::Call, call, start);
         }
         name
     }
@@ -227,12 +214,12 @@ impl<S: Sink> Parser<'_, S> {
     pub(super) fn schema_expr(&mut self) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         let parts = self.dotted();
-        let name = self.add(Expr::Name(parts), start);
+        let name = self.add_node(mark, NodeKind::Name, Expr::Name(parts), start);
         let has_args = self.at(T::LParen);
         let (args, kwargs) = if has_args { self.args() } else { Default::default() };
         // Whatever stands here is taken as the brace.
         let config = self.config();
-        self.close(mark, NodeKind::SchemaExpr);
-        self.add(Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config })), start)
+        let schema = Expr::Schema(Box::new(SchemaExpr { name, has_args, args, kwargs, config }));
+        self.add_node(mark, NodeKind::SchemaExpr, schema, start)
     }
 }

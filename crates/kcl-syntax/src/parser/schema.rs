@@ -54,8 +54,8 @@ impl<S: Sink> Parser<'_, S> {
                 self.expected(&["identifier"]);
             }
             list.push(id);
-            self.skip_newlines();
             self.close(mark, NodeKind::Decorator);
+            self.skip_newlines();
         }
         list.into_boxed_slice()
     }
@@ -74,15 +74,17 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     fn dotted_ref(&mut self) -> DottedRef {
-        let start = self.start();
+        let (start, mark) = (self.start(), self.mark());
         let parts = self.dotted();
+        self.close(mark, NodeKind::Name);
         DottedRef { parts, span: self.span_from(start) }
     }
 
     /// Quirk: a dotted name is one name with dots.
     fn definition_name(&mut self) -> Ident {
-        let start = self.start();
+        let (start, mark) = (self.start(), self.mark());
         let parts = self.dotted();
+        self.close(mark, NodeKind::Name);
         joined_name(&parts, self.span_from(start))
     }
 
@@ -113,13 +115,14 @@ impl<S: Sink> Parser<'_, S> {
         let host = self.eat(T::KwFor).then(|| self.name_ref());
         self.expect_or_take(T::Colon);
         let mut body = Body::default();
+        let block = self.mark();
         self.eat(T::Newline);
         if self.at(T::Indent) {
             self.bump();
             self.schema_body(&mut body);
             self.dedent();
+            self.close(block, NodeKind::Block);
         }
-        self.close(mark, NodeKind::Schema);
         let def = SchemaDef {
             name,
             kind,
@@ -134,8 +137,7 @@ impl<S: Sink> Parser<'_, S> {
             index_signature: body.index_signature,
             checks: body.checks.into_boxed_slice(),
         };
-        let span = self.span_from(start);
-        self.tree.add_stmt(Stmt::Schema(Box::new(def)), span)
+        self.add_stmt(mark, NodeKind::Schema, Stmt::Schema(Box::new(def)), start)
     }
 
     fn schema_body(&mut self, body: &mut Body) {
@@ -263,9 +265,7 @@ impl<S: Sink> Parser<'_, S> {
                 let (start, mark) = (self.start(), self.mark());
                 // Only the list itself: what follows it is a member of its own.
                 let value = self.deeper(Self::list).unwrap_or_else(|| self.missing_operand());
-                self.close(mark, NodeKind::ExprStmt);
-                let span = self.span_from(start);
-                body.members.push(self.tree.add_stmt(Stmt::Expr(value), span));
+                body.members.push(self.add_stmt(mark, NodeKind::ExprStmt, Stmt::Expr(value), start));
             }
             _ => {
                 self.bump();
@@ -335,12 +335,8 @@ impl<S: Sink> Parser<'_, S> {
                 None => (None, None),
             },
         };
-        self.close(mark, NodeKind::Attr);
-        let span = self.span_from(start);
-        self.tree.add_stmt(
-            Stmt::Attr(Box::new(Attr { name, decorators, optional, ty, selected, op, default })),
-            span,
-        )
+        let attr = Attr { name, decorators, optional, ty, selected, op, default };
+        self.add_stmt(mark, NodeKind::Attr, Stmt::Attr(Box::new(attr)), start)
     }
 
     /// The name and, for the quirk of dotted names, whether there was a dot.
@@ -373,8 +369,7 @@ impl<S: Sink> Parser<'_, S> {
         let mut targets =
             vec![Ok(Target { name, path: Box::default(), span }), self.target(value, first_expr)];
         let value = self.assign_rest(&mut targets);
-        self.close(mark, NodeKind::Assign);
-        self.finish_assign(targets, Some(ty), value, start)
+        self.finish_assign(targets, Some(ty), value, start, mark)
     }
 
     /// An attribute whose type is one literal has that literal as default.
@@ -429,10 +424,12 @@ impl<S: Sink> Parser<'_, S> {
         let mark = self.mark();
         self.bump();
         self.expect_or_take(T::Colon);
+        let block = self.mark();
         self.eat(T::Newline);
         self.expect_or_take(T::Indent);
         let checks = self.check_lines();
         self.dedent();
+        self.close(block, NodeKind::Block);
         self.close(mark, NodeKind::CheckBlock);
         checks
     }
@@ -480,13 +477,14 @@ impl<S: Sink> Parser<'_, S> {
         }
         let host = self.eat(T::KwFor).then(|| self.name_ref());
         self.expect_or_take(T::Colon);
+        let block = self.mark();
         self.eat(T::Newline);
         self.expect_or_take(T::Indent);
         self.skip_newlines();
         let doc = self.doc();
         let checks = self.check_lines();
         self.dedent();
-        self.close(mark, NodeKind::Rule);
+        self.close(block, NodeKind::Block);
         let def = RuleDef {
             name,
             decorators,
@@ -496,7 +494,6 @@ impl<S: Sink> Parser<'_, S> {
             doc,
             checks: checks.into_boxed_slice(),
         };
-        let span = self.span_from(start);
-        self.tree.add_stmt(Stmt::Rule(Box::new(def)), span)
+        self.add_stmt(mark, NodeKind::Rule, Stmt::Rule(Box::new(def)), start)
     }
 }

@@ -8,7 +8,7 @@ use super::expr::named_type;
 use crate::ast::{
     BinaryOp, DottedRef, Expr, ExprId, Ident, Import, Stmt, StmtId, Str, Target, TargetStep, TypeId,
 };
-use crate::sink::{NodeKind, Sink};
+use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
 
@@ -37,18 +37,23 @@ impl<S: Sink> Parser<'_, S> {
         if !lit.long {
             return None;
         }
+        let mark = self.mark();
         let doc = Str::from(strings::plain(lit.content, false).as_ref());
         // Placeholders must be expressions even here; nobody computes them.
         if !lit.raw && lit.content.contains("${") {
             self.joined(&lit, self.token().start as usize + lit.lead);
         }
         self.bump();
+        self.close(mark, NodeKind::Doc);
         Some(doc)
     }
 
-    fn add_stmt(&mut self, kind: Stmt, start: u32) -> StmtId {
+    /// Adds a statement and closes its node.
+    pub(super) fn add_stmt(&mut self, mark: Mark, node: NodeKind, kind: Stmt, start: u32) -> StmtId {
         let span = self.span_from(start);
-        self.tree.add_stmt(kind, span)
+        let id = self.tree.add_stmt(kind, span);
+        self.sink.node(mark, node, Made::Stmt(id));
+        id
     }
 
     /// Takes one statement, or reports and skips one token.
@@ -95,14 +100,18 @@ impl<S: Sink> Parser<'_, S> {
             }
             self.bump();
         }
+        let name = self.mark();
         let path = self.dotted();
+        self.close(name, NodeKind::Name);
         let alias = if self.eat(T::KwAs) { Some(self.import_alias()) } else { None };
-        self.close(mark, NodeKind::Import);
-        self.add_stmt(Stmt::Import(Box::new(Import { dots, path, alias })), start)
+        let import = Stmt::Import(Box::new(Import { dots, path, alias }));
+        self.add_stmt(mark, NodeKind::Import, import, start)
     }
 
     fn import_alias(&mut self) -> Ident {
+        let mark = self.mark();
         let parts = self.dotted();
+        self.close(mark, NodeKind::Name);
         if parts.len() > 1 {
             self.error("Invalid import asname");
         }
@@ -116,15 +125,13 @@ impl<S: Sink> Parser<'_, S> {
         let name = joined_name(&name.parts, name.span);
         self.expect_or_take(T::Assign);
         let ty = self.ty();
-        self.close(mark, NodeKind::TypeAlias);
-        self.add_stmt(Stmt::TypeAlias { name, ty }, start)
+        self.add_stmt(mark, NodeKind::TypeAlias, Stmt::TypeAlias { name, ty }, start)
     }
 
     fn expr_stmt(&mut self) -> StmtId {
         let (start, mark) = (self.start(), self.mark());
         let value = self.expr();
-        self.close(mark, NodeKind::ExprStmt);
-        self.add_stmt(Stmt::Expr(value), start)
+        self.add_stmt(mark, NodeKind::ExprStmt, Stmt::Expr(value), start)
     }
 
     /// A dotted name; anything else is parsed as an expression and refused.
@@ -151,8 +158,7 @@ impl<S: Sink> Parser<'_, S> {
         let cond = self.simple_expr();
         let guard = self.eat(T::KwIf).then(|| self.simple_expr());
         let msg = self.eat(T::Comma).then(|| self.expr());
-        self.close(mark, NodeKind::Assert);
-        self.add_stmt(Stmt::Assert { cond, guard, msg }, start)
+        self.add_stmt(mark, NodeKind::Assert, Stmt::Assert { cond, guard, msg }, start)
     }
 
     pub(super) fn if_stmt(&mut self) -> StmtId {
@@ -161,14 +167,14 @@ impl<S: Sink> Parser<'_, S> {
         let cond = self.expr();
         self.expect_or_take(T::Colon);
         let body = self.body();
-        let mut branches = vec![(start, cond, body)];
+        let mut branches = vec![(start, mark, cond, body)];
         while self.at(T::KwElif) {
-            let at = self.start();
+            let (at, mark) = (self.start(), self.mark());
             self.bump();
             let cond = self.expr();
             self.expect_or_take(T::Colon);
             let body = self.body();
-            branches.push((at, cond, body));
+            branches.push((at, mark, cond, body));
             if !self.higher() {
                 break;
             }
@@ -185,15 +191,14 @@ impl<S: Sink> Parser<'_, S> {
             self.expect_or_take(T::Colon);
             orelse = self.body();
         }
-        self.close(mark, NodeKind::IfStmt);
         while branches.len() > 1 {
-            if let Some((at, cond, body)) = branches.pop() {
-                let nested = self.add_stmt(Stmt::If { cond, body, orelse }, at);
+            if let Some((at, mark, cond, body)) = branches.pop() {
+                let nested = self.add_stmt(mark, NodeKind::IfStmt, Stmt::If { cond, body, orelse }, at);
                 orelse = Box::new([nested]);
             }
         }
-        let (start, cond, body) = branches.remove(0);
-        self.add_stmt(Stmt::If { cond, body, orelse }, start)
+        let (start, mark, cond, body) = branches.remove(0);
+        self.add_stmt(mark, NodeKind::IfStmt, Stmt::If { cond, body, orelse }, start)
     }
 
     /// One simple statement on the same line, or an indented block.
@@ -262,28 +267,23 @@ impl<S: Sink> Parser<'_, S> {
                     self.bump();
                     let target = self.target(first, first_expr).map_err(|wrong| self.diags.push(*wrong));
                     let value = self.expr();
-                    self.close(mark, NodeKind::AugAssign);
                     let kind = match target {
                         Ok(target) => Stmt::AugAssign { target, op, value },
                         Err(()) => Stmt::Expr(value),
                     };
-                    self.add_stmt(kind, start)
+                    self.add_stmt(mark, NodeKind::AugAssign, kind, start)
                 }
-                None => {
-                    self.close(mark, NodeKind::ExprStmt);
-                    self.add_stmt(Stmt::Expr(first), start)
-                }
+                None => self.add_stmt(mark, NodeKind::ExprStmt, Stmt::Expr(first), start),
             },
         }
     }
 
     /// `a: T = v` or `a: S {..}`.
-    fn annotated(&mut self, first: ExprId, first_expr: usize, start: u32, mark: crate::sink::Mark) -> StmtId {
+    fn annotated(&mut self, first: ExprId, first_expr: usize, start: u32, mark: Mark) -> StmtId {
         self.bump();
         if self.at_schema_expr(0) {
             let target = self.target(first, first_expr);
             let value = self.schema_expr();
-            self.close(mark, NodeKind::Unification);
             let kind = match target {
                 Ok(target) if !matches!(target.path.first(), Some(TargetStep::Index(_))) => {
                     Stmt::Unification { target: target.name, value, selected: !target.path.is_empty() }
@@ -293,7 +293,7 @@ impl<S: Sink> Parser<'_, S> {
                     Stmt::Expr(value)
                 }
             };
-            return self.add_stmt(kind, start);
+            return self.add_stmt(mark, NodeKind::Unification, kind, start);
         }
         let ty = self.ty();
         if self.at(T::Assign) {
@@ -304,8 +304,7 @@ impl<S: Sink> Parser<'_, S> {
         let target = self.target(first, first_expr);
         let here = self.start();
         let value = self.tree.add_expr(Expr::Missing, Span::new(here, here));
-        self.close(mark, NodeKind::Assign);
-        self.finish_assign(vec![target], Some(ty), value, start)
+        self.finish_assign(vec![target], Some(ty), value, start, mark)
     }
 
     /// True if a dotted name followed by `{` or `(` stands some tokens ahead. Built-in types do not count.
@@ -330,12 +329,11 @@ impl<S: Sink> Parser<'_, S> {
         first_expr: usize,
         ty: Option<TypeId>,
         start: u32,
-        mark: crate::sink::Mark,
+        mark: Mark,
     ) -> StmtId {
         let mut targets = vec![self.target(first, first_expr)];
         let value = self.assign_rest(&mut targets);
-        self.close(mark, NodeKind::Assign);
-        self.finish_assign(targets, ty, value, start)
+        self.finish_assign(targets, ty, value, start, mark)
     }
 
     /// `= target = .. = value`, beginning at the first `=`.
@@ -358,6 +356,7 @@ impl<S: Sink> Parser<'_, S> {
         ty: Option<TypeId>,
         value: ExprId,
         start: u32,
+        mark: Mark,
     ) -> StmtId {
         let mut targets = Vec::with_capacity(found.len());
         for target in found {
@@ -371,7 +370,7 @@ impl<S: Sink> Parser<'_, S> {
         } else {
             Stmt::Assign { targets: targets.into_boxed_slice(), ty, value }
         };
-        self.add_stmt(kind, start)
+        self.add_stmt(mark, NodeKind::Assign, kind, start)
     }
 }
 

@@ -16,7 +16,7 @@ impl<S: Sink> Parser<'_, S> {
             && let Expr::Name(parts) = self.tree.expr(id)
         {
             let target = named_target(parts, span);
-            self.tree.exprs.truncate(first_expr);
+            self.drop_name(first_expr);
             return Ok(target);
         }
         let mut steps = Vec::new();

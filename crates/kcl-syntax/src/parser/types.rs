@@ -4,7 +4,7 @@ use super::Parser;
 use super::expr::named_type;
 use crate::ast::{LiteralType, Str, Type, TypeId};
 use crate::numbers;
-use crate::sink::{NodeKind, Sink};
+use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
 
@@ -23,19 +23,24 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         let first = self.type_element();
         if !self.at(T::Pipe) {
-            self.close(mark, NodeKind::Type);
             return first;
         }
         let mut parts = vec![first];
         while self.eat(T::Pipe) {
             parts.push(self.type_element());
         }
-        self.close(mark, NodeKind::Type);
-        self.add_type(Type::Union(parts.into_boxed_slice()), start)
+        self.type_node(mark, Type::Union(parts.into_boxed_slice()), start)
+    }
+
+    /// Adds a type and closes its node.
+    fn type_node(&mut self, mark: Mark, kind: Type, start: u32) -> TypeId {
+        let id = self.add_type(kind, start);
+        self.sink.node(mark, NodeKind::Type, Made::Type(id));
+        id
     }
 
     fn type_element(&mut self) -> TypeId {
-        let start = self.start();
+        let (start, mark) = (self.start(), self.mark());
         let kind = match self.kind {
             T::KwTrue => self.take_type(Type::Literal(LiteralType::Bool(true))),
             T::KwFalse => self.take_type(Type::Literal(LiteralType::Bool(false))),
@@ -57,7 +62,7 @@ impl<S: Sink> Parser<'_, S> {
                 self.take_type(Type::Missing)
             }
         };
-        self.add_type(kind, start)
+        self.type_node(mark, kind, start)
     }
 
     fn take_type(&mut self, kind: Type) -> Type {
