@@ -2,29 +2,50 @@
 
 use std::process::ExitCode;
 
-use crate::{COMMANDS, EXIT_WRONG, run};
+use crate::flags::Flag;
+use crate::{COMMANDS, EXIT_WRONG, fmt, run};
 
-pub(crate) fn main(words: &[String]) -> ExitCode {
-    let flags: Vec<String> = run::FLAGS.iter().map(|f| format!("--{}", f.long)).collect();
+/// Commands that have flags.
+const FLAGS: &[(&str, &[Flag])] = &[("run", run::FLAGS), ("fmt", fmt::FLAGS)];
+
+fn words(flags: &[Flag]) -> String {
+    flags.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" ")
+}
+
+/// `pattern` of each command that has flags, joined.
+fn cases(pattern: impl Fn(&str, &str) -> String) -> String {
+    FLAGS.iter().map(|(command, flags)| pattern(command, &words(flags))).collect()
+}
+
+pub(crate) fn main(shell: &[String]) -> ExitCode {
     let commands: Vec<&str> = COMMANDS.iter().map(|c| c.0).collect();
-    let (commands, flags) = (commands.join(" "), flags.join(" "));
-    match words.first().map(String::as_str) {
-        Some("bash") => println!(
-            "_kcl() {{\n  local cur=\"${{COMP_WORDS[COMP_CWORD]}}\"\n  if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W \
-             \"{commands}\" -f -- \"$cur\"))\n  elif [[ \"$cur\" == -* ]]; then COMPREPLY=($(compgen -W \"{flags}\" -- \
-             \"$cur\"))\n  else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}}\ncomplete -o filenames -F _kcl kcl"
-        ),
-        Some("zsh") => println!(
-            "#compdef kcl\n_kcl() {{\n  if (( CURRENT == 2 )); then compadd {commands}; _files\n  elif [[ $PREFIX == -* ]]; then compadd -- \
-             {flags}\n  else _files; fi\n}}\n_kcl \"$@\""
-        ),
+    let commands = commands.join(" ");
+    match shell.first().map(String::as_str) {
+        Some("bash") => {
+            let cases = cases(|command, flags| format!("    {command}) flags=\"{flags}\";;\n"));
+            println!(
+                "_kcl() {{\n  local cur=\"${{COMP_WORDS[COMP_CWORD]}}\" flags=\"\"\n  case \"${{COMP_WORDS[1]}}\" in\n{cases}  esac\n  \
+                 if [ \"$COMP_CWORD\" = 1 ]; then COMPREPLY=($(compgen -W \"{commands}\" -f -- \"$cur\"))\n  elif [[ \"$cur\" == -* ]]; \
+                 then COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n  else COMPREPLY=($(compgen -f -- \"$cur\")); \
+                 fi\n}}\ncomplete -o filenames -F _kcl kcl"
+            );
+        }
+        Some("zsh") => {
+            let cases = cases(|command, flags| format!("    {command}) compadd -- {flags};;\n"));
+            println!(
+                "#compdef kcl\n_kcl() {{\n  if (( CURRENT == 2 )); then compadd {commands}; _files\n  elif [[ $PREFIX == -* ]]; then\n    \
+                 case $words[2] in\n{cases}    esac\n  else _files; fi\n}}\n_kcl \"$@\""
+            );
+        }
         Some("fish") => {
             println!("complete -c kcl -n __fish_use_subcommand -a \"{commands}\"");
-            for flag in run::FLAGS {
-                println!(
-                    "complete -c kcl -n \"__fish_seen_subcommand_from run\" -l {} -d \"{}\"",
-                    flag.long, flag.help
-                );
+            for (command, flags) in FLAGS {
+                for flag in *flags {
+                    println!(
+                        "complete -c kcl -n \"__fish_seen_subcommand_from {command}\" -l {} -d \"{}\"",
+                        flag.long, flag.help
+                    );
+                }
             }
         }
         _ => {

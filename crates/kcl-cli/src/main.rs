@@ -8,6 +8,7 @@
 mod completion;
 mod explain;
 mod flags;
+mod fmt;
 mod plugin;
 mod run;
 mod watch;
@@ -24,6 +25,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
 pub(crate) const COMMANDS: &[Command] = &[
     ("run", "evaluate files and print YAML or JSON", run::main),
+    ("fmt", "format files in their canonical form", fmt::main),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),
@@ -53,7 +55,7 @@ fn main() -> ExitCode {
 fn help() -> String {
     let mut out = String::from(
         "kcl: the configuration and policy language\n\nExamples:\n  kcl run main.k\n  kcl run base/base.k prod/main.k -D env=prod\n  \
-         kcl run . --format json -S app.image\n\nCommands:\n",
+         kcl run . --format json -S app.image\n  kcl fmt ./...\n\nCommands:\n",
     );
     for (name, text, _) in COMMANDS {
         out.push_str(&format!("  {name:<11} {text}\n"));

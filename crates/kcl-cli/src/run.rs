@@ -115,7 +115,7 @@ enum Format {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ErrorFormat {
+pub(crate) enum ErrorFormat {
     Full,
     Short,
     Json,
@@ -260,7 +260,7 @@ impl Job {
 }
 
 /// The form of errors: the flag, else the variable `KCL_ERROR_FORMAT`.
-fn error_format(given: &Given) -> Result<ErrorFormat, String> {
+pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
     let variable = std::env::var("KCL_ERROR_FORMAT").ok();
     match given.last("error-format").or(variable.as_deref()) {
         None | Some("" | "full" | "pretty") => Ok(ErrorFormat::Full),
@@ -283,7 +283,7 @@ fn refuse_remote(given: &Given) -> Result<(), String> {
     }
 }
 
-fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
+pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
     match format {
         ErrorFormat::Short => diagnostics.iter().map(|d| render_short(d, sources) + "\n").collect(),
         ErrorFormat::Json => {

@@ -14,6 +14,7 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("yaml", yaml),
     ("overrides", overrides),
     ("selectors", selectors),
+    ("fmt", fmt),
 ];
 
 /// Text to tree, and back to the same text.
@@ -25,6 +26,13 @@ pub fn parser(bytes: &[u8]) {
         assert!(!diagnostic.labels.is_empty(), "a diagnostic without a place: {diagnostic:?}");
     }
     assert_eq!(kcl_syntax::parse_lossless(&text).text(), text, "the round trip lost bytes");
+}
+
+/// Text to canonical text: the same program, the same comments, a fixed point; broken texts come back as they were.
+pub fn fmt(bytes: &[u8]) {
+    if let Err(broken) = crate::format::judge(&String::from_utf8_lossy(bytes)) {
+        panic!("{broken}");
+    }
 }
 
 /// The whole road: load, check, evaluate, write; with small budgets, so that a run always ends soon.

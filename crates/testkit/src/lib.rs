@@ -11,6 +11,8 @@
 #![allow(clippy::explicit_auto_deref)]
 
 pub mod faulty;
+#[cfg(feature = "format")]
+pub mod format;
 #[cfg(feature = "ours")]
 pub mod fuzz;
 #[cfg(feature = "kube")]

@@ -10,6 +10,7 @@ const PURE: &[&str] = &[
     "base-graph",
     "kcl-syntax",
     "kcl-check",
+    "kcl-fmt",
     "kcl-value",
     "kcl-std",
     "kcl-eval",

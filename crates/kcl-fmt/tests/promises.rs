@@ -1,0 +1,75 @@
+//! The three promises, on every program that the repository has and on generated ones with random comments: formatting
+//! changes no program, no comment, and nothing that is formatted. (`cargo xtask fmt` has the long form.)
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use testkit::format::{judge, noisy};
+use testkit::generate::Rng;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn programs() -> Vec<String> {
+    let mut all = Vec::new();
+    for file in testkit::spec::load(&root().join("spec")).unwrap() {
+        for case in file.cases {
+            all.extend(case.program.files.into_iter().filter(|f| f.path.ends_with(".k")).map(|f| f.text));
+        }
+    }
+    gather(&root().join("konfig"), &mut all);
+    gather(&root().join("examples"), &mut all);
+    all
+}
+
+fn gather(folder: &Path, all: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            gather(&path, all);
+        } else if path.extension().is_some_and(|e| e == "k") {
+            all.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_program_of_the_repository_stays_what_it_is() {
+    let programs = programs();
+    let good = programs.iter().filter(|text| judge(text).unwrap()).count();
+    assert!(good > 1_500, "only {good} of {} programs parse", programs.len());
+}
+
+#[test]
+fn comments_may_stand_anywhere() {
+    let mut rng = Rng::new(11);
+    for text in programs() {
+        for _ in 0..3 {
+            judge(&noisy(&text, &mut rng)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn generated_programs_stay_what_they_are() {
+    let (mut all, mut commented) = (0, 0);
+    for seed in 0..1_000 {
+        let mut rng = Rng::new(seed);
+        for file in testkit::generate::program(seed).files {
+            let noisy = noisy(&file.text, &mut rng);
+            all += 1;
+            commented += usize::from(kcl_fmt::comments(&noisy).len() > kcl_fmt::comments(&file.text).len());
+            judge(&noisy).unwrap();
+        }
+    }
+    assert!(commented * 10 > all * 8, "only {commented} of {all} texts got comments");
+}
+
+#[test]
+fn broken_texts_come_back_as_they_were() {
+    for text in ["a = = 1\nb=2\n", "a = [1,2\n", "x = {\n", "if a:\nb\n", "a = 'open\n", "\u{0}", "a = 1;\n"]
+    {
+        assert!(!judge(text).unwrap(), "{text}");
+    }
+}
