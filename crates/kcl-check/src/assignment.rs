@@ -154,7 +154,7 @@ impl Checker<'_> {
                     let text = self.types.text(ty);
                     let message = format!("can not change the type of '{}' to {text}", name.name);
                     let diag =
-                        RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);
+                        RawDiag::new(Code::TYPE, "conflicting-annotation", self.home, name.span, message);
                     let diag = diag.label(self.here(decl), format!("expected {old}"));
                     self.report(diag);
                 }
@@ -313,7 +313,7 @@ impl Checker<'_> {
         {
             let decl = changed.or_else(|| self.globals.get(&name.name).map(|g| g.decl));
             let message = format!("Immutable variable '{}' is modified during compiling", name.name);
-            let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message);
+            let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", self.home, name.span, message);
             if let Some(decl) = decl {
                 let text = format!("The variable '{}' is declared here firstly", name.name);
                 diag = diag.label(self.here(decl), text);

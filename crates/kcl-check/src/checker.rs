@@ -12,7 +12,7 @@ use crate::CheckOptions;
 use crate::borrowed::Borrowed;
 use crate::diag::RawDiag;
 use crate::globals::Global;
-use crate::package::{AttrInfo, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
+use crate::package::{AttrInfo, Home, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
 use crate::scope::Scope;
 use crate::signatures::{self, Table};
 use crate::ty::{DictAttr, DictTy, FuncTy, Loc, ParamTy, SchemaId, Ty, TyId, Types};
@@ -34,11 +34,12 @@ pub(crate) struct Checker<'p> {
     pub(crate) package: &'p Package,
     pub(crate) tree: &'p Tree,
     pub(crate) path: Str,
+    pub(crate) home: Home,
     pub(crate) options: CheckOptions,
-    /// Checked packages by path.
-    pub(crate) deps: FxHashMap<Str, Arc<PackageTypes>>,
-    /// Path of every package of the program, by id.
-    pub(crate) import_paths: Vec<Str>,
+    /// The imported packages.
+    pub(crate) deps: FxHashMap<Home, Arc<PackageTypes>>,
+    /// The packages of the program that stand before this one, by id.
+    pub(crate) before: &'p [Arc<PackageTypes>],
     pub(crate) types: Types,
     pub(crate) schemas: Vec<SchemaSlot>,
     pub(crate) globals: IndexMap<Str, Global, FxBuildHasher>,
@@ -74,24 +75,26 @@ pub(crate) struct Checker<'p> {
     pub(crate) used_modules: FxHashSet<Str>,
     seen: FxHashSet<(Str, Span, String)>,
     builtins: FxHashMap<(Table, Str), Option<TyId>>,
-    foreign_types: FxHashMap<(Str, TyId), TyId>,
-    foreign_schemas: FxHashMap<(Str, SchemaId), SchemaId>,
+    foreign_types: FxHashMap<(Home, TyId), TyId>,
+    foreign_schemas: FxHashMap<(Home, SchemaId), SchemaId>,
 }
 
 impl<'p> Checker<'p> {
     pub(crate) fn new(
         package: &'p Package,
-        deps: FxHashMap<Str, Arc<PackageTypes>>,
-        import_paths: Vec<Str>,
+        home: Home,
+        deps: FxHashMap<Home, Arc<PackageTypes>>,
+        before: &'p [Arc<PackageTypes>],
         options: CheckOptions,
     ) -> Self {
         Checker {
             package,
             tree: &package.tree,
             path: package.path.clone(),
+            home,
             options,
             deps,
-            import_paths,
+            before,
             types: Types::new(),
             schemas: Vec::new(),
             globals: IndexMap::default(),
@@ -130,7 +133,7 @@ impl<'p> Checker<'p> {
 
     /// Records a mistake with one label in this package.
     pub(crate) fn error(&mut self, code: Code, id: &'static str, span: Span, message: impl Into<String>) {
-        let diag = RawDiag::new(code, id, &self.path, span, message);
+        let diag = RawDiag::new(code, id, self.home, span, message);
         self.report(diag);
     }
 
@@ -247,7 +250,7 @@ impl<'p> Checker<'p> {
     fn import_one_schema(&mut self, home: &Arc<PackageTypes>, id: SchemaId) -> (SchemaId, Option<Foreign>) {
         let slot = &home.schemas[id.0 as usize];
         let (owner, id) = slot.home.clone().unwrap_or_else(|| (Arc::clone(home), id));
-        let key = (owner.path.clone(), id);
+        let key = (owner.home, id);
         if let Some(known) = self.foreign_schemas.get(&key) {
             return (*known, None);
         }
@@ -264,7 +267,7 @@ impl<'p> Checker<'p> {
         if id <= TyId::STR {
             return id;
         }
-        let key = (home.path.clone(), id);
+        let key = (home.home, id);
         if let Some(known) = self.foreign_types.get(&key) {
             return *known;
         }

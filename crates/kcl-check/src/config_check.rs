@@ -118,7 +118,7 @@ impl Checker<'_> {
             if self.schema_info(id).attrs.contains_key(&attr.name) {
                 self.attr_mismatch(id, &attr.name, got, at);
             } else if !self.types.assignable(got, index.val) {
-                let diag = self.mismatch(got, index.val, attr.loc.clone(), None);
+                let diag = self.mismatch(got, index.val, attr.loc, None);
                 self.report(diag);
             }
         }
@@ -145,12 +145,12 @@ impl Checker<'_> {
                     return Expect { ty: Some(attr.ty), loc: Some(attr.loc) };
                 }
                 match self.schema_index(id) {
-                    Some(index) => Expect { ty: Some(index.val), loc: top.loc.clone() },
+                    Some(index) => Expect { ty: Some(index.val), loc: top.loc },
                     None => Expect::default(),
                 }
             }
-            Ty::Dict(dict) => Expect { ty: Some(dict.val), loc: top.loc.clone() },
-            Ty::List(item) => Expect { ty: Some(item), loc: top.loc.clone() },
+            Ty::Dict(dict) => Expect { ty: Some(dict.val), loc: top.loc },
+            Ty::List(item) => Expect { ty: Some(item), loc: top.loc },
             Ty::Union(members) => {
                 let mut offers = Vec::new();
                 for member in members.iter() {
@@ -161,7 +161,7 @@ impl Checker<'_> {
                 if offers.is_empty() {
                     return Expect::default();
                 }
-                Expect { ty: Some(self.types.sup(&offers)), loc: top.loc.clone() }
+                Expect { ty: Some(self.types.sup(&offers)), loc: top.loc }
             }
             _ => Expect::default(),
         }
@@ -182,13 +182,13 @@ impl Checker<'_> {
             Ty::Schema(id, _) if self.schema_info(id).incomplete => return,
             Ty::Schema(id, _) if !self.accepts_key(id, name) => self.no_attribute(id, name, at),
             Ty::Union(members) => match self.union_refuses(&members, name) {
-                Some(message) => RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message),
+                Some(message) => RawDiag::new(Code::COMPILE, "unknown-attribute", self.home, at, message),
                 None => return,
             },
             _ => return,
         };
         if let Some(written) = written {
-            diag = diag.label(written.clone(), "config attribute is defined here").related("written here");
+            diag = diag.label(*written, "config attribute is defined here").related("written here");
         }
         self.report(diag);
     }
@@ -250,7 +250,7 @@ impl Checker<'_> {
             let got = self.types.widen(attr);
             if !self.fits(got, want, at) {
                 let mut diag = self.mismatch(got, want, self.here(at), None);
-                if let Some(loc) = entry.loc.clone() {
+                if let Some(loc) = entry.loc {
                     diag = self.declared_at(diag, loc, want, got);
                 }
                 self.report(diag.label(written, "config attribute is defined here").related("written here"));
@@ -277,7 +277,7 @@ impl Checker<'_> {
     fn known_keys(&mut self, ty: TyId) -> Vec<(Str, TyId, Loc)> {
         match self.types.kind(ty).clone() {
             Ty::Dict(DictTy { attrs: Some(attrs), .. }) => {
-                attrs.iter().map(|a| (a.name.clone(), a.ty, a.loc.clone())).collect()
+                attrs.iter().map(|a| (a.name.clone(), a.ty, a.loc)).collect()
             }
             Ty::Schema(id, _) => {
                 let mut keys = Vec::new();

@@ -1,12 +1,15 @@
 //! Diagnostics before they know file ids.
 //!
 //! A package is checked once per process, but the ids of its files differ from program to program. So a mistake is
-//! recorded with the path of its package and a range in it, and becomes a [`base_diag::Diagnostic`] per program.
+//! recorded with the identity of its package and a range in it, and becomes a [`base_diag::Diagnostic`] per program.
+
+use std::sync::Arc;
 
 use base_diag::{Code, Diagnostic, Fix, Label, Place, Severity, Span, Telling};
 use kcl_syntax::ast::Str;
 use kcl_syntax::program::Program;
 
+use crate::package::{Home, PackageTypes};
 use crate::ty::Loc;
 
 /// A mistake in some package.
@@ -37,11 +40,11 @@ impl RawDiag {
     pub(crate) fn new(
         code: Code,
         id: &'static str,
-        pkg: &Str,
+        pkg: Home,
         span: Span,
         message: impl Into<String>,
     ) -> Self {
-        let labels = vec![(Loc { pkg: pkg.clone(), span }, message.into())];
+        let labels = vec![(Loc { pkg, span }, message.into())];
         RawDiag { code, id, labels, note: None, telling: None, help: None, fix: None }
     }
 
@@ -97,38 +100,38 @@ impl RawDiag {
         self
     }
 
-    /// Gives the labels their files in this program.
-    pub(crate) fn place_in(&self, program: &Program, severity: Severity) -> Diagnostic {
+    /// Gives the labels their files in the program whose packages were checked.
+    pub(crate) fn place_in(&self, checked: &Checked<'_>, severity: Severity) -> Diagnostic {
         let labels = self
             .labels
             .iter()
-            .map(|(loc, message)| Label { place: place_of(program, loc), message: message.clone() });
+            .map(|(loc, message)| Label { place: checked.place_of(*loc), message: message.clone() });
         Diagnostic {
             severity,
             code: self.code,
             id: self.id,
             labels: labels.collect(),
             notes: self.note.iter().cloned().collect(),
-            telling: self.telling.as_ref().map(|telling| self.telling_in(program, telling)),
+            telling: self.telling.as_ref().map(|telling| self.telling_in(checked, telling)),
             help: self.help.clone(),
             fix: self
                 .fix
                 .as_ref()
-                .map(|(loc, text)| Fix { place: place_of(program, loc), text: text.to_string() }),
+                .map(|(loc, text)| Fix { place: checked.place_of(*loc), text: text.to_string() }),
         }
     }
 
-    fn telling_in(&self, program: &Program, telling: &RawTelling) -> Telling {
+    fn telling_in(&self, checked: &Checked<'_>, telling: &RawTelling) -> Telling {
         let said = std::iter::once(&telling.here).chain(&telling.related);
         let mut said = said.cloned().map(Some).chain(std::iter::repeat(None));
         let mut labels: Vec<Label> = Vec::with_capacity(self.labels.len());
         for (loc, message) in &self.labels {
             let message = said.next().flatten().unwrap_or_else(|| message.clone());
-            labels.push(Label { place: place_of(program, loc), message });
+            labels.push(Label { place: checked.place_of(*loc), message });
         }
-        let mark = telling.mark.as_ref().map(|loc| place_of(program, loc));
+        let mark = telling.mark.map(|loc| checked.place_of(loc));
         if let (Some(mark), Some(first)) = (mark, labels.first_mut())
-            && line_of(program, mark) == line_of(program, first.place)
+            && checked.line_of(mark) == checked.line_of(first.place)
         {
             first.place = mark;
         }
@@ -136,16 +139,22 @@ impl RawDiag {
     }
 }
 
-fn line_of(program: &Program, place: Place) -> Option<u32> {
-    match place {
-        Place::Span(file, span) => Some(program.sources.position(file, span.start).line),
-        _ => None,
-    }
+/// A program with its checked packages, by id: an identity becomes a place.
+pub(crate) struct Checked<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) packages: &'a [Arc<PackageTypes>],
 }
 
-fn place_of(program: &Program, loc: &Loc) -> Place {
-    match program.packages.iter().find(|p| p.path == loc.pkg) {
-        Some(package) => package.place(loc.span),
-        None => Place::None,
+impl Checked<'_> {
+    fn place_of(&self, loc: Loc) -> Place {
+        let at = self.packages.iter().position(|types| types.home == loc.pkg);
+        at.and_then(|at| self.program.packages.get(at)).map_or(Place::None, |package| package.place(loc.span))
+    }
+
+    fn line_of(&self, place: Place) -> Option<u32> {
+        match place {
+            Place::Span(file, span) => Some(self.program.sources.position(file, span.start).line),
+            _ => None,
+        }
     }
 }

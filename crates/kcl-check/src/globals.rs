@@ -93,7 +93,7 @@ impl Checker<'_> {
             let is_import = self.package.imports.iter().any(|l| l.name == name.name);
             if is_import || self.globals.contains_key(&name.name) {
                 let message = format!("Unique key error name '{}'", name.name);
-                let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, start, message)
+                let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", self.home, start, message)
                     .told(format!("`{}` is defined twice", name.name))
                     .help(Some("give one of them another name".to_owned()));
                 let first = self.globals.get(&name.name).map(|global| global.decl);
@@ -126,10 +126,12 @@ impl Checker<'_> {
         let top: FxHashSet<StmtId> = all.iter().copied().collect();
         for link in self.package.imports.iter().filter(|l| top.contains(&l.stmt)) {
             let module = match &link.target {
-                ImportTarget::Package(id) => {
-                    let path = self.import_paths.get(id.0 as usize).cloned().unwrap_or_default();
-                    ModuleTy { path, kind: ModuleKind::Package }
-                }
+                ImportTarget::Package(id) => match self.before.get(id.0 as usize) {
+                    Some(types) => {
+                        ModuleTy { path: types.path.clone(), kind: ModuleKind::Package(types.home) }
+                    }
+                    None => ModuleTy { path: link.name.clone(), kind: ModuleKind::Unknown },
+                },
                 ImportTarget::System(name) => ModuleTy { path: name.clone(), kind: ModuleKind::System },
                 ImportTarget::Plugin(name) => ModuleTy { path: name.clone(), kind: ModuleKind::Unknown },
                 ImportTarget::Missing => ModuleTy { path: link.name.clone(), kind: ModuleKind::Unknown },
@@ -306,7 +308,7 @@ impl Checker<'_> {
         if was && decl != name.span && !self.types.sub(ty, old) {
             let text = self.text(old);
             let message = format!("can not change the type of '{}' to {text}", name.name);
-            let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", &self.path, name.span, message);
+            let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", self.home, name.span, message);
             let diag = diag.label(self.here(decl), format!("expected {text}"));
             self.report(diag);
         }
@@ -315,7 +317,7 @@ impl Checker<'_> {
     fn immutable(&mut self, name: &Ident, first: Span) {
         let message =
             format!("Can not change the value of '{}', because it was declared immutable", name.name);
-        let diag = RawDiag::new(Code::IMMUTABLE, "immutable", &self.path, name.span, message)
+        let diag = RawDiag::new(Code::IMMUTABLE, "immutable", self.home, name.span, message)
             .label(self.here(first), format!("The variable '{}' is declared here", name.name));
         let diag = self.cannot_change(diag, &name.name);
         self.report(diag);

@@ -49,7 +49,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
-pub use crate::package::PackageTypes;
+pub use crate::package::{Home, PackageTypes};
 pub use crate::signatures::SYSTEM_MODULES;
 use crate::ty::TyId;
 
@@ -89,46 +89,49 @@ pub struct CheckResult {
 
 /// Checks a whole program.
 pub fn check(program: &Program, options: &CheckOptions) -> CheckResult {
-    check_with(program, options, |_| None)
+    check_with(program, options, 0, |_| None)
 }
 
 /// Checks a program, taking packages that were checked before from `known`.
 ///
-/// `known` must only return types of the very same tree, checked with the same options and the same imported packages.
+/// `known` must only return types of the very same tree, checked with the same options and the same imported packages. Packages
+/// that are checked now are numbered from `first`; no number may be one of a known package.
 pub fn check_with(
     program: &Program,
     options: &CheckOptions,
+    first: u64,
     mut known: impl FnMut(PkgId) -> Option<Arc<PackageTypes>>,
 ) -> CheckResult {
     let mut result = CheckResult::default();
     for index in 0..program.packages.len() {
         let id = PkgId(index as u32);
-        let types = known(id).unwrap_or_else(|| check_package(program, id, &result.packages, options));
-        result.diagnostics.extend(types.diagnostics(program));
-        result.warnings.extend(types.warnings(program));
-        result.packages.push(types);
+        let home = Home(first + u64::from(id.0));
+        let types = known(id).unwrap_or_else(|| check_package(program, id, home, &result.packages, options));
+        result.packages.push(types.clone());
+        result.diagnostics.extend(types.diagnostics(program, &result.packages));
+        result.warnings.extend(types.warnings(program, &result.packages));
     }
     result
 }
 
-/// Checks one package; `deps` are the packages before it in the program.
+/// Checks one package, which is known as `home` from now on; `deps` are the packages before it in the program.
 pub fn check_package(
     program: &Program,
     id: PkgId,
+    home: Home,
     deps: &[Arc<PackageTypes>],
     options: &CheckOptions,
 ) -> Arc<PackageTypes> {
     let package = program.package(id);
-    let import_paths: Vec<Str> = program.packages.iter().map(|p| p.path.clone()).collect();
-    let mut visible: FxHashMap<Str, Arc<PackageTypes>> = FxHashMap::default();
+    let mut visible: FxHashMap<Home, Arc<PackageTypes>> = FxHashMap::default();
     for link in &package.imports {
         if let ImportTarget::Package(target) = link.target
             && let Some(types) = deps.get(target.0 as usize)
         {
-            visible.insert(types.path.clone(), Arc::clone(types));
+            visible.insert(types.home, Arc::clone(types));
         }
     }
-    let mut checker = Checker::new(package, visible, import_paths, *options);
+    let mut checker = Checker::new(package, home, visible, deps, *options);
     checker.types.reserve(package.tree.exprs.len());
     let declared = checker.scan_globals();
     checker.remember_lambdas();
@@ -158,8 +161,9 @@ fn freeze(mut checker: Checker<'_>, is_main: bool) -> PackageTypes {
             members.insert(name, ty);
         }
     }
-    let warnings = lint::warnings(checker.tree, &checker.path, &checker.used_modules);
+    let warnings = lint::warnings(checker.tree, checker.home, &checker.used_modules);
     PackageTypes {
+        home: checker.home,
         path: checker.path,
         types: checker.types,
         schemas: checker.schemas,

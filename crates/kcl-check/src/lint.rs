@@ -5,13 +5,14 @@ use kcl_syntax::ast::{Stmt, StmtId, Str, Tree};
 use rustc_hash::FxHashSet;
 
 use crate::diag::RawDiag;
+use crate::package::Home;
 
 const POSITION: Code = Code { code: "W0413", kind: "ImportPositionWarning" };
 const REIMPORT: Code = Code { code: "W0404", kind: "ReimportWarning" };
 const UNUSED: Code = Code { code: "W0411", kind: "UnusedImportWarning" };
 
 /// Finds imports that are late, repeated or unused.
-pub(crate) fn warnings(tree: &Tree, pkg: &Str, used: &FxHashSet<Str>) -> Vec<RawDiag> {
+pub(crate) fn warnings(tree: &Tree, pkg: Home, used: &FxHashSet<Str>) -> Vec<RawDiag> {
     let mut found = Vec::new();
     for file in &tree.files {
         let imports: Vec<(Str, Span)> = file
@@ -39,7 +40,7 @@ pub(crate) fn warnings(tree: &Tree, pkg: &Str, used: &FxHashSet<Str>) -> Vec<Raw
 }
 
 /// Imports after another statement.
-fn late(tree: &Tree, pkg: &Str, body: &[StmtId]) -> Vec<RawDiag> {
+fn late(tree: &Tree, pkg: Home, body: &[StmtId]) -> Vec<RawDiag> {
     let is_import = |stmt: &&StmtId| matches!(tree.stmt(**stmt), Stmt::Import(_));
     let first_other = body.iter().position(|stmt| !is_import(&stmt)).unwrap_or(body.len());
     body[first_other..]

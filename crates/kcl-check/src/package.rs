@@ -12,12 +12,17 @@ use kcl_syntax::program::Program;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::borrowed::Borrowed;
-use crate::diag::RawDiag;
+use crate::diag::{Checked, RawDiag};
 use crate::ty::{Loc, ParamTy, SchemaId, TyId, Types};
+
+/// Who a checked package is: packages that meet in one check have different numbers, whatever their paths are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Home(pub u64);
 
 /// The checked form of one package; shared between programs.
 #[derive(Debug)]
 pub struct PackageTypes {
+    pub(crate) home: Home,
     pub(crate) path: Str,
     pub(crate) types: Types,
     pub(crate) schemas: Vec<SchemaSlot>,
@@ -39,14 +44,16 @@ impl PackageTypes {
         self.errors.len()
     }
 
-    /// Returns its errors, placed in the files of a program that contains it.
-    pub fn diagnostics(&self, program: &Program) -> Vec<Diagnostic> {
-        self.errors.iter().map(|e| e.place_in(program, Severity::Error)).collect()
+    /// Returns its errors, placed in the files of a program; `packages` are that program's packages, up to this one at least.
+    pub fn diagnostics(&self, program: &Program, packages: &[Arc<PackageTypes>]) -> Vec<Diagnostic> {
+        let checked = Checked { program, packages };
+        self.errors.iter().map(|e| e.place_in(&checked, Severity::Error)).collect()
     }
 
-    /// Returns its warnings, placed in the files of a program that contains it.
-    pub fn warnings(&self, program: &Program) -> Vec<Diagnostic> {
-        self.warnings.iter().map(|w| w.place_in(program, Severity::Warning)).collect()
+    /// Returns its warnings, placed as the errors are.
+    pub fn warnings(&self, program: &Program, packages: &[Arc<PackageTypes>]) -> Vec<Diagnostic> {
+        let checked = Checked { program, packages };
+        self.warnings.iter().map(|w| w.place_in(&checked, Severity::Warning)).collect()
     }
 }
 

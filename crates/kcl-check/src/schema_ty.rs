@@ -391,7 +391,7 @@ impl Checker<'_> {
             let Some(default) = param.default else { continue };
             let span = self.tree.expr_span(default);
             let message = "non-default argument follows default argument";
-            let diag = RawDiag::new(Code::PARAMETER, "parameter-order", &self.path, span, message);
+            let diag = RawDiag::new(Code::PARAMETER, "parameter-order", self.home, span, message);
             self.report(diag.note("A default argument"));
         }
     }

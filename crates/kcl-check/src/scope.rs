@@ -146,7 +146,7 @@ impl Checker<'_> {
                 _ => None,
             };
             let inherited =
-                attr.as_ref().is_some_and(|a| a.loc.pkg != self.path || !self.is_inside(a.loc.span));
+                attr.as_ref().is_some_and(|a| a.loc.pkg != self.home || !self.is_inside(a.loc.span));
             let attr = attr.map(|a| a.ty);
             let var = self.scopes[i].vars.get(name).copied();
             if self.scopes[i].kind == ScopeKind::Lambda
@@ -284,6 +284,6 @@ impl Checker<'_> {
 
     /// Makes a place of this package.
     pub(crate) fn here(&self, span: Span) -> Loc {
-        Loc { pkg: self.path.clone(), span }
+        Loc { pkg: self.home, span }
     }
 }

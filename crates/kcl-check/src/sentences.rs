@@ -20,7 +20,7 @@ impl Checker<'_> {
         title: impl Into<String>,
         help: Option<String>,
     ) {
-        let diag = RawDiag::new(code, id, &self.path, at, message).told(title).help(help);
+        let diag = RawDiag::new(code, id, self.home, at, message).told(title).help(help);
         self.report(diag);
     }
 
@@ -98,7 +98,7 @@ impl Checker<'_> {
         if !similar.is_empty() {
             message.push_str(&format!(", did you mean '{}'?", similar.join("' or '")));
         }
-        let diag = RawDiag::new(Code::COMPILE, "unexpected-keyword", &self.path, at, message);
+        let diag = RawDiag::new(Code::COMPILE, "unexpected-keyword", self.home, at, message);
         let diag = diag.told(format!("{} has no parameter `{name}`", callee_words(callee)));
         let help = if similar.is_empty() { Self::listed(params) } else { None };
         self.report(self.did_you_mean(diag.help(help), name, at, &similar));

@@ -52,7 +52,7 @@ impl Checker<'_> {
             },
         };
         let message = format!("Unique key error name '{}'", name.name);
-        let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", &self.path, name.span, message)
+        let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", self.home, name.span, message)
             .told(format!("`{}` is defined twice", name.name))
             .label(self.here(first), format!("The variable '{}' is declared here", name.name))
             .said_here("the second")

@@ -14,6 +14,8 @@ use hashbrown::HashTable;
 use kcl_syntax::ast::{Str, UnitSuffix};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::package::Home;
+
 /// An interned type of one [`Types`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct TyId(pub(crate) u32);
@@ -23,10 +25,10 @@ pub(crate) struct TyId(pub(crate) u32);
 pub(crate) struct SchemaId(pub(crate) u32);
 
 /// A place in some package.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Loc {
-    /// Path of the package.
-    pub(crate) pkg: Str,
+    /// The package.
+    pub(crate) pkg: Home,
     /// Range in that package.
     pub(crate) span: Span,
 }
@@ -103,7 +105,7 @@ pub(crate) struct ModuleTy {
 /// Kinds of modules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ModuleKind {
-    Package,
+    Package(Home),
     System,
     /// Plugins and modules that were not found: every member is any.
     Unknown,

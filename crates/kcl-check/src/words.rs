@@ -46,7 +46,7 @@ impl Checker<'_> {
         let diag = RawDiag::new(
             Code::TYPE,
             "type-mismatch",
-            &at.pkg,
+            at.pkg,
             at.span,
             format!("expected {want}, got {have}"),
         );
@@ -96,7 +96,7 @@ impl Checker<'_> {
         }
         let similar = self.similar_names(name);
         let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
-        let diag = RawDiag::new(Code::COMPILE, "unknown-name", &self.path, at, message);
+        let diag = RawDiag::new(Code::COMPILE, "unknown-name", self.home, at, message);
         let module = SYSTEM_MODULES.contains(&name.as_str());
         let help = match () {
             () if module => Some(format!("it is a module of the language: `import {name}`")),
@@ -114,7 +114,7 @@ impl Checker<'_> {
         let attrs = &self.schema_info(id).attrs;
         let similar = suggest::similar(name, attrs.keys());
         let message = format!("Cannot add member '{name}' to schema '{schema}'{}", suggest::hint(&similar));
-        let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", &self.path, at, message);
+        let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", self.home, at, message);
         let diag = diag.told(format!("schema `{schema}` has no attribute `{name}`"));
         let known: Vec<&str> = attrs.keys().take(LISTED).map(Str::as_str).collect();
         let more = if attrs.len() > LISTED { ", …" } else { "" };

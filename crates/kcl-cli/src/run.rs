@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use base_diag::{Color, Diagnostic, SourceMap, render_full, render_short, to_json};
-use kcl::{Disk, DiskWorld, Entry, Formats, Outcome, Request, Session, run_in};
+use kcl::{Compiler, Disk, DiskWorld, Entry, Formats, Outcome, Reads, Request};
 
 use crate::flags::{Flag, Given, help, read};
 use crate::plugin::Plugins;
@@ -71,7 +71,11 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     if given.has("watch") {
         return crate::watch::watch(&job);
     }
-    job.run()
+    let compiler = Compiler::new(Disk);
+    let (code, _) = job.run(&compiler, &job.world());
+    // The process ends: the operating system gives the memory back.
+    std::mem::forget(compiler);
+    code
 }
 
 fn usage() -> String {
@@ -174,16 +178,26 @@ impl Job {
         })
     }
 
-    /// Runs once; prints the result or the errors.
-    pub(crate) fn run(&self) -> ExitCode {
+    /// Runs once; prints the result or the errors. Also returns what it read.
+    pub(crate) fn run(&self, compiler: &Compiler<'_>, world: &Plugins) -> (ExitCode, Reads) {
+        let mut outcome = compiler.run(&self.request, world);
+        let reads = std::mem::take(&mut outcome.reads);
+        (self.tell(outcome), reads)
+    }
+
+    /// Whether what a run read is still so.
+    pub(crate) fn still_valid(&self, compiler: &Compiler<'_>, reads: &Reads, world: &Plugins) -> bool {
+        compiler.still_valid(reads, &self.request, world)
+    }
+
+    /// What the program may touch.
+    pub(crate) fn world(&self) -> Plugins {
         let mut world = DiskWorld::new(&self.request.work_dir);
         world.allow_all_files = self.allow_files;
-        let world = Plugins::new(world, &self.plugins);
-        let session = Session::new();
-        let mut outcome = run_in(&session, &self.request, &Disk, &world);
-        if self.request.one_shot {
-            std::mem::forget(session);
-        }
+        Plugins::new(world, &self.plugins)
+    }
+
+    fn tell(&self, mut outcome: Outcome) -> ExitCode {
         if !outcome.log.is_empty() {
             print!("{}", outcome.log);
         }
@@ -204,23 +218,6 @@ impl Job {
             };
         }
         self.print(&mut outcome)
-    }
-
-    /// Returns the folders whose files decide the result.
-    pub(crate) fn watched(&self) -> Vec<PathBuf> {
-        let mut folders: Vec<PathBuf> = Vec::new();
-        for entry in &self.request.entries {
-            if let Entry::Path(path) = entry {
-                let path = self.request.work_dir.join(path);
-                let folder =
-                    if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")).to_path_buf() };
-                folders.push(folder);
-            }
-        }
-        folders.extend(self.request.externals.iter().map(|(_, p)| self.request.work_dir.join(p)));
-        folders.sort();
-        folders.dedup();
-        folders
     }
 
     fn print(&self, outcome: &mut Outcome) -> ExitCode {

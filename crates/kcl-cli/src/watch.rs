@@ -1,9 +1,10 @@
-//! `kcl run --watch`: run again when a source file changes.
+//! `kcl run --watch`: run again when something changes that the last run read, or looked for and did not find.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
+
+use kcl::{Compiler, Disk, Reads};
 
 use crate::run::Job;
 
@@ -11,41 +12,36 @@ use crate::run::Job;
 const PERIOD: Duration = Duration::from_millis(250);
 
 pub(crate) fn watch(job: &Job) -> ExitCode {
-    let mut seen = snapshot(&job.watched());
-    job.run();
-    eprintln!("watching {} files; Ctrl-C ends", seen.len());
+    let (compiler, world) = (Compiler::new(Disk), job.world());
     loop {
-        std::thread::sleep(PERIOD);
-        let now = snapshot(&job.watched());
-        if now != seen {
-            seen = now;
-            eprintln!("--- changed, running again");
-            job.run();
+        let (_, reads) = job.run(&compiler, &world);
+        let seen: Vec<(PathBuf, Stamp)> = watched(&reads).map(|path| (path.clone(), stamp(&path))).collect();
+        eprintln!("watching {} files; Ctrl-C ends", reads.files().count() + reads.data_files().count());
+        // A file that changed while the program ran was stamped too late: ask for all of them once more.
+        compiler.changed(watched(&reads));
+        let missed = reads.is_repeatable() && !job.still_valid(&compiler, &reads, &world);
+        while !missed {
+            std::thread::sleep(PERIOD);
+            let other = seen.iter().filter(|(path, before)| stamp(path) != *before);
+            let changed: Vec<&PathBuf> = other.map(|(path, _)| path).collect();
+            if !changed.is_empty() {
+                compiler.changed(changed);
+                break;
+            }
         }
+        eprintln!("--- changed, running again");
     }
 }
 
-fn snapshot(folders: &[PathBuf]) -> BTreeMap<PathBuf, SystemTime> {
-    let mut found = BTreeMap::new();
-    for folder in folders {
-        collect(folder, &mut found, 0);
-    }
-    found
+/// What is known of a path without reading it: nothing if it is not there.
+type Stamp = Option<(SystemTime, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let meta = std::fs::metadata(path).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
 }
 
-/// Folders below the watched ones are followed this deep.
-const MAX_DEPTH: u32 = 16;
-
-fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, SystemTime>, depth: u32) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let Ok(meta) = entry.metadata() else { continue };
-        if meta.is_dir() && depth < MAX_DEPTH {
-            collect(&path, found, depth + 1);
-        } else if path.extension().is_some_and(|e| e == "k" || e == "yaml" || e == "mod")
-            && let Ok(time) = meta.modified()
-        {
-            found.insert(path, time);
-        }
-    }
+fn watched(reads: &Reads) -> impl Iterator<Item = PathBuf> {
+    let all = reads.files().chain(reads.folders()).chain(reads.absent()).chain(reads.data_files());
+    all.map(Path::to_path_buf)
 }

@@ -119,7 +119,7 @@ impl Machine<'_> {
         let keys: Vec<(Str, bool)> = match value.as_dict() {
             Some(dict) => dict
                 .iter()
-                .filter(|(key, _)| package.framed.contains(*key))
+                .filter(|(key, _)| package.is_framed(key))
                 .map(|(key, entry)| (key.clone(), entry.op != Op::Override))
                 .collect(),
             None => Vec::new(),
@@ -210,7 +210,7 @@ impl Machine<'_> {
                 let value = found.map_or(Value::Undefined, |entry| entry.value.clone());
                 self.key_text(&value)
             }
-            Key::Name(name) if self.packages[self.pkg].has_aliases => Ok(self.alias_key(name)),
+            Key::Name(name) if self.packages[self.pkg].outline.has_aliases => Ok(self.alias_key(name)),
             Key::Name(name) => Ok(name.clone()),
             Key::Str(name) | Key::Indexed(name, _) => Ok(name.clone()),
             Key::Computed(expr) => {
@@ -226,11 +226,10 @@ impl Machine<'_> {
         if let Some((_, text)) = self.tree(self.pkg).renamed_keys.iter().find(|(key, _)| key == name) {
             return text.clone();
         }
-        let Some(crate::package::Symbol::Alias(package, ty)) = self.packages[self.pkg].symbols.get(name)
-        else {
+        let Some(crate::package::Symbol::Alias(package, ty)) = self.symbol(self.pkg, name) else {
             return name.clone();
         };
-        let text = self.alias_text(*package, *ty, 0);
+        let text = self.alias_text(package, ty, 0);
         text.rsplit_once('.').map_or(text.as_str(), |(start, _)| start).into()
     }
 

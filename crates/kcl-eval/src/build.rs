@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use kcl_syntax::ast::{Attr, AttrOp, Expr, ExprId, IndexSignature, SchemaExpr, StmtId};
 use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precision, Str, Value};
@@ -15,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use crate::fault::{Eval, Facts, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
-use crate::record::{Building, Record, Slot};
+use crate::record::{Building, Record, Shaped, Slot};
 use crate::schema::Schema;
 use crate::scope::{Frame, FrameKind, TextStart};
 use crate::union::{Mode, Path};
@@ -56,13 +57,13 @@ impl Machine<'_> {
         let position = Position { package: self.pkg as u32, offset, precision: Precision::Exact };
         match &**func {
             Function::SchemaType(schema) => {
-                let schema = self.schemas[schema.id as usize].clone();
+                let schema = self.schema(schema.id).clone();
                 let run = Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position };
                 self.run_schema(&schema, run)
             }
             Function::RuleType(id) => {
-                let rule = self.rules[*id as usize].clone();
-                self.run_rule_at(&rule, config, args, kwargs, position)
+                let rule = self.rule(*id);
+                self.run_rule_at(rule, config, args, kwargs, position)
             }
             // A lambda is no schema, but nobody complains.
             Function::Lambda(_) => Ok(Value::Undefined),
@@ -91,7 +92,7 @@ impl Machine<'_> {
         self.enter()?;
         let site = self.leave_from();
         let links = self.links(schema)?;
-        let shape = links.shape_of(schema).clone();
+        let shape = self.shape_of(schema, links).clone();
         self.charge(4 + shape.names.len() as u64)?;
         let building = Building {
             schema: schema.clone(),
@@ -213,7 +214,7 @@ impl Machine<'_> {
         let mut slot = record.slots.borrow()[i].clone();
         match attr.default {
             Some(default) if !replaced => {
-                let ty = (!self.is_013() || entry.is_none()).then_some(&*ty);
+                let ty = (!self.is_013() || entry.is_none()).then_some(ty);
                 slot = self.default_slot(attr, default, slot, stmt, ty)?;
             }
             // The default is not computed, but it is what a reader would have got.
@@ -225,7 +226,7 @@ impl Machine<'_> {
         }
         if let Some(entry) = entry {
             slot = self.merge_config(slot, entry)?;
-            slot.value = self.pack(slot.value, &ty)?;
+            slot.value = self.pack(slot.value, ty)?;
         }
         self.store_slot(&record, i, slot);
         self.targets.pop();
@@ -356,7 +357,7 @@ impl Machine<'_> {
         self.merge_entry(&mut merged, key, entry.clone(), Mode::INDEX_DEFAULT, &mut Path::new())?;
         let mut merged = merged.remove(key).unwrap_or_default();
         let ty = self.rtype(self.pkg, signature.value);
-        merged.value = self.pack(merged.value, &ty)?;
+        merged.value = self.pack(merged.value, ty)?;
         Ok(merged)
     }
 
@@ -364,7 +365,7 @@ impl Machine<'_> {
     fn require(&mut self, value: &Value, tested: &mut FxHashSet<usize>) -> Eval<()> {
         match value {
             Value::Schema(inst) if is_first(inst, tested) => {
-                let schema = self.schemas[inst.schema.id as usize].clone();
+                let schema = self.schema(inst.schema.id).clone();
                 for name in &self.links(&schema)?.required {
                     if inst.attrs.get(name).is_none_or(Value::is_nullish) {
                         return Err(self.missing_attribute(inst, name));
@@ -406,7 +407,7 @@ impl Machine<'_> {
         attrs.keys().for_each(|k| {
             shape.enter(k);
         });
-        let record = Record::new(Rc::new(shape), schema.package, None);
+        let record = Record::new(Shaped::new(&Arc::new(shape)), schema.package, None);
         for (slot, (_, entry)) in record.slots.borrow_mut().iter_mut().zip(attrs.iter()) {
             slot.value = entry.value.clone();
         }

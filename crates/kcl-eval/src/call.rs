@@ -48,12 +48,12 @@ impl Machine<'_> {
             Function::Builtin(id) => self.call_library(*id, &Value::Undefined, &args, &kwargs)?,
             Function::Method(id, receiver) => self.call_library(*id, receiver, &args, &kwargs)?,
             Function::SchemaType(schema) => {
-                let schema = self.schemas[schema.id as usize].clone();
+                let schema = self.schema(schema.id).clone();
                 self.call_schema(&schema, args, kwargs)?
             }
             Function::RuleType(id) => {
-                let rule = self.rules[*id as usize].clone();
-                self.run_rule(&rule, Rc::default(), args, kwargs)?
+                let rule = self.rule(*id);
+                self.run_rule(rule, Rc::default(), args, kwargs)?
             }
             Function::Instances(schema) => {
                 let full = kwargs.iter().map(|(_, v)| v).chain(&args).next().is_some_and(Value::truthy);
@@ -124,7 +124,7 @@ impl Machine<'_> {
         }
         if let Some(ret) = lambda.ret {
             let ty = self.rtype(self.pkg, ret);
-            result = self.pack(result, &ty)?;
+            result = self.pack(result, ty)?;
         }
         if entered {
             self.records.pop();
@@ -179,7 +179,7 @@ impl Machine<'_> {
         match param.ty {
             Some(ty) => {
                 let ty = self.rtype(self.pkg, ty);
-                self.pack(value, &ty)
+                self.pack(value, ty)
             }
             None => Ok(value),
         }

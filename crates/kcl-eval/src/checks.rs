@@ -106,7 +106,7 @@ impl Machine<'_> {
     /// `R(..)` without braces.
     pub(crate) fn run_rule(
         &mut self,
-        rule: &Rc<Rule>,
+        rule: Rule,
         config: Rc<Dict>,
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
@@ -117,7 +117,7 @@ impl Machine<'_> {
     /// `R {cfg}`: builds the host protocol's value, runs the checks of the parents, then its own.
     pub(crate) fn run_rule_at(
         &mut self,
-        rule: &Rc<Rule>,
+        rule: Rule,
         config: Rc<Dict>,
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
@@ -125,7 +125,7 @@ impl Machine<'_> {
     ) -> Eval<Value> {
         self.enter()?;
         let site = self.leave_from();
-        let def = rule.def();
+        let def = self.rule_def(rule);
         let host = def.host.as_ref().and_then(|h| self.find_schema(rule.package, &h.parts));
         let marks = self.marks.clone();
         let saved = std::mem::replace(&mut self.pkg, rule.package);
@@ -153,8 +153,8 @@ impl Machine<'_> {
     }
 
     // Those of its parents do not run.
-    fn rule_decorators(&mut self, rule: &Rc<Rule>, position: Position) -> Eval<()> {
-        let def = rule.def();
+    fn rule_decorators(&mut self, rule: Rule, position: Position) -> Eval<()> {
+        let def = self.rule_def(rule);
         for decorator in &def.decorators {
             self.decorator(*decorator, &def.name.name, position)?;
         }
@@ -163,17 +163,17 @@ impl Machine<'_> {
 
     fn rule_checks(
         &mut self,
-        rule: &Rc<Rule>,
+        rule: Rule,
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
         position: Position,
     ) -> Eval<()> {
         self.enter()?;
-        let def = rule.def();
+        let def = self.rule_def(rule);
         for parent in &def.parents {
             if let Some(crate::package::Symbol::Rule(id)) = self.find_symbol(rule.package, &parent.parts) {
-                let parent = self.rules[id as usize].clone();
-                self.rule_checks(&parent, args.clone(), kwargs.clone(), position)?;
+                let parent = self.rule(id);
+                self.rule_checks(parent, args.clone(), kwargs.clone(), position)?;
             }
         }
         let saved = std::mem::replace(&mut self.pkg, rule.package);

@@ -11,8 +11,6 @@
 //! | types of what a body stores | as the body's own schema declares them | as the outermost one does | here |
 //! | a default that configuration is merged into | is converted before | only the result is | `build.rs` |
 
-use std::rc::Rc;
-
 use kcl_syntax::ast::{Expr, Key, Stmt, StmtId};
 use kcl_value::{Position, Precision};
 
@@ -67,8 +65,12 @@ impl Machine<'_> {
     }
 
     /// The type that the outermost schema of an instance declares for a name.
-    pub(crate) fn outermost_type(&mut self, building: &Building, name: &str) -> Eval<Option<Rc<RType>>> {
-        Ok(self.links(&building.schema)?.types.get(name).cloned())
+    pub(crate) fn outermost_type<'b>(
+        &mut self,
+        building: &'b Building,
+        name: &str,
+    ) -> Eval<Option<&'b RType>> {
+        Ok(self.links(&building.schema)?.types.get(name).map(|ty| &**ty))
     }
 
     /// The place of an instance that misses an attribute: the last entry that writes the first key of its braces.

@@ -56,7 +56,7 @@ impl<'p> Machine<'p> {
             Expr::As(value, ty) => {
                 let value = self.expr(*value)?;
                 let ty = self.rtype(self.pkg, *ty);
-                self.pack_strict(value, &ty)
+                self.pack_strict(value, ty)
             }
             Expr::If { cond, then, orelse } => {
                 let branch = if self.expr(*cond)?.truthy() { then } else { orelse };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kcl_std::{Error, FileAnswer, FileOp, Host};
 use kcl_syntax::ast::{BasicType, Expr, Tree, Type, TypeId};
-use kcl_value::{Function, Str, Value};
+use kcl_value::{Function, OutputOptions, Str, Value};
 
 use crate::call::Closure;
 use crate::fault::Fault;
@@ -140,12 +140,13 @@ impl Host for MachineHost<'_, '_> {
     }
 
     fn option(&self, key: &str) -> Option<Value> {
+        self.machine.asked.borrow_mut().push(key.into());
         self.machine.options.arguments.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.clone())
     }
 
-    fn set_output(&mut self, text: String, documents: &Value) {
+    fn set_output(&mut self, text: String, documents: &Value, written: OutputOptions) {
         self.machine.output = Some(text);
-        self.machine.streamed = self.machine.origins.is_some().then(|| documents.clone());
+        self.machine.streamed = Some((documents.clone(), written));
     }
 
     fn charge(&mut self, cells: u64) -> Result<(), Error> {

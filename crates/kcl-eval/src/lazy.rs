@@ -86,7 +86,7 @@ impl Machine<'_> {
         let package = &mut self.packages[package];
         if let Some(frame) = package.frames.top_mut() {
             frame.set_apart(name, Some(Entry { origin, ..Entry::new(value, Op::Union) }));
-            package.framed.insert(name.clone());
+            package.add_framed(name);
         }
     }
 

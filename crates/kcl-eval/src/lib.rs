@@ -17,9 +17,9 @@
 //! 4. **Instances** (`build.rs`). One record per instance, shared by all bodies of the chain; configuration is merged
 //!    again after every store and so has the last word; changing a finished instance runs its schema again.
 //!
-//! Who caches what: records cache what was read; schemas cache their links (bases, parts, types, shape); packages cache
-//! converted types and know which names a frame can bind at all. Nothing is global, so thousands of programs can run side by
-//! side.
+//! Who caches what: records cache what was read; an [`Outline`] knows what a package is before it runs (symbols, converted
+//! types, the shapes of schemas, which names a frame can bind at all) and is shared by programs and threads. Nothing is global, so
+//! thousands of programs can run side by side.
 //!
 //! What keeps it fast: the usual case does no work that only the unusual one needs. A statement stores into the slot after the
 //! last one without hashing, the first entry of a key is stored without a merge, a loop holds its container instead of a copy,
@@ -45,6 +45,7 @@ mod names;
 mod ops;
 mod options;
 mod origin;
+mod outline;
 mod output;
 mod pack;
 mod package;
@@ -59,12 +60,14 @@ mod walk;
 mod words;
 
 pub use fault::{Facts, Fault};
-pub use options::{NoWorld, Options, World};
+pub use options::{Cancel, NoWorld, Options, World};
 pub use origin::{Origin, OriginKind, Origins};
+pub use outline::Outline;
 
-use kcl_syntax::ast::Expr;
+use std::sync::Arc;
+
 use kcl_syntax::program::Program;
-use kcl_value::Value;
+use kcl_value::{OutputOptions, Str, Value};
 
 use crate::machine::Machine;
 
@@ -75,6 +78,8 @@ pub struct Evaluation {
     pub log: String,
     /// The planned and selected value, or the run-time error.
     pub result: Result<Output, Fault>,
+    /// Names of the options that it asked for, each once, sorted.
+    pub asked: Vec<Str>,
     /// Steps of work that were counted.
     pub steps: u64,
 }
@@ -86,8 +91,8 @@ pub struct Output {
     pub value: Value,
     /// Text that replaces it (`manifests.yaml_stream`).
     pub replaced: Option<String>,
-    /// The documents of that text, if origins are tracked.
-    pub streamed: Option<Value>,
+    /// The documents of that text, and how they were written.
+    pub streamed: Option<(Value, OutputOptions)>,
     /// Where values came from, if tracked.
     pub origins: Option<Origins>,
 }
@@ -104,8 +109,18 @@ impl Output {
     /// Returns the value that the text shows, and whether its items are documents of their own.
     pub fn shown(&self) -> (&Value, bool) {
         match &self.streamed {
-            Some(documents) => (documents, true),
+            Some((documents, _)) => (documents, true),
             None => (&self.value, output::is_stream(&self.value)),
+        }
+    }
+
+    /// Returns the values that the text shows, one per document, and how they are written. What is not even null is left out.
+    pub fn documents(&self, options: &Options) -> (Vec<&Value>, OutputOptions) {
+        match &self.streamed {
+            Some((documents, written)) => {
+                (documents.as_list().unwrap_or_default().iter().collect(), *written)
+            }
+            None => (output::documents(&self.value), options.output),
         }
     }
 
@@ -118,15 +133,21 @@ impl Output {
     }
 }
 
-/// Runs a checked program. Needs a deep stack: see [`STACK_BYTES`].
-pub fn evaluate(program: &Program, options: &Options, world: &dyn World) -> Evaluation {
-    let mut machine = Machine::new(program, options, world);
+/// Runs a checked program; `outlines` are those of its packages, by id. Needs a deep stack: see [`STACK_BYTES`].
+pub fn evaluate(
+    program: &Program,
+    outlines: &[Arc<Outline>],
+    options: &Options,
+    world: &dyn World,
+) -> Evaluation {
+    let mut machine = Machine::new(program, outlines, options, world);
     machine.load_packages();
-    if asks_for_instances(program) {
-        machine.instances = Some(vec![Vec::new(); machine.schemas.len()]);
-    }
     let result = run(&mut machine).map_err(|fault| *fault);
-    let evaluation = Evaluation { log: std::mem::take(&mut machine.log), steps: machine.steps, result };
+    let mut asked = machine.asked.take();
+    asked.sort_unstable();
+    asked.dedup();
+    let evaluation =
+        Evaluation { log: std::mem::take(&mut machine.log), asked, steps: machine.steps, result };
     if options.one_shot {
         std::mem::forget(machine);
     }
@@ -149,13 +170,4 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
     machine.charge(kcl_value::weight(&value, machine.options.output.show_hidden))?;
     let (replaced, streamed) = (machine.output.take(), machine.streamed.take());
     Ok(Output { value, replaced, streamed, origins: machine.origins.take() })
-}
-
-// Keeping every instance costs memory, so it is done only for programs that can ask for them.
-fn asks_for_instances(program: &Program) -> bool {
-    program.packages.iter().flat_map(|p| &p.tree.exprs).any(|node| match &node.kind {
-        Expr::Name(parts) => parts.iter().any(|p| p.name == "instances"),
-        Expr::Selector { name, .. } => name.name == "instances",
-        _ => false,
-    })
 }

@@ -1,19 +1,24 @@
 //! The machine: everything that changes while a program runs.
 
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base_diag::{Place, Span};
 use kcl_syntax::ast::{StmtId, Tree};
 use kcl_syntax::program::Program;
-use kcl_value::{OriginId, Position, Precision, Str, Value};
+use kcl_value::{OriginId, OutputOptions, Position, Precision, Str, Value};
+use rustc_hash::FxHashMap;
 
 use crate::edition::Siblings;
 use crate::fault::{Eval, Fault};
-use crate::options::{Options, World};
+use crate::options::{Cancel, Options, World};
 use crate::origin::Origins;
+use crate::outline::Outline;
 use crate::package::PackageState;
 use crate::record::{Record, Side, Slot};
-use crate::schema::{Rule, Schema};
+use crate::rtype::Converting;
+use crate::schema::Schema;
 use crate::scope::TextStart;
 
 /// The current line before a call, and the place of the call around it.
@@ -24,9 +29,15 @@ pub(crate) struct Machine<'p> {
     pub(crate) program: &'p Program,
     pub(crate) options: &'p Options,
     pub(crate) world: &'p dyn World,
-    pub(crate) packages: Vec<PackageState>,
-    pub(crate) schemas: Vec<Rc<Schema>>,
-    pub(crate) rules: Vec<Rc<Rule>>,
+    /// The outlines of its packages.
+    pub(crate) outlines: &'p [Arc<Outline>],
+    pub(crate) packages: Vec<PackageState<'p>>,
+    /// Where each package of an outline stands in the program.
+    pub(crate) homes: FxHashMap<u64, usize>,
+    /// Schemas of all packages, made when they are first used.
+    pub(crate) schemas: Vec<OnceCell<Rc<Schema>>>,
+    /// Whether the statement of a schema was reached: what it knows of its bases depends on it.
+    pub(crate) defined: Vec<bool>,
     /// The package whose code is running.
     pub(crate) pkg: usize,
     /// Instances under construction, innermost last.
@@ -60,17 +71,23 @@ pub(crate) struct Machine<'p> {
     /// Statements that run lazily in an inner scope, and what the globals were before them that they changed.
     pub(crate) keeping: u32,
     pub(crate) kept: Vec<(Rc<Record>, usize, Slot)>,
-    pub(crate) alias_depth: u32,
+    pub(crate) converting: Converting,
     pub(crate) depth: u32,
+    /// The deepest that a walk over early definitions went.
+    pub(crate) deepest: u32,
     pub(crate) steps: u64,
+    /// The step after which the budget and the caller's wish to stop are looked at.
+    pause_at: u64,
     pub(crate) cells: u64,
     pub(crate) log: String,
+    /// Options that were asked for.
+    pub(crate) asked: RefCell<Vec<Str>>,
     /// Where interpolated strings are put together.
     pub(crate) scratch: String,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
     pub(crate) output: Option<String>,
-    /// The documents of that output, when tracking is on.
-    pub(crate) streamed: Option<Value>,
+    /// The documents of that output, and how they were written.
+    pub(crate) streamed: Option<(Value, OutputOptions)>,
     /// Instances per schema id, if the program asks for them: (package of creation, value).
     pub(crate) instances: Option<Vec<Vec<(usize, Value)>>>,
     pub(crate) origins: Option<Origins>,
@@ -117,14 +134,21 @@ pub(crate) enum StorePlace {
 }
 
 impl<'p> Machine<'p> {
-    pub(crate) fn new(program: &'p Program, options: &'p Options, world: &'p dyn World) -> Self {
+    pub(crate) fn new(
+        program: &'p Program,
+        outlines: &'p [Arc<Outline>],
+        options: &'p Options,
+        world: &'p dyn World,
+    ) -> Self {
         Machine {
             program,
+            outlines,
             options,
             world,
             packages: Vec::with_capacity(program.packages.len()),
+            homes: FxHashMap::default(),
             schemas: Vec::new(),
-            rules: Vec::new(),
+            defined: Vec::new(),
             pkg: program.main.0 as usize,
             records: Vec::new(),
             marks: Vec::new(),
@@ -142,11 +166,14 @@ impl<'p> Machine<'p> {
             woken: 0,
             keeping: 0,
             kept: Vec::new(),
-            alias_depth: 0,
+            converting: Converting::default(),
             depth: 0,
+            deepest: 0,
             steps: 0,
+            pause_at: next_pause(0, options),
             cells: 0,
             log: String::new(),
+            asked: RefCell::default(),
             scratch: String::new(),
             output: None,
             streamed: None,
@@ -250,6 +277,14 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
+    /// Fails as [`Machine::enter`] does if so many levels more would be too many; enters none.
+    pub(crate) fn enter_many(&self, levels: u32) -> Eval<()> {
+        if self.depth.saturating_add(levels) > self.options.max_depth {
+            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+        }
+        Ok(())
+    }
+
     /// Leaves one level of nesting.
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;
@@ -258,9 +293,20 @@ impl<'p> Machine<'p> {
     /// Counts one step of work.
     pub(crate) fn step(&mut self) -> Eval<()> {
         self.steps += 1;
+        if self.steps > self.pause_at { self.pause() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn pause(&mut self) -> Eval<()> {
         if self.steps > self.options.max_steps {
             return Err(self.exhausted("steps", "--max-steps", self.options.max_steps));
         }
+        if self.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            let mut fault = self.fault("cancelled", "the run was cancelled");
+            fault.fatal = true;
+            return Err(fault);
+        }
+        self.pause_at = next_pause(self.steps, self.options);
         Ok(())
     }
 
@@ -297,5 +343,15 @@ impl<'p> Machine<'p> {
         if !self.is_marked(name) {
             self.marks.push(name.clone());
         }
+    }
+}
+
+/// Steps between two looks at the caller's wish to stop: a fraction of a millisecond.
+const PAUSE_STEPS: u64 = 1024;
+
+fn next_pause(steps: u64, options: &Options) -> u64 {
+    match options.cancel {
+        Some(_) => options.max_steps.min(steps + PAUSE_STEPS),
+        None => options.max_steps,
     }
 }

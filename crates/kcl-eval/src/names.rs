@@ -7,6 +7,7 @@ use kcl_value::{Function, OriginId, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::{Machine, OwnLambda};
+use crate::outline::Meaning;
 use crate::package::Symbol;
 use crate::record::Record;
 
@@ -44,7 +45,7 @@ impl Machine<'_> {
         }
         let package = &self.packages[self.pkg];
         // What is marked is bound in some frame.
-        if (marked || package.framed.contains(name))
+        if (marked || package.is_framed(name))
             && let Some(entry) = package.frames.lookup(name)
             && (marked || !self.global_wins(name))
         {
@@ -64,7 +65,7 @@ impl Machine<'_> {
     // What an unset attribute or parameter may stand for: a global variable, but no schema and no built-in function (`max?: int`).
     fn read_variable(&mut self, name: &str) -> Eval<Value> {
         let package = &self.packages[self.pkg];
-        let alias = matches!(package.symbols.get(name), Some(Symbol::Alias(..)));
+        let alias = matches!(package.outline.symbols.get(name), Some(Meaning::Alias(_)));
         if !alias && package.globals.position(name).is_none() {
             return Ok(Value::Undefined);
         }
@@ -196,12 +197,12 @@ impl Machine<'_> {
     }
 
     fn read_symbol(&self, package: usize, name: &str) -> Value {
-        match self.packages[package].symbols.get(name) {
+        match self.symbol(package, name) {
             Some(Symbol::Schema(id)) => {
-                let reference = self.schemas[*id as usize].reference.clone();
+                let reference = self.schema(id).reference.clone();
                 Value::Func(Rc::new(Function::SchemaType(reference)))
             }
-            Some(Symbol::Rule(id)) => Value::Func(Rc::new(Function::RuleType(*id))),
+            Some(Symbol::Rule(id)) => Value::Func(Rc::new(Function::RuleType(id))),
             Some(Symbol::Alias(..)) => self.read_alias(package, name),
             _ => match kcl_std::builtin(name) {
                 Some(id) => Value::Func(Rc::new(Function::Builtin(id))),
@@ -212,22 +213,22 @@ impl Machine<'_> {
 
     // An alias of a schema can be instantiated; other aliases are not values.
     fn read_alias(&self, package: usize, name: &str) -> Value {
-        let Some(Symbol::Alias(pkg, ty)) = self.packages[package].symbols.get(name) else {
+        let Some(Symbol::Alias(pkg, ty)) = self.symbol(package, name) else {
             return Value::Undefined;
         };
-        let parts = match self.tree(*pkg).ty(*ty) {
+        let parts = match self.tree(pkg).ty(ty) {
             kcl_syntax::ast::Type::Named(parts) => parts,
             // The text of the type is read as a name.
             kcl_syntax::ast::Type::Basic(_) => {
-                let name = crate::host::type_text(self.tree(*pkg), *ty);
+                let name = crate::host::type_text(self.tree(pkg), ty);
                 return kcl_std::builtin(&name)
                     .map_or(Value::Undefined, |id| Value::Func(Rc::new(Function::Builtin(id))));
             }
             _ => return Value::Undefined,
         };
-        match self.find_symbol(*pkg, parts) {
+        match self.find_symbol(pkg, parts) {
             Some(Symbol::Schema(id)) => {
-                Value::Func(Rc::new(Function::SchemaType(self.schemas[id as usize].reference.clone())))
+                Value::Func(Rc::new(Function::SchemaType(self.schema(id).reference.clone())))
             }
             Some(Symbol::Alias(pkg, _)) if parts.len() == 1 && parts[0].name != name => {
                 self.read_alias(pkg, &parts[0].name)
@@ -240,8 +241,8 @@ impl Machine<'_> {
     // only keys of the braces around, loop variables and parameters hide it.
     fn load_aliased(&mut self, name: &Str) -> Eval<Value> {
         let package = &self.packages[self.pkg];
-        let Some(Symbol::Alias(home, ty)) = package.symbols.get(name) else { return self.load(name) };
-        let text: Str = self.alias_text(*home, *ty, 0).into();
+        let Some(Symbol::Alias(home, ty)) = self.symbol(self.pkg, name) else { return self.load(name) };
+        let text: Str = self.alias_text(home, ty, 0).into();
         if text == *name || package.frames.bound_apart_from_locals(name) {
             return self.load(name);
         }
@@ -252,7 +253,7 @@ impl Machine<'_> {
     pub(crate) fn load_dotted(&mut self, parts: &Dotted) -> Eval<Value> {
         let Some(first) = parts.first() else { return Ok(Value::Undefined) };
         if parts.len() == 1 {
-            return if self.packages[self.pkg].has_aliases {
+            return if self.packages[self.pkg].outline.has_aliases {
                 self.load_aliased(&first.name)
             } else {
                 self.load(&first.name)
@@ -272,15 +273,14 @@ impl Machine<'_> {
     fn package_of(&self, ident: &Ident) -> Option<Symbol> {
         let name = &ident.name;
         let package = &self.packages[self.pkg];
-        let symbol = package.symbols.get(name)?;
-        if !matches!(symbol, Symbol::Package(_) | Symbol::System(_) | Symbol::Plugin(_)) {
+        if !matches!(package.outline.symbols.get(name)?, Meaning::Import(_)) {
             return None;
         }
         let shadowed = package.globals.position(name).is_some()
-            || package.framed.contains(name)
+            || package.is_framed(name)
                 && package.frames.lookup(name).is_some()
                 && self.is_call_or_loop_variable(name);
-        (!shadowed && self.sees_import(self.pkg, ident)).then(|| symbol.clone())
+        (!shadowed && self.sees_import(self.pkg, ident)).then(|| self.symbol(self.pkg, name)).flatten()
     }
 
     fn is_call_or_loop_variable(&self, name: &str) -> bool {

@@ -1,9 +1,32 @@
 //! What a run is given from outside.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kcl_std::{FileAnswer, FileOp};
 use kcl_value::{OutputOptions, Str, Value};
+
+/// Stops a run from another thread. Its clones stop together.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Makes one that is not cancelled.
+    pub fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    /// Stops every run that has it, within milliseconds, and those that begin later at once.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Settings of a run.
 #[derive(Debug)]
@@ -28,6 +51,8 @@ pub struct Options {
     pub max_cells: u64,
     /// Nesting of expressions and calls.
     pub max_depth: u32,
+    /// Stops the run.
+    pub cancel: Option<Cancel>,
     /// Root of the main module.
     pub module_root: PathBuf,
     /// Working directory.
@@ -49,6 +74,7 @@ impl Default for Options {
             max_steps: 1_000_000_000,
             max_cells: 50_000_000,
             max_depth: 8_000,
+            cancel: None,
             module_root: PathBuf::from("."),
             work_dir: PathBuf::from("."),
             one_shot: false,

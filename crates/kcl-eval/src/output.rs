@@ -118,7 +118,7 @@ pub(crate) fn is_stream(value: &Value) -> bool {
 }
 
 /// Returns the documents of a value: an empty list is nothing.
-fn documents(value: &Value) -> Vec<&Value> {
+pub(crate) fn documents(value: &Value) -> Vec<&Value> {
     match value {
         Value::List(list) if is_stream(value) => list.items.iter().collect(),
         other => vec![other],

@@ -33,10 +33,11 @@ impl Machine<'_> {
             return Ok(value);
         }
         let mut message = format!("expect {ty}, got {}", value.type_name());
-        if let RType::Schema(schema) = ty
+        if let RType::Schema(at) = ty
             && let Some(dict) = value.as_dict()
         {
-            message.push_str(&self.mismatch_details(schema, dict)?);
+            let schema = self.schema_at(at)?;
+            message.push_str(&self.mismatch_details(&schema, dict)?);
         }
         Err(self.fault("type-mismatch", message))
     }
@@ -72,7 +73,11 @@ impl Machine<'_> {
                 }
                 Ok(out.into())
             }
-            (Value::Dict(dict), RType::Schema(schema)) if self.dict_fits(schema, dict)? => {
+            (Value::Dict(dict), RType::Schema(at)) => {
+                let schema = &self.schema_at(at)?;
+                if !self.dict_fits(schema, dict)? {
+                    return Ok(value);
+                }
                 let run = Run {
                     config: dict.clone(),
                     args: Rc::default(),
@@ -133,7 +138,7 @@ impl Machine<'_> {
 /// Whether the first declaration of an attribute in a body has a default; none if the body does not declare it.
 fn first_declaration(schema: &Schema, name: &str) -> Option<bool> {
     use kcl_syntax::ast::Stmt;
-    schema.def().body.iter().find_map(|stmt| match schema.tree.stmt(*stmt) {
+    schema.def().body.iter().find_map(|stmt| match schema.tree().stmt(*stmt) {
         Stmt::Attr(attr) if attr.name.name == name => Some(attr.default.is_some()),
         _ => None,
     })
@@ -162,7 +167,9 @@ pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
         }
         // The wheel compares the names of types: whatever is neither basic nor in brackets passes for the name of a schema.
         (Value::Schema(_), RType::Function | RType::NumberMultiplier | RType::Unit(_)) => true,
-        (Value::Schema(inst), RType::Schema(schema)) => !strict || inst.schema == schema.reference,
+        (Value::Schema(inst), RType::Schema(schema)) => {
+            !strict || inst.schema.home == (schema.home, schema.index)
+        }
         (_, RType::Union(members)) => members.iter().any(|m| fits(value, m, strict)),
         _ => false,
     }

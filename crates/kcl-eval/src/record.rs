@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use kcl_syntax::ast::{self, Expr, Key, Stmt, StmtId, Tree, TypeId};
 use kcl_value::{Dict, Entry, KeyIndex, NO_INDEX, Op, OriginId, Position, Str, Value};
@@ -21,6 +22,24 @@ pub(crate) struct Shape {
     index: KeyIndex,
     /// Nearly every name has one.
     pub(crate) setters: Vec<SmallVec<[Setter; 1]>>,
+}
+
+/// A shape as one run holds it: counting who shares it is then the run's own affair, not one between threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Shaped(Arc<Shape>);
+
+impl Shaped {
+    pub(crate) fn new(shape: &Arc<Shape>) -> Rc<Shaped> {
+        Rc::new(Shaped(shape.clone()))
+    }
+}
+
+impl std::ops::Deref for Shaped {
+    type Target = Shape;
+
+    fn deref(&self) -> &Shape {
+        &self.0
+    }
 }
 
 /// A statement that sets a name.
@@ -179,7 +198,7 @@ pub(crate) struct LazyState {
 /// A package's globals, or an instance under construction.
 #[derive(Debug)]
 pub(crate) struct Record {
-    pub(crate) shape: Rc<Shape>,
+    pub(crate) shape: Rc<Shaped>,
     pub(crate) slots: RefCell<Vec<Slot>>,
     pub(crate) lazy: RefCell<Vec<LazyState>>,
     /// The package whose statements these are; of an instance: that of its outermost schema.
@@ -215,7 +234,7 @@ pub(crate) struct Building {
 }
 
 impl Record {
-    pub(crate) fn new(shape: Rc<Shape>, package: usize, instance: Option<Building>) -> Self {
+    pub(crate) fn new(shape: Rc<Shaped>, package: usize, instance: Option<Building>) -> Self {
         let n = shape.names.len();
         let slots = RefCell::new(vec![Slot::default(); n]);
         let lazy = RefCell::new(vec![LazyState::default(); n]);

@@ -1,14 +1,23 @@
 //! Written types as the evaluator needs them: aliases expanded, schemas resolved.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kcl_syntax::ast::{BasicType, Dotted, LiteralType, Type, TypeId};
 use kcl_value::Str;
 
 use crate::machine::Machine;
 use crate::package::Symbol;
-use crate::schema::Schema;
+
+/// A schema, whatever program it is part of.
+#[derive(Clone, Debug)]
+pub(crate) struct SchemaAt {
+    /// The package: see [`crate::outline::Outline`].
+    pub(crate) home: u64,
+    /// Its number there.
+    pub(crate) index: u32,
+    pub(crate) name: Str,
+}
 
 /// A type at run time.
 #[derive(Clone, Debug)]
@@ -26,10 +35,10 @@ pub(crate) enum RType {
     Unit(Str),
     /// `units.NumberMultiplier`.
     NumberMultiplier,
-    List(Rc<RType>),
-    Dict(Rc<RType>, Rc<RType>),
-    Union(Rc<[Rc<RType>]>),
-    Schema(Rc<Schema>),
+    List(Arc<RType>),
+    Dict(Arc<RType>, Arc<RType>),
+    Union(Arc<[Arc<RType>]>),
+    Schema(SchemaAt),
     Function,
 }
 
@@ -74,31 +83,50 @@ impl fmt::Display for RType {
                 }
                 Ok(())
             }
-            RType::Schema(schema) => f.write_str(&schema.reference.name),
+            RType::Schema(schema) => f.write_str(&schema.name),
             RType::Function => f.write_str("function"),
         }
     }
 }
 
-/// Aliases may be nested this deep; a cycle ends here.
-const MAX_ALIAS_DEPTH: u32 = 64;
+/// Types that are being converted.
+#[derive(Debug, Default)]
+pub(crate) struct Converting {
+    open: Vec<(usize, TypeId)>,
+    /// One of them contains itself.
+    endless: bool,
+}
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     /// Returns the run-time form of a written type.
-    pub(crate) fn rtype(&mut self, package: usize, ty: TypeId) -> Rc<RType> {
-        if let Some(Some(known)) = self.packages.get(package).and_then(|p| p.rtypes.get(ty.0 as usize)) {
+    pub(crate) fn rtype(&mut self, package: usize, ty: TypeId) -> &'p RType {
+        let outline = self.packages[package].outline;
+        match outline.rtypes[ty.0 as usize].get() {
+            Some(known) => known,
+            None => {
+                let made = self.shared_rtype(package, ty);
+                outline.rtypes[ty.0 as usize].get_or_init(|| made)
+            }
+        }
+    }
+
+    pub(crate) fn shared_rtype(&mut self, package: usize, ty: TypeId) -> Arc<RType> {
+        let outline = self.packages[package].outline;
+        if let Some(known) = outline.rtypes[ty.0 as usize].get() {
             return known.clone();
         }
-        if self.alias_depth > MAX_ALIAS_DEPTH {
-            return Rc::new(RType::Any);
+        if self.converting.open.contains(&(package, ty)) {
+            self.converting.endless = true;
+            return Arc::new(RType::Any);
         }
-        self.alias_depth += 1;
-        let made = Rc::new(self.make_rtype(package, ty));
-        self.alias_depth -= 1;
-        if let Some(slot) = self.packages.get_mut(package).and_then(|p| p.rtypes.get_mut(ty.0 as usize)) {
-            *slot = Some(made.clone());
-        }
-        made
+        self.converting.open.push((package, ty));
+        let outer = std::mem::take(&mut self.converting.endless);
+        let made = self.make_rtype(package, ty);
+        // An alias that contains itself is any: whoever is asked first, the answer is the same.
+        let made = Arc::new(if self.converting.endless { RType::Any } else { made });
+        self.converting.open.pop();
+        self.converting.endless |= outer;
+        outline.rtypes[ty.0 as usize].get_or_init(|| made).clone()
     }
 
     fn make_rtype(&mut self, package: usize, ty: TypeId) -> RType {
@@ -115,19 +143,21 @@ impl Machine<'_> {
             Type::Dict(key, value) => {
                 RType::Dict(self.optional_type(package, *key), self.optional_type(package, *value))
             }
-            Type::Union(members) => RType::Union(members.iter().map(|m| self.rtype(package, *m)).collect()),
+            Type::Union(members) => {
+                RType::Union(members.iter().map(|m| self.shared_rtype(package, *m)).collect())
+            }
             Type::Function(..) => RType::Function,
         }
     }
 
-    fn optional_type(&mut self, package: usize, ty: Option<TypeId>) -> Rc<RType> {
-        ty.map_or_else(|| Rc::new(RType::Unwritten), |ty| self.rtype(package, ty))
+    fn optional_type(&mut self, package: usize, ty: Option<TypeId>) -> Arc<RType> {
+        ty.map_or_else(|| Arc::new(RType::Unwritten), |ty| self.shared_rtype(package, ty))
     }
 
     fn named_type(&mut self, package: usize, parts: &Dotted) -> RType {
         match self.find_symbol(package, parts) {
-            Some(Symbol::Schema(id)) => RType::Schema(self.schemas[id as usize].clone()),
-            Some(Symbol::Alias(pkg, ty)) => (*self.rtype(pkg, ty)).clone(),
+            Some(Symbol::Schema(id)) => RType::Schema(self.schema(id).at()),
+            Some(Symbol::Alias(pkg, ty)) => (*self.shared_rtype(pkg, ty)).clone(),
             _ if parts.last().is_some_and(|p| p.name == "NumberMultiplier") => RType::NumberMultiplier,
             _ => RType::Any,
         }

@@ -1,6 +1,6 @@
 //! Schemas and rules as the evaluator sees them: identity, chain of bodies, attribute types.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use rustc_hash::FxHashMap;
 
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::outline::Outline;
 use crate::package::Symbol;
-use crate::record::Shape;
-use crate::rtype::RType;
+use crate::record::{Shape, Shaped};
+use crate::rtype::{RType, SchemaAt};
 
-/// A schema of a package. Bases and mixins are looked up when it is first used, so they may be defined further down.
+/// A schema of a running program. Bases and mixins are looked up when it is first used, so they may be defined further down.
 pub(crate) struct Schema {
     pub(crate) reference: Rc<SchemaRef>,
     pub(crate) package: usize,
-    pub(crate) tree: Arc<Tree>,
-    pub(crate) stmt: StmtId,
-    /// Whether its statement was reached: what it knows of its bases depends on it.
-    pub(crate) defined: Cell<bool>,
+    outline: Arc<Outline>,
+    index: u32,
+    stmt: StmtId,
     links: OnceCell<Links>,
 }
 
@@ -31,18 +31,44 @@ impl std::fmt::Debug for Schema {
     }
 }
 
-/// What a schema is tied to, computed at first use.
-#[derive(Default)]
+/// What a schema is tied to in a program, computed at first use.
 pub(crate) struct Links {
     pub(crate) base: Option<Rc<Schema>>,
     pub(crate) mixins: Vec<Rc<Schema>>,
     /// All bodies in the order of their names: base's parts, own, mixins' parts.
     pub(crate) parts: Vec<Rc<Schema>>,
-    pub(crate) shape: Rc<Shape>,
+    /// How many of the parts are the base's.
+    pub(crate) base_count: u32,
+    pub(crate) shape: Rc<Shaped>,
     /// The shape until the statement is reached, where it is another.
-    first_shape: Option<Rc<Shape>>,
+    first_shape: Option<Rc<Shaped>>,
+    /// What is the same in every program.
+    linked: Arc<LinkedFacts>,
+}
+
+impl std::ops::Deref for Links {
+    type Target = LinkedFacts;
+
+    fn deref(&self) -> &LinkedFacts {
+        &self.linked
+    }
+}
+
+/// The links of a schema that are the same in every program: in its [`Outline`].
+#[derive(Debug)]
+pub(crate) struct Linked {
+    shape: Arc<Shape>,
+    first_shape: Option<Arc<Shape>>,
+    facts: Arc<LinkedFacts>,
+    /// How deep the walk over early definitions went.
+    early_depth: u32,
+}
+
+/// What is known of the attributes of a schema.
+#[derive(Debug, Default)]
+pub(crate) struct LinkedFacts {
     /// Declared types by name over the whole chain, mixins and the mixin's host included.
-    pub(crate) types: FxHashMap<Str, Rc<RType>>,
+    pub(crate) types: FxHashMap<Str, Arc<RType>>,
     /// Attributes that must be set, in the order in which they are tested.
     pub(crate) required: Vec<Str>,
     /// Names declared by own body and bases: what the conversion of a dict accepts.
@@ -51,28 +77,36 @@ pub(crate) struct Links {
     pub(crate) open: bool,
     /// Whether the schema, a base or a mixin refers to one that stands further down in its package.
     forward: bool,
-    /// True if instances of this schema never take a required test, a check or a decorator (nothing to run at the end).
-    pub(crate) base_count: u32,
-}
-
-impl Links {
-    /// Returns the names of an instance that is made now.
-    pub(crate) fn shape_of(&self, schema: &Schema) -> &Rc<Shape> {
-        match &self.first_shape {
-            Some(first) if !schema.defined.get() => first,
-            _ => &self.shape,
-        }
-    }
 }
 
 impl Schema {
-    pub(crate) fn new(reference: Rc<SchemaRef>, package: usize, tree: Arc<Tree>, stmt: StmtId) -> Self {
-        Schema { reference, package, tree, stmt, defined: Cell::new(false), links: OnceCell::new() }
+    pub(crate) fn new(outline: &Arc<Outline>, index: u32, path: Str, package: usize, id: u32) -> Self {
+        let row = &outline.schemas[index as usize];
+        let reference = SchemaRef { name: row.name.clone(), package: path, id, home: (outline.home, index) };
+        Schema {
+            reference: Rc::new(reference),
+            package,
+            outline: outline.clone(),
+            index,
+            stmt: row.stmt,
+            links: OnceCell::new(),
+        }
+    }
+
+    /// Returns the tree that it is written in.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.outline.tree
+    }
+
+    /// Returns the schema as a type names it.
+    pub(crate) fn at(&self) -> SchemaAt {
+        let (home, index) = self.reference.home;
+        SchemaAt { home, index, name: self.reference.name.clone() }
     }
 
     /// Returns the written statement.
     pub(crate) fn def(&self) -> &SchemaDef {
-        match self.tree.stmt(self.stmt) {
+        match self.outline.tree.stmt(self.stmt) {
             Stmt::Schema(def) => def,
             _ => unreachable!("a Schema is made from a schema statement"),
         }
@@ -86,16 +120,16 @@ impl Schema {
 }
 
 /// A rule of a package.
+#[derive(Clone, Copy)]
 pub(crate) struct Rule {
     pub(crate) package: usize,
-    pub(crate) tree: Arc<Tree>,
     pub(crate) stmt: StmtId,
 }
 
-impl Rule {
-    /// Returns the written statement.
-    pub(crate) fn def(&self) -> &RuleDef {
-        match self.tree.stmt(self.stmt) {
+impl<'p> Machine<'p> {
+    /// Returns the written statement of a rule.
+    pub(crate) fn rule_def(&self, rule: Rule) -> &'p RuleDef {
+        match self.tree(rule.package).stmt(rule.stmt) {
             Stmt::Rule(def) => def,
             _ => unreachable!("a Rule is made from a rule statement"),
         }
@@ -106,9 +140,9 @@ impl Machine<'_> {
     /// Returns the schema that a dotted name means in a package.
     pub(crate) fn find_schema(&mut self, package: usize, parts: &Dotted) -> Option<Rc<Schema>> {
         match self.find_symbol(package, parts)? {
-            Symbol::Schema(id) => Some(self.schemas[id as usize].clone()),
-            Symbol::Alias(pkg, ty) => match &*self.rtype(pkg, ty) {
-                RType::Schema(schema) => Some(schema.clone()),
+            Symbol::Schema(id) => Some(self.schema(id).clone()),
+            Symbol::Alias(pkg, ty) => match self.rtype(pkg, ty) {
+                RType::Schema(at) => self.schema_at(at).ok(),
                 _ => None,
             },
             _ => None,
@@ -132,62 +166,105 @@ impl Machine<'_> {
 
     fn link(&mut self, schema: &Rc<Schema>) -> Eval<Links> {
         let def = schema.def();
-        let mut links = Links { open: def.index_signature.is_some(), ..Links::default() };
-        links.base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
+        let base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
+        let mut mixins = Vec::new();
         for name in &def.mixins {
-            links.mixins.extend(self.find_schema(schema.package, &name.parts));
+            mixins.extend(self.find_schema(schema.package, &name.parts));
         }
-        self.link_others(schema, &mut links)?;
-        self.link_own_attributes(schema, &mut links);
-        self.link_shape(schema, &mut links)?;
-        Ok(links)
+        let mut parts = Vec::new();
+        if let Some(base) = &base {
+            parts.extend(self.links(base)?.parts.iter().cloned());
+        }
+        let base_count = parts.len() as u32;
+        parts.push(schema.clone());
+        for mixin in &mixins {
+            parts.extend(self.links(mixin)?.parts.iter().cloned());
+        }
+        let host = def.host.as_ref().and_then(|host| self.find_schema(schema.package, &host.parts));
+        if let Some(host) = &host {
+            self.links(host)?;
+        }
+        let linked = match schema.outline.schemas[schema.index as usize].linked.get() {
+            Some(known) => {
+                // What a run may do does not depend on what others did before it.
+                self.enter_many(known.early_depth)?;
+                known
+            }
+            None => {
+                let facts = self.link_facts(schema, base.as_ref(), &mixins, host.as_ref())?;
+                let made = self.link_shape(schema, facts, &parts)?;
+                schema.outline.schemas[schema.index as usize].linked.get_or_init(|| made)
+            }
+        };
+        let shape = Shaped::new(&linked.shape);
+        let first_shape = linked.first_shape.as_ref().map(Shaped::new);
+        Ok(Links { base, mixins, parts, base_count, shape, first_shape, linked: linked.facts.clone() })
     }
 
-    /// What comes from the base, from the mixins and from the protocol a mixin is for.
-    fn link_others(&mut self, schema: &Rc<Schema>, links: &mut Links) -> Eval<()> {
-        if let Some(base) = &links.base.clone() {
+    /// Returns the names of an instance that is made now.
+    pub(crate) fn shape_of<'l>(&self, schema: &Schema, links: &'l Links) -> &'l Rc<Shaped> {
+        match &links.first_shape {
+            Some(first) if !self.defined[schema.reference.id as usize] => first,
+            _ => &links.shape,
+        }
+    }
+
+    /// Own attributes, and what comes from the base, from the mixins and from the protocol a mixin is for.
+    fn link_facts(
+        &mut self,
+        schema: &Rc<Schema>,
+        base: Option<&Rc<Schema>>,
+        mixins: &[Rc<Schema>],
+        host: Option<&Rc<Schema>>,
+    ) -> Eval<LinkedFacts> {
+        let mut facts =
+            LinkedFacts { open: schema.def().index_signature.is_some(), ..LinkedFacts::default() };
+        if let Some(base) = base {
             let above = self.links(base)?;
-            links.parts.extend(above.parts.iter().cloned());
-            links.base_count = above.parts.len() as u32;
-            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
-            links.required.extend(above.required.iter().cloned());
-            links.declared.extend(above.declared.iter().cloned());
-            links.open |= above.open;
-            links.forward |= above.forward || is_forward(schema, base);
+            facts.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+            facts.required.extend(above.required.iter().cloned());
+            facts.declared.extend(above.declared.iter().cloned());
+            facts.open |= above.open;
+            facts.forward |= above.forward || is_forward(schema, base);
         }
-        links.parts.push(schema.clone());
-        for mixin in &links.mixins.clone() {
+        for mixin in mixins {
             let above = self.links(mixin)?;
-            links.parts.extend(above.parts.iter().cloned());
-            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
-            require_all(&mut links.required, &above.required);
-            links.forward |= above.forward || is_forward(schema, mixin);
+            facts.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+            require_all(&mut facts.required, &above.required);
+            facts.forward |= above.forward || is_forward(schema, mixin);
         }
-        if let Some(host) = &schema.def().host
-            && let Some(host) = self.find_schema(schema.package, &host.parts)
-        {
-            let above = self.links(&host)?;
-            links.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
+        if let Some(host) = host {
+            let above = self.links(host)?;
+            facts.types.extend(above.types.iter().map(|(k, v)| (k.clone(), v.clone())));
         }
-        Ok(())
+        self.link_own_attributes(schema, &mut facts);
+        Ok(facts)
     }
 
     /// The names of all bodies, in the order in which instances hold them.
-    fn link_shape(&mut self, schema: &Rc<Schema>, links: &mut Links) -> Eval<()> {
+    fn link_shape(
+        &mut self,
+        schema: &Rc<Schema>,
+        mut facts: LinkedFacts,
+        parts: &[Rc<Schema>],
+    ) -> Eval<Linked> {
         let mut shape = Shape::default();
-        if links.forward {
+        let mut first_shape = None;
+        let start = std::mem::replace(&mut self.deepest, self.depth);
+        if facts.forward {
             self.enter_early(schema, EARLY_PASSES, 0, &mut shape)?;
-            links.declared = self.early_declared(schema);
+            facts.declared = self.early_declared(schema);
             let mut first = Shape::default();
             self.enter_early(schema, 1, 0, &mut first)?;
-            enter_parts(&links.parts, &mut first);
-            links.first_shape = Some(Rc::new(first));
-            enter_parts(&links.parts, &mut shape);
+            enter_parts(parts, &mut first);
+            first_shape = Some(Arc::new(first));
+            enter_parts(parts, &mut shape);
         } else {
-            collect_parts(&links.parts, &mut shape);
+            collect_parts(parts, &mut shape);
         }
-        links.shape = Rc::new(shape);
-        Ok(())
+        let early_depth = self.deepest - self.depth;
+        self.deepest = start;
+        Ok(Linked { shape: Arc::new(shape), first_shape, facts: Arc::new(facts), early_depth })
     }
 
     /// Enters the names that a schema knew when it was defined, with their setters. Quirk: the reference defines all schemas of a
@@ -195,6 +272,7 @@ impl Machine<'_> {
     /// last, and nothing makes their statements run early. `start` is the number of the schema's first part.
     fn enter_early(&mut self, schema: &Rc<Schema>, pass: u32, start: u32, shape: &mut Shape) -> Eval<()> {
         self.enter()?;
+        self.deepest = self.deepest.max(self.depth);
         let def = schema.def();
         let base = def.base.as_ref().and_then(|name| self.find_schema(schema.package, &name.parts));
         let mut own = start;
@@ -202,7 +280,7 @@ impl Machine<'_> {
             self.enter_early_link(schema, &base, pass, start, shape)?;
             own += self.part_count(&base)?;
         }
-        shape.collect(&schema.tree, &def.body, own);
+        shape.collect(schema.tree(), &def.body, own);
         let mut next = own + 1;
         for name in &def.mixins {
             if let Some(mixin) = self.find_schema(schema.package, &name.parts) {
@@ -224,7 +302,7 @@ impl Machine<'_> {
         let (mut current, mut pass) = (schema.clone(), EARLY_PASSES);
         for _ in 0..self.schemas.len() {
             for stmt in &current.def().body {
-                if let Stmt::Attr(attr) = current.tree.stmt(*stmt) {
+                if let Stmt::Attr(attr) = current.tree().stmt(*stmt) {
                     names.push(attr.name.name.clone());
                 }
             }
@@ -259,17 +337,17 @@ impl Machine<'_> {
         if pass == 0 { Ok(()) } else { self.enter_early(used, pass, start, shape) }
     }
 
-    fn link_own_attributes(&mut self, schema: &Rc<Schema>, links: &mut Links) {
+    fn link_own_attributes(&mut self, schema: &Rc<Schema>, facts: &mut LinkedFacts) {
         // A unification declares a type for the checker only: what is configured for it is not packed.
         for stmt in &schema.def().body {
-            let Stmt::Attr(attr) = schema.tree.stmt(*stmt) else { continue };
-            let ty = self.rtype(schema.package, attr.ty);
-            links.types.insert(attr.name.name.clone(), ty);
-            links.declared.push(attr.name.name.clone());
+            let Stmt::Attr(attr) = schema.tree().stmt(*stmt) else { continue };
+            let ty = self.shared_rtype(schema.package, attr.ty);
+            facts.types.insert(attr.name.name.clone(), ty);
+            facts.declared.push(attr.name.name.clone());
             if attr.optional {
-                links.required.retain(|n| *n != attr.name.name);
+                facts.required.retain(|n| *n != attr.name.name);
             } else {
-                require_all(&mut links.required, std::slice::from_ref(&attr.name.name));
+                require_all(&mut facts.required, std::slice::from_ref(&attr.name.name));
             }
         }
     }
@@ -301,6 +379,6 @@ fn enter_parts(parts: &[Rc<Schema>], shape: &mut Shape) {
 
 fn collect_parts(parts: &[Rc<Schema>], shape: &mut Shape) {
     for (i, part) in parts.iter().enumerate() {
-        shape.collect(&part.tree, &part.def().body, i as u32);
+        shape.collect(part.tree(), &part.def().body, i as u32);
     }
 }

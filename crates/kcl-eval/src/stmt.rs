@@ -14,7 +14,7 @@ use crate::package::Symbol;
 use crate::record::{Building, Record, Slot};
 use crate::rtype::RType;
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
     /// Runs a statement; its value matters where it ends a lambda or stands at top level.
     pub(crate) fn exec(&mut self, place: StorePlace, stmt: StmtId) -> Eval<Value> {
         self.step()?;
@@ -53,8 +53,8 @@ impl Machine<'_> {
             }
             Stmt::Assert { cond, guard, msg } => self.exec_assert(*cond, *guard, *msg),
             Stmt::Schema(def) => {
-                if let Some(Symbol::Schema(id)) = self.packages[self.pkg].symbols.get(&def.name.name) {
-                    self.schemas[*id as usize].defined.set(true);
+                if let Some(Symbol::Schema(id)) = self.symbol(self.pkg, &def.name.name) {
+                    self.defined[id as usize] = true;
                 }
                 Ok(Value::Undefined)
             }
@@ -75,7 +75,7 @@ impl Machine<'_> {
         let mut result = self.expr(value)?;
         if let Some(ty) = ty {
             let ty = self.rtype(self.pkg, ty);
-            result = self.pack(result, &ty)?;
+            result = self.pack(result, ty)?;
         }
         if let Some(target) = targets.first() {
             self.trace(target.span.to(self.tree(self.pkg).expr_span(value)), OriginKind::Assigned);
@@ -119,7 +119,7 @@ impl Machine<'_> {
         let new = self.expr(value)?;
         self.trace(span, OriginKind::Assigned);
         let old = match place {
-            StorePlace::Globals => match self.packages[self.pkg].symbols.get(name) {
+            StorePlace::Globals => match self.symbol(self.pkg, name) {
                 Some(Symbol::Schema(_)) => {
                     let schema = self.load(name)?;
                     return self.binary(BinaryOp::BitOr, schema, new);
@@ -251,7 +251,10 @@ impl Machine<'_> {
 
     /// The type that a body stores a name with: that of the declaration that ran last. So a base does not know what is derived
     /// from it, a mixin knows its host, and a declaration that a read made run early counts from then on.
-    fn stored_type(&mut self, building: &Building, i: usize, name: &str) -> Eval<Option<Rc<RType>>> {
+    fn stored_type<'b>(&mut self, building: &'b Building, i: usize, name: &str) -> Eval<Option<&'b RType>>
+    where
+        'p: 'b,
+    {
         if self.is_013() {
             return self.outermost_type(building, name);
         }

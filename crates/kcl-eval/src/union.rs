@@ -348,7 +348,7 @@ impl Machine<'_> {
 
     // The merged values of all configured keys are the configuration of a new run.
     fn run_again(&mut self, merged: Instance, keys: Vec<Str>) -> Eval<Value> {
-        let schema = self.schemas[merged.schema.id as usize].clone();
+        let schema = self.schema(merged.schema.id).clone();
         let mut config = Dict::with_capacity(keys.len());
         for key in keys {
             // Finished values replace defaults, whatever operator they remember; an index stays.

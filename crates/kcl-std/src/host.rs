@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::path::{Path, PathBuf};
 
-use kcl_value::{Str, Value};
+use kcl_value::{OutputOptions, Str, Value};
 
 /// Why a library function failed.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub trait Host {
     /// Returns a top-level argument (`-D`).
     fn option(&self, key: &str) -> Option<Value>;
     /// Replaces the program's output (`manifests.yaml_stream`) by the text of a list of documents.
-    fn set_output(&mut self, text: String, documents: &Value);
+    fn set_output(&mut self, text: String, documents: &Value, written: OutputOptions);
     /// Charges cost units before a body makes many cells or bytes; fails when the budget is used up.
     fn charge(&mut self, cells: u64) -> Result<(), Error>;
     /// Charges for a value that is about to be written out: shared parts count each time.
@@ -108,7 +108,7 @@ pub enum FileOp<'a> {
 }
 
 /// What a file operation answers.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum FileAnswer {
     Done,

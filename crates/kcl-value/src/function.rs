@@ -14,6 +14,8 @@ pub struct SchemaRef {
     pub package: Str,
     /// Its row in the evaluator's schema table.
     pub id: u32,
+    /// Who it is in every program: its package, and its row there.
+    pub home: (u64, u32),
 }
 
 impl SchemaRef {

@@ -19,6 +19,24 @@ pub trait Files: Sync {
     fn list(&self, path: &Path) -> Vec<String>;
 }
 
+impl<T: Files + ?Sized> Files for &T {
+    fn read(&self, path: &Path) -> Result<Arc<str>, String> {
+        (**self).read(path)
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        (**self).is_file(path)
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        (**self).is_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> Vec<String> {
+        (**self).list(path)
+    }
+}
+
 /// Files that exist only in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {

@@ -1,7 +1,7 @@
 //! KCL as a library: load → check → evaluate → manifest, over plain data.
 //!
-//! A [`Request`] says what to run; a [`Session`] runs it and remembers parsed and checked packages, so that a thousand
-//! programs over one model library pay for it once. The outside world is one trait wide: [`Files`] for source text,
+//! A [`Request`] says what to run; a [`Compiler`] runs it and keeps parsed and checked packages, so that a thousand programs over
+//! one model library pay for it once, on all cores. An [`Outcome`] knows what it read ([`Reads`]). The outside world is one trait wide: [`Files`] for source text,
 //! [`World`] for what a running program may touch. Nothing is global.
 //!
 //! ```
@@ -12,6 +12,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod compiler;
+mod data;
 mod disk;
 mod echoes;
 mod entries;
@@ -20,22 +22,25 @@ mod formats;
 mod imports;
 mod load;
 mod manifest;
+mod reads;
 mod request;
 mod run;
-mod session;
 mod settings;
+mod snapshot;
 mod why;
 
 pub use arguments::argument;
+pub use compiler::Compiler;
+pub use data::Data;
 pub use disk::{Disk, DiskWorld};
 pub use files::{Files, MemoryFiles};
 pub use kcl_check::Edition;
-pub use kcl_eval::{NoWorld, Origin, OriginKind, Origins, World};
+pub use kcl_eval::{Cancel, NoWorld, Origin, OriginKind, Origins, World};
 pub use kcl_std::{FileAnswer, FileOp};
-pub use load::{Loaded, load};
+pub use load::Loaded;
 pub use manifest::{Manifest, Profile};
+pub use reads::Reads;
 pub use request::{Entry, Formats, Limits, Request};
-pub use run::{Outcome, run, run_in};
-pub use session::Session;
+pub use run::{Outcome, deep, run};
 pub use settings::{Settings, apply_settings};
-pub use why::{Why, WhyStep};
+pub use why::{Why, WhyAt, WhyStep};

@@ -8,12 +8,12 @@ use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
+use crate::compiler::{Compiler, PackageFile, Parsed};
 use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
 use crate::manifest::{Manifest, dependencies};
 use crate::request::Request;
-use crate::session::{Parsed, Session};
 
 /// A loaded program with what was wrong in it so far: syntax errors first, then imports.
 #[derive(Debug)]
@@ -26,15 +26,17 @@ pub struct Loaded {
     pub root: PathBuf,
     /// The edition that its `kcl.mod` pins.
     pub edition: Option<kcl_check::Edition>,
-    /// For each package, its key in the session's cache; the main package has none.
-    pub(crate) keys: Vec<Option<PathBuf>>,
+    /// For each package, where it stands; the main package is nowhere.
+    pub(crate) places: Vec<Option<PathBuf>>,
+    /// For each package, the number of its parsed form; the main package has none.
+    pub(crate) parsed: Vec<Option<u64>>,
 }
 
 impl Loaded {
     /// Returns the folders of the modules that packages came from, the main one first.
     pub(crate) fn modules(&self, files: &dyn Files) -> Vec<&Path> {
         let mut found: Vec<&Path> = vec![&self.root];
-        for key in self.keys.iter().flatten() {
+        for key in self.places.iter().flatten() {
             if found.iter().any(|root| key.starts_with(root)) {
                 continue;
             }
@@ -45,7 +47,7 @@ impl Loaded {
 }
 
 /// Loads a program.
-pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
+pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files) -> Loaded {
     let main = main_files(request, files);
     let root = match &main {
         Ok(main) => main_root(files, main, &request.work_dir),
@@ -60,12 +62,13 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         Request { externals, ..request.clone() }
     });
     let mut loader = Loader {
-        session,
+        compiler,
         request: extended.as_ref().unwrap_or(request),
         files,
         sources: SourceMap::default(),
         packages: Vec::new(),
-        keys: Vec::new(),
+        places: Vec::new(),
+        parsed: Vec::new(),
         known: FxHashMap::default(),
         open: Vec::new(),
         syntax: Vec::new(),
@@ -83,14 +86,14 @@ pub fn load(session: &Session, request: &Request, files: &dyn Files) -> Loaded {
         Vec::new()
     });
     loader.load_main(&main);
-    let Loader { sources, packages, keys, mut syntax, imports, .. } = loader;
+    let Loader { sources, packages, places, parsed, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
     let main = PkgId(packages.len() as u32 - 1);
     let program = Program { sources, packages, main };
     if syntax.len() > 1 {
         in_reading_order(&program, &mut syntax);
     }
-    Loaded { program, diagnostics: syntax, root, edition, keys }
+    Loaded { program, diagnostics: syntax, root, edition, places, parsed }
 }
 
 /// Sorts what was found while loading as the reference reads files: one main file after the other, each followed by
@@ -161,12 +164,13 @@ struct Open {
 }
 
 struct Loader<'a> {
-    session: &'a Session,
+    compiler: &'a Compiler<'a>,
     request: &'a Request,
     files: &'a dyn Files,
     sources: SourceMap,
     packages: Vec<Package>,
-    keys: Vec<Option<PathBuf>>,
+    places: Vec<Option<PathBuf>>,
+    parsed: Vec<Option<u64>>,
     known: FxHashMap<PathBuf, PkgId>,
     /// Packages whose imports are being loaded, outermost first.
     open: Vec<Open>,
@@ -201,7 +205,8 @@ impl Loader<'_> {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
-        let parsed = self.session.parsed(&key, || parse_package(self.files, files));
+        let texts = files.iter().map(|path| (path.clone(), self.files.read(path))).collect();
+        let parsed = self.compiler.parsed(texts, parse_package);
         let ids: Vec<FileId> = parsed.files.iter().map(|f| self.sources.add_file(f.clone())).collect();
         for diagnostic in &parsed.diagnostics {
             self.syntax.push(relocate(diagnostic, &ids));
@@ -209,7 +214,7 @@ impl Loader<'_> {
         let file = files.first().cloned().unwrap_or_default();
         self.open.push(Open { key: key.clone(), file, import: Place::None });
         let trees = (parsed.tree.clone(), parsed.rewritten.clone());
-        self.finish_package(path, trees, ids, (files, &[root.to_path_buf()]), Some(key))
+        self.finish_package(path, trees, ids, (files, &[root.to_path_buf()]), Some((key, parsed.number)))
     }
 
     /// `paths` are the files with the roots of their modules; the last root holds for the rest.
@@ -219,7 +224,7 @@ impl Loader<'_> {
         (tree, rewritten): (Arc<Tree>, Option<Arc<Tree>>),
         files: Vec<FileId>,
         (paths, roots): (&[PathBuf], &[PathBuf]),
-        key: Option<PathBuf>,
+        place: Option<(PathBuf, u64)>,
     ) -> PkgId {
         let mut package =
             Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
@@ -231,6 +236,7 @@ impl Loader<'_> {
             for stmt in &file.body {
                 // A path that could not be read leads nowhere.
                 if let Stmt::Import(import) = tree.stmt(*stmt)
+                    && !self.request.is_cancelled()
                     && import.path.iter().all(|part| !part.name.is_empty())
                 {
                     self.link_import(&mut package, *stmt, import, file_path, root);
@@ -241,10 +247,12 @@ impl Loader<'_> {
         self.resolve_modified_members(&mut package);
         let id = PkgId(self.packages.len() as u32);
         self.packages.push(package);
-        if let Some(key) = &key {
-            self.known.insert(key.clone(), id);
+        if let Some((place, _)) = &place {
+            self.known.insert(place.clone(), id);
         }
-        self.keys.push(key);
+        let (place, parsed) = place.unzip();
+        self.places.push(place);
+        self.parsed.push(parsed);
         id
     }
 
@@ -409,15 +417,16 @@ impl Loader<'_> {
     }
 }
 
-fn parse_package(files: &dyn Files, paths: &[PathBuf]) -> Parsed {
+fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
     let mut tree = Tree::default();
     let mut sources = SourceMap::default();
     let mut diagnostics = Vec::new();
     let mut parsed_files: Vec<Arc<SourceFile>> = Vec::new();
-    for path in paths {
-        let text = match files.read(path) {
-            Ok(text) => text,
+    for (path, text) in files {
+        let text = match text {
+            Ok(text) => text.clone(),
             Err(message) => {
+                let message = message.clone();
                 diagnostics.push(Diagnostic::error(Code::MODULE, "unreadable-file", Place::None, message));
                 Arc::from("")
             }
@@ -427,7 +436,7 @@ fn parse_package(files: &dyn Files, paths: &[PathBuf]) -> Parsed {
         parsed_files.extend(sources.get(id).cloned());
     }
     let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
-    Parsed { tree: Arc::new(tree), rewritten, files: parsed_files, diagnostics }
+    Parsed { number, tree: Arc::new(tree), rewritten, files: parsed_files, diagnostics }
 }
 
 // Diagnostics of a cached package count its files from 0; give them the ids of this program.

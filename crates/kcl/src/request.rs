@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kcl_check::Edition;
+use kcl_eval::Cancel;
 use kcl_value::OutputOptions;
 
 /// One argument of `kcl run`.
@@ -37,7 +38,7 @@ impl Default for Limits {
     }
 }
 
-/// The texts that a run writes; each costs a walk over the result.
+/// What a run writes; each costs a walk over the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Formats {
     /// YAML.
@@ -50,12 +51,17 @@ pub struct Formats {
     pub toml: bool,
     /// XML.
     pub xml: bool,
+    /// No text: [`crate::Outcome::documents`].
+    pub data: bool,
 }
 
 impl Formats {
-    /// No text.
+    /// Nothing.
     pub const NONE: Formats =
-        Formats { yaml: false, json: false, json_pretty: false, toml: false, xml: false };
+        Formats { yaml: false, json: false, json_pretty: false, toml: false, xml: false, data: false };
+
+    /// No text, but data.
+    pub const DATA: Formats = Formats { data: true, ..Formats::NONE };
 }
 
 impl Default for Formats {
@@ -95,6 +101,8 @@ pub struct Request {
     pub plugins: Vec<String>,
     /// Budgets.
     pub limits: Limits,
+    /// Stops the run from another thread.
+    pub cancel: Option<Cancel>,
     /// What is written.
     pub formats: Formats,
     /// The process ends after this run: do not spend time on giving memory back.
@@ -106,6 +114,11 @@ impl Request {
     pub fn source(path: impl Into<String>, text: impl Into<String>) -> Self {
         let entry = Entry::Source { path: path.into(), text: text.into() };
         Request { entries: vec![entry], ..Request::default() }
+    }
+
+    /// Whether somebody stopped it.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
     }
 
     /// Makes a request for files and directories.

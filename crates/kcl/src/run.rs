@@ -1,18 +1,18 @@
 //! The whole road: load, check, evaluate, manifest.
 
-use std::sync::Arc;
-
 use base_diag::{Diagnostic, Place, SourceMap};
-use kcl_check::{CheckOptions, Edition, PackageTypes};
+use kcl_check::{CheckOptions, Edition};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
 
+use crate::compiler::{Compiler, make_runnable};
+use crate::data::{Data, MAX_DEPTH};
 use crate::disk::{Disk, DiskWorld};
 use crate::echoes;
-use crate::files::Files;
 use crate::load::load;
+use crate::reads::{Reads, WatchedWorld};
 use crate::request::Request;
-use crate::session::Session;
+use crate::snapshot::Watched;
 use crate::why::Why;
 
 /// What came out of a run.
@@ -26,12 +26,16 @@ pub struct Outcome {
     pub json_pretty: String,
     /// TOML or XML, if asked for.
     pub other: String,
+    /// The output as plain data, one tree per document, if asked for.
+    pub documents: Vec<Data>,
     /// What `print` wrote.
     pub log: String,
     /// Errors, the reference's first one first.
     pub diagnostics: Vec<Diagnostic>,
     /// Texts for rendering them.
     pub sources: SourceMap,
+    /// What the result depends on.
+    pub reads: Reads,
     /// Where every value came from, if [`Request::track_origins`] asked for it.
     pub why: Option<Why>,
 }
@@ -43,61 +47,81 @@ impl Outcome {
     }
 }
 
-/// Runs a request on the disk, in a session of its own.
+/// Runs a request on the disk, with a compiler of its own.
 pub fn run(request: &Request) -> Outcome {
     let world = DiskWorld::new(&request.work_dir);
-    run_in(&Session::new(), request, &Disk, &world)
+    Compiler::new(Disk).run(request, &world)
 }
 
-/// Runs a request in a session, on given files and in a given world.
-///
-/// Evaluation is recursive, so it runs on a deep stack (reserved, not used), unless the caller stands on one already.
-pub fn run_in(
-    session: &Session,
+/// Calls a function on a deep stack, unless the caller stands on one already: many runs inside it share that stack.
+pub fn deep<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_BYTES + HEAD_ROOM, STACK_BYTES + 2 * HEAD_ROOM, work)
+}
+
+/// What callers may use of a deep stack before a run begins.
+const HEAD_ROOM: usize = 1 << 20;
+
+/// A panic is a bug of ours; whoever runs a thousand programs must not lose the others.
+pub(crate) fn run_guarded(
+    compiler: &Compiler<'_>,
     request: &Request,
-    files: &dyn Files,
-    world: &(dyn World + Sync),
+    files: &Watched<'_>,
+    world: &dyn World,
 ) -> Outcome {
     let run = || {
-        stacker::maybe_grow(STACK_BYTES - HEAD_ROOM, STACK_BYTES, || run_here(session, request, files, world))
+        stacker::maybe_grow(STACK_BYTES, STACK_BYTES + HEAD_ROOM, || {
+            run_here(compiler, request, files, world)
+        })
     };
-    // A panic is a bug of ours; whoever runs a thousand programs must not lose the others.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
         .unwrap_or_else(|_| Outcome { diagnostics: vec![internal_error()], ..Outcome::default() })
 }
 
-/// What the caller may have used of a deep stack.
-const HEAD_ROOM: usize = 1 << 20;
+/// What is left of a run that somebody stopped.
+fn cancelled() -> Outcome {
+    let message = "the run was cancelled";
+    let diagnostic = Diagnostic::error(base_diag::Code::EVALUATION, "cancelled", Place::None, message);
+    Outcome { diagnostics: vec![diagnostic], ..Outcome::default() }
+}
 
 fn internal_error() -> Diagnostic {
     let message = "internal error: the evaluator stopped unexpectedly; please report this program";
     Diagnostic::error(base_diag::Code::EVALUATION, "internal-error", base_diag::Place::None, message)
 }
 
-fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn World) -> Outcome {
-    let mut loaded = load(session, request, files);
+fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, world: &dyn World) -> Outcome {
+    let mut loaded = load(compiler, request, files);
+    if request.is_cancelled() {
+        return cancelled();
+    }
     let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
     let edition = request.edition.or(loaded.edition).unwrap_or_default();
-    let options = CheckOptions { edition };
+    let mut units = Vec::new();
     if !diagnostics.iter().any(|d| d.id == "no-input") {
-        let checked = session.check(&loaded, &options);
-        use_rewritten_trees(&mut loaded.program, &checked.packages);
-        // The rest is given back even by a one-shot run: evaluation uses the memory again.
-        diagnostics.extend(checked.diagnostics);
+        let (checked, found) = compiler.check(&loaded, CheckOptions { edition }, request);
+        diagnostics.extend(found);
+        units = checked;
+    }
+    if request.is_cancelled() {
+        return cancelled();
     }
     if !diagnostics.is_empty() {
         let diagnostics = echoes::told(diagnostics, request, &loaded.program.sources);
         return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
     }
+    let outlines = make_runnable(&mut loaded.program, &units);
+    // What was checked is given back even by a one-shot run: evaluation uses the memory again.
+    drop(units);
     let options = eval_options(request, edition, &loaded.root);
+    let world = WatchedWorld::new(world);
     world.enter(&loaded.modules(files));
-    let evaluation = evaluate(&loaded.program, &options, world);
+    let evaluation = evaluate(&loaded.program, &outlines, &options, &world);
     let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
     match evaluation.result {
-        Ok(output) => {
+        Ok(mut output) => {
             write(request, &options, &output, &mut outcome);
-            outcome.why =
-                output.origins.as_ref().map(|o| crate::why::collect(&loaded.program, o, output.shown()));
+            let origins = output.origins.take();
+            outcome.why = origins.map(|rows| crate::why::collect(&loaded.program, rows, output.shown()));
             release(request, output);
         }
         Err(fault) => {
@@ -106,8 +130,10 @@ fn run_here(session: &Session, request: &Request, files: &dyn Files, world: &dyn
             outcome.diagnostics.push(traced);
         }
     }
+    world.into_reads(&mut outcome.reads);
+    outcome.reads.set_options(&evaluation.asked, request);
     outcome.sources = std::mem::take(&mut loaded.program.sources);
-    release(request, loaded);
+    release(request, (loaded, outlines));
     outcome
 }
 
@@ -123,28 +149,6 @@ fn with_backtrace(diagnostic: Diagnostic, program: &Program) -> Diagnostic {
     diagnostic.with_note(format!("backtrace:\n\t0: kcl_main\n\t\tat {path}:{line}"))
 }
 
-/// Puts the trees that are run in the place of those that were checked, where they are others.
-fn use_rewritten_trees(program: &mut Program, types: &[Arc<PackageTypes>]) {
-    let borrowed: Vec<_> = program
-        .packages
-        .iter()
-        .zip(types)
-        .map(|(package, types)| {
-            let tree = package.rewritten.as_ref().unwrap_or(&package.tree);
-            types.rewritten(program, package, tree).map(Arc::new)
-        })
-        .collect();
-    let mut borrowed = borrowed.into_iter();
-    for package in &mut program.packages {
-        if let Some(tree) = package.rewritten.take() {
-            package.tree = tree;
-        }
-        if let Some(tree) = borrowed.next().flatten() {
-            package.tree = tree;
-        }
-    }
-}
-
 fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut Outcome) {
     if request.formats.yaml {
         outcome.yaml = output.yaml(options);
@@ -154,6 +158,12 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
     }
     if request.formats.json_pretty {
         outcome.json_pretty = output.json(options, 4);
+    }
+    if request.formats.data {
+        match documents(options, output) {
+            Ok(documents) => outcome.documents = documents,
+            Err(diagnostic) => outcome.diagnostics.push(diagnostic),
+        }
     }
     if request.formats.toml || request.formats.xml {
         let json = output.json(options, 0);
@@ -173,6 +183,18 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
             )),
         }
     }
+}
+
+/// The output as plain data. A program without output is an empty map, as in its text.
+fn documents(options: &Options, output: &kcl_eval::Output) -> Result<Vec<Data>, Diagnostic> {
+    if output.replaced.is_none() && output.value.is_undefined() {
+        return Ok(vec![Data::Map(Vec::new())]);
+    }
+    let (values, written) = output.documents(options);
+    values.into_iter().map(|value| Data::of(value, &written)).collect::<Option<_>>().ok_or_else(|| {
+        let message = format!("the output nests deeper than {MAX_DEPTH} levels");
+        Diagnostic::error(base_diag::Code::EVALUATION, "output-too-deep", Place::None, message)
+    })
 }
 
 /// Drops what a run no longer needs; a process that ends with this run leaves that to the operating system.
@@ -202,6 +224,7 @@ fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> 
         max_steps: request.limits.steps,
         max_cells: request.limits.cells,
         max_depth: request.limits.depth,
+        cancel: request.cancel.clone(),
         module_root: root.to_path_buf(),
         work_dir: request.work_dir.clone(),
         one_shot: request.one_shot,

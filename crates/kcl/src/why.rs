@@ -1,11 +1,18 @@
 //! Where a value of the output came from: the chain of steps for each path.
+//!
+//! A run leaves rows (each step, and which steps it came from) and, for every value of the output, its row. A chain of places is
+//! put together only for the value that somebody asks about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use base_diag::{FileId, SourceMap};
+use indexmap::IndexMap;
+
 use kcl_eval::{OriginKind, Origins};
-use kcl_syntax::program::Program;
-use kcl_value::{OriginId, Value};
+use kcl_syntax::program::{Package, Program};
+use kcl_value::{OriginId, Str, Value};
+use rustc_hash::FxBuildHasher;
 
 /// Package of the user's own files.
 const MAIN: &str = "__main__";
@@ -27,23 +34,97 @@ pub struct WhyStep {
     pub package: String,
 }
 
-/// Chains by output path (`app.spec.replicas`, `list[0].name`).
+/// Where every value of an output came from. Paths are written `app.spec.replicas`, `list[0].name`.
 #[derive(Clone, Debug, Default)]
 pub struct Why {
-    chains: BTreeMap<String, Vec<WhyStep>>,
+    top: Slot,
     stream: bool,
+    rows: Origins,
+    packages: Vec<Package>,
+    sources: SourceMap,
+}
+
+/// The row of a value, and those of the values in it.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    origin: OriginId,
+    inner: Inner,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Inner {
+    #[default]
+    Nothing,
+    Items(Vec<Slot>),
+    Entries(IndexMap<Str, Slot, FxBuildHasher>),
+}
+
+/// A value of the output, to ask where it came from.
+#[derive(Clone, Copy)]
+pub struct WhyAt<'w> {
+    why: &'w Why,
+    slot: &'w Slot,
+}
+
+impl<'w> WhyAt<'w> {
+    /// Returns an entry of a map.
+    pub fn key(self, key: &str) -> Option<WhyAt<'w>> {
+        match &self.slot.inner {
+            Inner::Entries(entries) => entries.get(key).map(|slot| WhyAt { slot, ..self }),
+            _ => None,
+        }
+    }
+
+    /// Returns an item of a list.
+    pub fn index(self, index: usize) -> Option<WhyAt<'w>> {
+        match &self.slot.inner {
+            Inner::Items(items) => items.get(index).map(|slot| WhyAt { slot, ..self }),
+            _ => None,
+        }
+    }
+
+    /// Returns the newest step that a test accepts.
+    pub fn find(self, mut accept: impl FnMut(&WhyStep) -> bool) -> Option<WhyStep> {
+        let mut found = None;
+        self.why.chain(self.slot.origin, |step| {
+            let hit = accept(&step);
+            found = hit.then_some(step);
+            !hit
+        });
+        found
+    }
+
+    /// Returns the steps, newest first.
+    pub fn steps(self) -> Vec<WhyStep> {
+        let mut steps = Vec::new();
+        self.why.chain(self.slot.origin, |step| {
+            steps.push(step);
+            true
+        });
+        steps
+    }
 }
 
 impl Why {
+    /// Returns the whole output.
+    pub fn top(&self) -> WhyAt<'_> {
+        WhyAt { why: self, slot: &self.top }
+    }
+
+    /// Returns the value at a path.
+    pub fn at(&self, path: &str) -> Option<WhyAt<'_>> {
+        find(&self.top, path).map(|slot| WhyAt { why: self, slot })
+    }
+
     /// Returns the chain of a path.
-    pub fn get(&self, path: &str) -> Option<&[WhyStep]> {
-        self.chains.get(path).map(Vec::as_slice)
+    pub fn get(&self, path: &str) -> Option<Vec<WhyStep>> {
+        self.at(path).filter(|_| !path.is_empty()).map(WhyAt::steps).filter(|steps| !steps.is_empty())
     }
 
     /// Returns the line that a person would change for a path: the newest step outside of the model packages.
-    pub fn place(&self, path: &str) -> Option<&WhyStep> {
-        let steps = self.get(path)?;
-        steps.iter().find(|step| step.package == MAIN).or(steps.first())
+    pub fn place(&self, path: &str) -> Option<WhyStep> {
+        let at = self.at(path)?;
+        at.find(|step| step.package == MAIN).or_else(|| at.find(|_| true))
     }
 
     /// Whether the output is a stream: paths begin with the number of a document (`[0].kind`).
@@ -51,17 +132,26 @@ impl Why {
         self.stream
     }
 
-    /// Walks all chains in path order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &[WhyStep])> {
-        self.chains.iter().map(|(path, steps)| (path.as_str(), steps.as_slice()))
+    /// Returns the paths of all values that have a chain, sorted.
+    fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        list(&self.top, String::new(), &mut |path, slot| {
+            if self.rows.get(slot.origin).is_some() {
+                paths.push(path.to_owned());
+            }
+        });
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// Renders the chain of one path as aligned columns, or says which paths there are. Files below a folder are shown without it.
     pub fn render(&self, path: &str, folder: &Path) -> String {
         let Some(steps) = self.get(path) else {
+            let paths = self.paths();
             let near: Vec<&str> =
-                self.chains.keys().map(String::as_str).filter(|p| p.starts_with(path)).take(8).collect();
-            let top = || self.chains.keys().filter(|p| !p.contains(['.', '['])).map(String::as_str);
+                paths.iter().map(String::as_str).filter(|p| p.starts_with(path)).take(8).collect();
+            let top = || paths.iter().filter(|p| !p.contains(['.', '['])).map(String::as_str);
             return match near.is_empty() {
                 true => {
                     let known: Vec<&str> = top().take(8).collect();
@@ -86,60 +176,11 @@ impl Why {
         }
         out
     }
-}
 
-/// Collects the chains of every path of a value.
-pub(crate) fn collect(program: &Program, origins: &Origins, (value, stream): (&Value, bool)) -> Why {
-    let mut why = Why { stream, ..Why::default() };
-    let mut collector = Collector { program, origins, why: &mut why };
-    collector.value(value, String::new(), OriginId::default());
-    why
-}
-
-struct Collector<'a> {
-    program: &'a Program,
-    origins: &'a Origins,
-    why: &'a mut Why,
-}
-
-/// Longest chain that is kept.
-const MAX_STEPS: usize = 64;
-
-impl Collector<'_> {
-    // What a function made has no origins inside: there the one of the whole holds.
-    fn value(&mut self, value: &Value, path: String, whole: OriginId) {
-        let known = |origin: OriginId| if origin == OriginId::default() { whole } else { origin };
-        match value {
-            Value::Dict(_) | Value::Schema(_) => {
-                for (key, entry) in value.as_dict().into_iter().flat_map(|d| d.iter()) {
-                    let at = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
-                    let origin = known(entry.origin);
-                    self.slot(&at, origin);
-                    self.value(&entry.value, at, origin);
-                }
-            }
-            Value::List(list) => {
-                for (i, item) in list.items.iter().enumerate() {
-                    let at = format!("{path}[{i}]");
-                    let origin = known(list.origin(i));
-                    self.slot(&at, origin);
-                    self.value(item, at, origin);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn slot(&mut self, path: &str, origin: OriginId) {
-        let mut steps = Vec::new();
-        self.chain(origin, &mut steps);
-        if !steps.is_empty() {
-            self.why.chains.insert(path.to_owned(), steps);
-        }
-    }
-
-    // Newest first: the step itself, then where its value came from, then what it was laid over; last who made it happen.
-    fn chain(&self, origin: OriginId, steps: &mut Vec<WhyStep>) {
+    // Newest first: the step itself, then where its value came from, then what it was laid over; last who made it happen. Ends
+    // when nobody wants more.
+    fn chain(&self, origin: OriginId, mut tell: impl FnMut(WhyStep) -> bool) {
+        let mut told: Vec<(FileId, u32)> = Vec::new();
         let mut pending = vec![origin];
         let mut frames = Vec::new();
         let mut next = 0;
@@ -149,14 +190,17 @@ impl Collector<'_> {
             next += 1;
             frames.get(next - 1).copied()
         }) {
-            let Some(row) = self.origins.get(id).filter(|_| seen.insert(id.0)) else { continue };
-            if steps.len() >= MAX_STEPS {
+            let Some(row) = self.rows.get(id).filter(|_| seen.insert(id.0)) else { continue };
+            if told.len() >= MAX_STEPS {
                 break;
             }
-            if let Some(step) = self.step(row)
-                && !steps.iter().any(|s| s.file == step.file && s.line == step.line)
+            if let Some((file, step)) = self.step(row)
+                && !told.contains(&(file, step.line))
             {
-                steps.push(step);
+                told.push((file, step.line));
+                if !tell(step) {
+                    break;
+                }
             }
             if !frames.contains(&row.frame) {
                 frames.push(row.frame);
@@ -166,15 +210,90 @@ impl Collector<'_> {
         }
     }
 
-    fn step(&self, row: &kcl_eval::Origin) -> Option<WhyStep> {
-        let package = self.program.packages.get(row.package as usize)?;
+    fn step(&self, row: &kcl_eval::Origin) -> Option<(FileId, WhyStep)> {
+        let package = self.packages.get(row.package as usize)?;
         let (file, offset) = package.locate(row.span.start);
-        let at = self.program.sources.position(file, offset);
-        let source = self.program.sources.get(file)?;
+        let at = self.sources.position(file, offset);
+        let source = self.sources.get(file)?;
         let start = source.lines().line_start(at.line) as usize;
         let text = source.text.get(start..)?.lines().next().unwrap_or("").trim().to_owned();
-        let file = source.path.clone();
-        let package = package.path.to_string();
-        Some(WhyStep { file, line: at.line, column: at.column, text, kind: row.kind, package })
+        let (path, package) = (source.path.clone(), package.path.to_string());
+        let step = WhyStep { file: path, line: at.line, column: at.column, text, kind: row.kind, package };
+        Some((file, step))
+    }
+}
+
+/// Values that nest deeper have no origins of their own.
+const MAX_DEPTH: usize = 1000;
+
+/// Longest chain that is kept.
+const MAX_STEPS: usize = 64;
+
+/// Takes from a run what is needed to answer later.
+pub(crate) fn collect(program: &Program, rows: Origins, (value, stream): (&Value, bool)) -> Why {
+    let packages = program.packages.iter().map(|package| Package { imports: Vec::new(), ..package.clone() });
+    Why {
+        top: slot(value, OriginId::default(), 0),
+        stream,
+        rows,
+        packages: packages.collect(),
+        sources: program.sources.clone(),
+    }
+}
+
+// What a function made has no origins inside: there the one of the whole holds.
+fn slot(value: &Value, origin: OriginId, depth: usize) -> Slot {
+    let known = |inner: OriginId| if inner == OriginId::default() { origin } else { inner };
+    let inner = match value {
+        _ if depth >= MAX_DEPTH => Inner::Nothing,
+        Value::Dict(_) | Value::Schema(_) => {
+            let entries = value.as_dict().into_iter().flat_map(|dict| dict.iter());
+            let entries =
+                entries.map(|(key, entry)| (key.clone(), slot(&entry.value, known(entry.origin), depth + 1)));
+            Inner::Entries(entries.collect())
+        }
+        Value::List(list) => {
+            let items = list.items.iter().enumerate();
+            Inner::Items(items.map(|(i, item)| slot(item, known(list.origin(i)), depth + 1)).collect())
+        }
+        _ => Inner::Nothing,
+    };
+    Slot { origin, inner }
+}
+
+/// Finds a path. A key may have dots and brackets itself, so every key that the path can begin with is tried.
+fn find<'s>(slot: &'s Slot, path: &str) -> Option<&'s Slot> {
+    if path.is_empty() {
+        return Some(slot);
+    }
+    match &slot.inner {
+        Inner::Nothing => None,
+        Inner::Items(items) => {
+            let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
+            find(items.get(index.parse::<usize>().ok()?)?, rest)
+        }
+        Inner::Entries(entries) => {
+            let path = path.strip_prefix('.').unwrap_or(path);
+            let ends = path.match_indices(['.', '[']).map(|(at, _)| at).chain([path.len()]);
+            ends.filter_map(|end| find(entries.get(&path[..end])?, &path[end..])).last()
+        }
+    }
+}
+
+fn list(slot: &Slot, path: String, see: &mut dyn FnMut(&str, &Slot)) {
+    if !path.is_empty() {
+        see(&path, slot);
+    }
+    match &slot.inner {
+        Inner::Nothing => {}
+        Inner::Items(items) => {
+            items.iter().enumerate().for_each(|(i, item)| list(item, format!("{path}[{i}]"), see));
+        }
+        Inner::Entries(entries) => {
+            for (key, entry) in entries {
+                let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+                list(entry, path, see);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kcl::{Limits, MemoryFiles, NoWorld, Request, Session};
+use kcl::{Compiler, Limits, MemoryFiles, NoWorld, Request};
 
 /// Two dicts and two lists that double forty times: small in memory, a terabyte on paper.
 fn doubled() -> String {
@@ -24,7 +24,7 @@ fn run(text: &str) -> Result<String, String> {
     files.add("/w/main.k", text);
     let limits = Limits { cells: 200_000, steps: 5_000_000, ..Limits::default() };
     let request = Request { work_dir: "/w".into(), limits, ..Request::paths(["main.k"]) };
-    let outcome = kcl::run_in(&Session::new(), &request, &files, &NoWorld);
+    let outcome = Compiler::new(&files).run(&request, &NoWorld);
     match outcome.diagnostics.first() {
         Some(first) => Err(first.message().to_owned()),
         None => Ok(outcome.yaml),

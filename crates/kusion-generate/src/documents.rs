@@ -51,6 +51,21 @@ fn value_of(node: Node) -> Value {
     }
 }
 
+/// Turns what a program gave into a value.
+pub(crate) fn value_of_data(data: kcl::Data) -> Value {
+    match data {
+        kcl::Data::Null => Value::Null,
+        kcl::Data::Bool(value) => Value::Bool(value),
+        kcl::Data::Int(value) => Value::from(value),
+        kcl::Data::Float(value) => Number::from_f64(value).map_or(Value::Null, Value::Number),
+        kcl::Data::Text(text) => Value::String(text.into()),
+        kcl::Data::List(items) => Value::Array(items.into_iter().map(value_of_data).collect()),
+        kcl::Data::Map(entries) => Value::Object(
+            entries.into_iter().map(|(key, value)| (key.into(), value_of_data(value))).collect(),
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl::{DiskWorld, Files, Outcome, Session, Why, WhyStep};
+use kcl::{Compiler, DiskWorld, Files, Why, WhyAt, WhyStep};
 use kusion_model::{DigestKey, FieldPath, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
@@ -38,13 +38,14 @@ pub fn generate(
     let request = request(&overlay, stack, inputs)?;
     let mut world = DiskWorld::new(&stack.stack_dir);
     world.allow(&stack.project_dir);
-    let outcome = kcl::run_in(&Session::new(), &request, &overlay, &ReadOnly(world));
+    let outcome = Compiler::new(&overlay).run(&request, &ReadOnly(world));
     if !outcome.is_ok() {
         let sources = Box::new(outcome.sources);
         return Err(GenerateError::Program { diagnostics: outcome.diagnostics, sources });
     }
     let mut items = Vec::new();
-    for (at, document) in output_documents(&outcome)?.into_iter().enumerate() {
+    let documents = outcome.documents.into_iter().map(crate::documents::value_of_data).enumerate();
+    for (at, document) in documents {
         let stream = outcome.why.as_ref().is_none_or(kcl::Why::is_stream);
         let prefix = if stream { format!("[{at}]") } else { String::new() };
         collect(document, prefix, 0, &mut items).map_err(|found| not_a_spec(stack, at + 1, &found))?;
@@ -75,7 +76,7 @@ pub fn source_files(
 ) -> Result<Vec<PathBuf>, GenerateError> {
     let overlay = Overlay::new(files);
     let request = request(&overlay, stack, inputs)?;
-    let loaded = kcl::load(&Session::new(), &request, &overlay);
+    let loaded = Compiler::new(&overlay).load(&request);
     let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));
     let paths = sources.map(|source| stack.stack_dir.join(&source.path));
     let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with("kusion_render.k");
@@ -97,11 +98,6 @@ pub fn read_spec(text: &str, shown: &str, key: &DigestKey) -> Result<Spec, FileP
     }
     let values = items.into_iter().map(|(value, _)| value).collect();
     Spec::from_value(Value::Array(values), key).map_err(|e| FileProblem::new(e.to_string()).place(shown))
-}
-
-fn output_documents(outcome: &Outcome) -> Result<Vec<Value>, FileProblem> {
-    read_documents(&outcome.yaml)
-        .map_err(|e| FileProblem::new("the program's output cannot be read back").cause(e.message))
 }
 
 /// Takes the resources out of one document, each with its path in the output.
@@ -180,8 +176,8 @@ fn not_a_spec(stack: &StackFolder, number: usize, found: &str) -> FileProblem {
 /// Remembers for each field the line that a person would change.
 fn name_sources(resource: &mut Resource, prefix: &str, why: &Why, stack: &StackFolder) {
     let attributes = std::mem::take(&mut resource.attributes);
-    visit(&attributes, &FieldPath::root(), prefix.to_owned(), &mut |path, text| {
-        if let Some(step) = why.get(text).and_then(best) {
+    visit(&attributes, &FieldPath::root(), why.at(prefix), &mut |path, at| {
+        if let Some(step) = at.find(is_own) {
             let file = stack.shown(Path::new(&step.file)).into();
             resource.source.insert(path.clone(), SourceRef { file, line: step.line, col: step.column });
         }
@@ -189,29 +185,25 @@ fn name_sources(resource: &mut Resource, prefix: &str, why: &Why, stack: &StackF
     resource.attributes = attributes;
 }
 
-fn visit(value: &Value, path: &FieldPath, text: String, see: &mut dyn FnMut(&FieldPath, &str)) {
-    see(path, &text);
+fn visit(value: &Value, path: &FieldPath, at: Option<WhyAt<'_>>, see: &mut dyn FnMut(&FieldPath, WhyAt<'_>)) {
+    let Some(at) = at else { return };
+    see(path, at);
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                let text = if text.is_empty() { key.clone() } else { format!("{text}.{key}") };
-                visit(value, &path.key(key), text, see);
+                visit(value, &path.key(key), at.key(key), see);
             }
         }
         Value::Array(items) => {
-            for (at, value) in items.iter().enumerate() {
-                visit(value, &path.child(Segment::Index(at)), format!("{text}[{at}]"), see);
+            for (index, value) in items.iter().enumerate() {
+                visit(value, &path.child(Segment::Index(index)), at.index(index), see);
             }
         }
         _ => {}
     }
 }
 
-/// The newest step in the user's own files: what a person would edit. Models come only in `kusion why`.
-pub(crate) fn best(steps: &[WhyStep]) -> Option<&WhyStep> {
-    steps.iter().find(|step| is_own(step))
-}
-
+/// Whether a step stands in the user's own files: what a person would edit. Models come only in `kusion why`.
 fn is_own(step: &WhyStep) -> bool {
     step.package == "__main__"
         && !step.file.starts_with(EMBEDDED_KONFIG)

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl::{Entry, Files, Request};
+use kcl::{Entry, Files, Formats, Request};
 use kusion_model::NamespaceMapping;
 
 use crate::embedded::EMBEDDED_KONFIG;
@@ -46,6 +46,7 @@ pub(crate) fn request(
         work_dir: stack.stack_dir.clone(),
         arguments: engine_options(stack, inputs),
         track_origins: inputs.origins,
+        formats: Formats::DATA,
         ..Request::default()
     };
     let settings = stack.stack_dir.join("kcl.yaml");

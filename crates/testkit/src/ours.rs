@@ -2,7 +2,7 @@
 
 use crate::{Fault, Output, Program, Verdict};
 use base_diag::{Diagnostic, Place, SourceMap};
-use kcl::{MemoryFiles, NoWorld, Outcome, Request, Session};
+use kcl::{Compiler, MemoryFiles, NoWorld, Outcome, Request};
 use std::path::{Path, PathBuf};
 
 /// Where the files of a program seem to be.
@@ -19,7 +19,7 @@ pub fn run_small(program: &Program) -> Verdict {
     repeat_within(program, 1, limits)
 }
 
-/// Runs a program several times in one session, as one process that serves many, and returns the last verdict.
+/// Runs a program several times with one compiler, as one process that serves many, and returns the last verdict.
 pub fn repeat(program: &Program, runs: u32) -> Verdict {
     repeat_within(program, runs, kcl::Limits::default())
 }
@@ -33,11 +33,13 @@ fn repeat_within(program: &Program, runs: u32, limits: kcl::Limits) -> Verdict {
         Ok(request) => Request { limits, ..request },
         Err(message) => return Verdict::Broken(message),
     };
-    let session = Session::new();
+    let compiler = Compiler::new(&files);
     let mut outcome = Outcome::default();
-    for _ in 0..runs {
-        outcome = kcl::run_in(&session, &request, &files, &NoWorld);
-    }
+    kcl::deep(|| {
+        for _ in 0..runs {
+            outcome = compiler.run(&request, &NoWorld);
+        }
+    });
     verdict(outcome)
 }
 

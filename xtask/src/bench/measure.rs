@@ -89,7 +89,7 @@ fn read_sample(command: &mut Command) -> Result<Sample, String> {
     }
 }
 
-/// The child's side: runs a workload in one session and prints CPU seconds and peak KiB.
+/// The child's side: runs a workload with one compiler and prints CPU seconds and peak KiB.
 pub(super) fn child(words: &[String]) -> Outcome {
     let number = |at: usize| words.get(at).and_then(|n| n.parse::<usize>().ok()).ok_or("two numbers");
     let (index, scale) = (number(0)?, number(1)?);
@@ -107,7 +107,7 @@ pub(super) fn child(words: &[String]) -> Outcome {
 }
 
 /// CPU seconds of this process, all threads, ended ones too.
-fn process_clock() -> f64 {
+pub(super) fn process_clock() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

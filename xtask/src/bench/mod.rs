@@ -2,11 +2,12 @@
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
-//! façade with one session. Before a row is timed, both outputs are compared.
+//! façade with one compiler. Before a row is timed, both outputs are compared.
 
 mod engine;
 mod measure;
 mod requests;
+mod stacks;
 mod workloads;
 
 use crate::Outcome;
@@ -31,6 +32,7 @@ pub(crate) fn main(words: &[String]) -> Outcome {
         Some("kcl") if cfg!(debug_assertions) => measure::again_in_release(words),
         Some("kcl") => table(&parse(&words[1..])?),
         Some("engine") => engine::main(&words[1..]),
+        Some("stacks") => stacks::child(&words[1..]),
         Some("child") => measure::child(&words[1..]),
         Some("files") => measure::write_all(words.get(1).ok_or(USAGE)?),
         _ => Err(USAGE.into()),
@@ -38,7 +40,7 @@ pub(crate) fn main(words: &[String]) -> Outcome {
 }
 
 fn parse(words: &[String]) -> Result<Wish, String> {
-    let mut wish = Wish { rows: (1..=WORKLOADS.len() + 1).collect(), samples: 9, growth: true, oracle: true };
+    let mut wish = Wish { rows: (1..=WORKLOADS.len() + 2).collect(), samples: 9, growth: true, oracle: true };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -64,6 +66,7 @@ fn table(wish: &Wish) -> Outcome {
     for row in &wish.rows {
         good &= match *row {
             1 => start_row(wish)?,
+            row if row == WORKLOADS.len() + 2 => stacks::row(wish)?,
             row => match WORKLOADS.get(row - 2) {
                 Some(workload) => workload_row(wish, row - 2, workload)?,
                 None => return Err(format!("there is no row {row}")),

@@ -16,7 +16,7 @@ pub(super) struct Workload {
     pub(super) make: fn(usize) -> Program,
 }
 
-/// Rows 2 to 7; row 1 is the start of the process.
+/// Rows 2 to 8; row 1 is the start of the process, the last row is in [`super::stacks`].
 pub(super) const WORKLOADS: &[Workload] = &[
     Workload { name: "dict comprehension, 10,000 keys", limit: 0.10, runs: 1, make: comprehension },
     Workload { name: "1,000 Deployments by a lambda", limit: 0.10, runs: 1, make: deployments },
@@ -132,7 +132,7 @@ fn long_file(scale: usize) -> Program {
 
 const TYPES: &[&str] = &["str", "int", "bool", "[str]", "{str:str}"];
 
-fn model(schemas: usize, fields: usize, doc_lines: usize) -> String {
+pub(super) fn model(schemas: usize, fields: usize, doc_lines: usize) -> String {
     let mut text = String::new();
     for i in 0..schemas {
         let _ = write!(text, "schema Model{i}:\n    \"\"\"\n");

@@ -168,7 +168,7 @@ impl Checker<'_> {
         self.push_exact(param.ty, span);
         let got = self.expr(arg);
         self.expects.pop();
-        self.must_fit(got, param.ty, span, param.loc.clone());
+        self.must_fit(got, param.ty, span, param.loc);
     }
 
     /// Pushes a parameter or result type, or "nothing expected".
@@ -268,7 +268,7 @@ impl Checker<'_> {
                         self.schema_name(id)
                     );
                     let span = self.tree.expr_span(config);
-                    let diag = RawDiag::new(Code::COMPILE, "required-attribute", &self.path, span, message);
+                    let diag = RawDiag::new(Code::COMPILE, "required-attribute", self.home, span, message);
                     let schema = self.schema_name(id);
                     let diag = diag.told(format!("`{name}` of schema `{schema}` has no value"));
                     let help = format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`");

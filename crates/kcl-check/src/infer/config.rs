@@ -257,7 +257,7 @@ impl Checker<'_> {
                 parts.keys.push(dict.key);
                 parts.vals.push(dict.val);
                 for attr in dict.attrs.iter().flat_map(|a| a.iter()) {
-                    parts.replace_attr(&attr.name, attr.ty, attr.loc.clone());
+                    parts.replace_attr(&attr.name, attr.ty, attr.loc);
                 }
             }
             // The attributes of its own body and mixins are known, those of its bases are not.

@@ -185,7 +185,7 @@ impl Checker<'_> {
     fn no_member(&mut self, ty: TyId, name: &str, at: Span, similar: &[Str]) -> TyId {
         let message =
             format!("attribute '{name}' not found in '{}'{}", self.text(ty), suggest::hint(similar));
-        let diag = RawDiag::new(Code::TYPE, "unknown-member", &self.path, at, message);
+        let diag = RawDiag::new(Code::TYPE, "unknown-member", self.home, at, message);
         let diag = diag.told(format!("`{}` has no `{name}`", self.types.words(ty)));
         self.report(self.did_you_mean(diag, name, at, similar));
         TyId::ANY
@@ -216,8 +216,8 @@ impl Checker<'_> {
                 Some(found) => found,
                 None => self.no_member(ty, name, at, &[]),
             },
-            ModuleKind::Package => {
-                let Some(package) = self.deps.get(&module.path).cloned() else { return TyId::ANY };
+            ModuleKind::Package(home) => {
+                let Some(package) = self.deps.get(&home).cloned() else { return TyId::ANY };
                 if self.options.is_0_13() && name.starts_with('_') && package.members.contains_key(name) {
                     let message =
                         format!("cannot reference private member '{name}' from module '{}'", module.path);

@@ -83,7 +83,7 @@ fn a_checked_package_serves_another_program() {
     add(&mut second, "lib", LIB, Arc::clone(&shared));
     let main = "import lib\na = lib.S {x = \"s\"}\n";
     add(&mut second, "__main__", main, Arc::new(tree(main)));
-    let result = check_with(&second, &options, |id| (id.0 == 1).then(|| Arc::clone(&types)));
+    let result = check_with(&second, &options, 100, |id| (id.0 == 1).then(|| Arc::clone(&types)));
 
     assert_eq!(lines(&second, &result), ["E2G22 2:12 expected int, got str(s)"]);
     assert!(Arc::ptr_eq(&result.packages[1], &types));

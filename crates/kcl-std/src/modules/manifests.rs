@@ -36,6 +36,6 @@ pub(crate) fn yaml_stream(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Res
         out.push_str(&writer.into_string());
     }
     host.charge(out.len() as u64 / 16)?;
-    host.set_output(out, args.get(0, "values").unwrap_or(&Value::None));
+    host.set_output(out, args.get(0, "values").unwrap_or(&Value::None), options);
     Ok(Value::None)
 }

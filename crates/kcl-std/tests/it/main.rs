@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use kcl_std::{Args, Error, FileAnswer, FileOp, Host, Member};
-use kcl_value::{Str, Value, to_text};
+use kcl_value::{OutputOptions, Str, Value, to_text};
 
 /// A host with a small budget, one file and a clock that stands still.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Host for Fake {
         (key == "port").then(|| Value::from("80"))
     }
 
-    fn set_output(&mut self, text: String, _: &Value) {
+    fn set_output(&mut self, text: String, _: &Value, _: OutputOptions) {
         self.output = Some(text);
     }
 

@@ -1,0 +1,275 @@
+//! The compiler: what stays between runs, so that a thousand programs over one model library pay for it once.
+//!
+//! Packages are addressed by content. A *parsed* package is its files: paths and texts. A *compiled* one is a parsed package under
+//! a dotted path and an edition, on top of the compiled packages that it imports. So nothing has to be invalidated to be right:
+//! another text is another package. [`Compiler::changed`] only tells which answers of the file system are to be asked again, and
+//! drops what nobody can reach any more.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use base_diag::{Diagnostic, SourceFile};
+use kcl_check::{CheckOptions, Home, PackageTypes, check_package};
+use kcl_eval::{Outline, World};
+use kcl_syntax::ast::{Str, Tree};
+use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::files::Files;
+use crate::load::{Loaded, load};
+use crate::reads::Reads;
+use crate::request::Request;
+use crate::run::{Outcome, deep, run_guarded};
+use crate::snapshot::{Snapshot, Watched};
+
+/// A file of a package: where it is, and what it says or why it cannot be read.
+pub(crate) type PackageFile = (PathBuf, Result<Arc<str>, String>);
+
+/// A parsed package.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    /// Who it is.
+    pub(crate) number: u64,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) rewritten: Option<Arc<Tree>>,
+    pub(crate) files: Vec<Arc<SourceFile>>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// What a compiled package is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Address {
+    parsed: u64,
+    path: Str,
+    options: CheckOptions,
+    imports: Vec<Imported>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Imported {
+    Package(Home),
+    System(Str),
+    Plugin(Str),
+    Missing,
+}
+
+/// A checked package; what it needs to run is made when it first runs.
+pub(crate) struct Compiled {
+    home: Home,
+    pub(crate) types: Arc<PackageTypes>,
+    runs: OnceLock<Arc<Outline>>,
+}
+
+/// Several threads may want the same thing: one makes it, the others wait.
+type Shared<K, V> = Mutex<FxHashMap<K, Arc<OnceLock<Arc<V>>>>>;
+
+/// Compiles and runs programs over one set of files; shared by any number of threads.
+pub struct Compiler<'f> {
+    files: Snapshot<'f>,
+    parsed: Shared<Vec<PackageFile>, Parsed>,
+    compiled: Shared<Address, Compiled>,
+    /// Number of the next package.
+    next: AtomicU64,
+}
+
+fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'f> Compiler<'f> {
+    /// Makes a compiler that knows nothing yet.
+    pub fn new(files: impl Files + 'f) -> Self {
+        Compiler {
+            files: Snapshot::new(files),
+            parsed: Mutex::default(),
+            compiled: Mutex::default(),
+            next: AtomicU64::new(1),
+        }
+    }
+
+    /// Tells that files or folders may have changed, appeared or gone. The next run asks for them again.
+    pub fn changed(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) {
+        let paths: Vec<PathBuf> =
+            paths.into_iter().map(|path| crate::files::normalise(&path.into())).collect();
+        let texts: FxHashSet<Arc<OsStr>> = self.files.forget(&paths).into_iter().collect();
+        if !texts.is_empty() {
+            self.drop_packages(&texts);
+        }
+    }
+
+    /// Drops the packages that contain one of the files, and those on top of them.
+    fn drop_packages(&self, texts: &FxHashSet<Arc<OsStr>>) {
+        let mut gone: FxHashSet<u64> = FxHashSet::default();
+        open(&self.parsed).retain(|files, parsed| {
+            let hit = files.iter().any(|(path, _)| texts.contains(path.as_os_str()));
+            gone.extend(parsed.get().filter(|_| hit).map(|parsed| parsed.number));
+            !hit
+        });
+        let mut compiled = open(&self.compiled);
+        loop {
+            let before = compiled.len();
+            compiled.retain(|address, unit| {
+                let on_top =
+                    |import: &Imported| matches!(import, Imported::Package(Home(n)) if gone.contains(n));
+                let hit = gone.contains(&address.parsed) || address.imports.iter().any(on_top);
+                gone.extend(unit.get().filter(|_| hit).map(|unit| unit.home.0));
+                !hit
+            });
+            if compiled.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Loads the program of a request: its files and the closure of their imports, parsed.
+    pub fn load(&self, request: &Request) -> Loaded {
+        load(self, request, &Watched::new(&self.files))
+    }
+
+    /// Runs a program in a world.
+    ///
+    /// Evaluation is recursive, so it runs on a deep stack (reserved, not used), unless the caller stands on one already.
+    pub fn run(&self, request: &Request, world: &dyn World) -> Outcome {
+        let (files, revision) = (Watched::new(&self.files), self.files.revision());
+        let mut outcome = run_guarded(self, request, &files, world);
+        outcome.reads.revision = revision;
+        outcome.reads.facts = files.into_facts();
+        outcome
+    }
+
+    /// Runs many programs on all cores; the results stand in the order of the requests.
+    pub fn run_many(&self, requests: &[Request], world: &(dyn World + Sync)) -> Vec<Outcome> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.run_many_on(cores, requests, world)
+    }
+
+    /// As [`Compiler::run_many`], on so many threads.
+    pub fn run_many_on(
+        &self,
+        threads: usize,
+        requests: &[Request],
+        world: &(dyn World + Sync),
+    ) -> Vec<Outcome> {
+        let slots: Vec<OnceLock<Outcome>> = requests.iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            deep(|| {
+                while let Some((request, slot)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    requests.get(at).zip(slots.get(at))
+                } {
+                    let _ = slot.set(self.run(request, world));
+                }
+            });
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(requests.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        slots.into_iter().map(|slot| slot.into_inner().unwrap_or_default()).collect()
+    }
+
+    /// Whether a result would be the same if its request ran now: everything that it asked would be answered as it was.
+    ///
+    /// Source files are as the compiler was last told; what the program itself asked, the world that it ran in
+    /// is asked again. Of the request
+    /// only its options are compared: whoever keeps a result knows which request it is of.
+    pub fn still_valid(&self, reads: &Reads, request: &Request, world: &dyn World) -> bool {
+        let same_files = || {
+            reads.revision == self.files.revision() || reads.facts.iter().all(|fact| self.files.holds(fact))
+        };
+        same_files() && reads.holds_around(request, world)
+    }
+
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns a parsed package.
+    pub(crate) fn parsed(
+        &self,
+        files: Vec<PackageFile>,
+        parse: impl FnOnce(&[PackageFile], u64) -> Parsed,
+    ) -> Arc<Parsed> {
+        let known = open(&self.parsed).get(&files).cloned();
+        let slot = known.unwrap_or_else(|| open(&self.parsed).entry(files.clone()).or_default().clone());
+        slot.get_or_init(|| Arc::new(parse(&files, self.number()))).clone()
+    }
+
+    /// Checks a program, package by package; those that are known are not checked again. A cancelled one ends early.
+    pub(crate) fn check(
+        &self,
+        loaded: &Loaded,
+        options: CheckOptions,
+        request: &Request,
+    ) -> (Vec<Arc<Compiled>>, Vec<Diagnostic>) {
+        let program = &loaded.program;
+        let mut units: Vec<Arc<Compiled>> = Vec::with_capacity(program.packages.len());
+        let mut types: Vec<Arc<PackageTypes>> = Vec::with_capacity(program.packages.len());
+        let mut diagnostics = Vec::new();
+        for (at, parsed) in loaded.parsed.iter().enumerate() {
+            if request.is_cancelled() {
+                break;
+            }
+            let id = PkgId(at as u32);
+            let compile = || {
+                let home = Home(self.number());
+                let types = check_package(program, id, home, &types, &options);
+                Arc::new(Compiled { home, types, runs: OnceLock::new() })
+            };
+            let unit = match parsed {
+                Some(parsed) => {
+                    let address = address(*parsed, program.package(id), &units, options);
+                    let slot = open(&self.compiled).entry(address).or_default().clone();
+                    slot.get_or_init(compile).clone()
+                }
+                None => compile(),
+            };
+            types.push(unit.types.clone());
+            diagnostics.extend(unit.types.diagnostics(program, &types));
+            units.push(unit);
+        }
+        (units, diagnostics)
+    }
+}
+
+fn address(parsed: u64, package: &Package, units: &[Arc<Compiled>], options: CheckOptions) -> Address {
+    let imports = package.imports.iter().map(|link| match &link.target {
+        ImportTarget::Package(id) => {
+            units.get(id.0 as usize).map_or(Imported::Missing, |u| Imported::Package(u.home))
+        }
+        ImportTarget::System(name) => Imported::System(name.clone()),
+        ImportTarget::Plugin(name) => Imported::Plugin(name.clone()),
+        ImportTarget::Missing => Imported::Missing,
+    });
+    Address { parsed, path: package.path.clone(), options, imports: imports.collect() }
+}
+
+/// Puts the trees that are run in the place of those that were checked, where they are others; returns the outlines.
+pub(crate) fn make_runnable(program: &mut Program, units: &[Arc<Compiled>]) -> Vec<Arc<Outline>> {
+    let outlines: Vec<Arc<Outline>> = program
+        .packages
+        .iter()
+        .zip(units)
+        .enumerate()
+        .map(|(at, (package, unit))| {
+            let make = || {
+                let tree = package.rewritten.as_ref().unwrap_or(&package.tree);
+                let borrowed = unit.types.rewritten(program, package, tree).map(Arc::new);
+                let tree = borrowed.unwrap_or_else(|| tree.clone());
+                let is_main = at == program.main.0 as usize;
+                Arc::new(Outline::new(unit.home.0, tree, &package.imports, is_main))
+            };
+            unit.runs.get_or_init(make).clone()
+        })
+        .collect();
+    for (package, outline) in program.packages.iter_mut().zip(&outlines) {
+        package.rewritten = None;
+        package.tree = outline.tree().clone();
+    }
+    outlines
+}
