@@ -14,7 +14,7 @@ pub struct Fault {
     pub labels: Vec<(Place, String)>,
     /// Our stable name of the error.
     pub id: &'static str,
-    /// True if the program was stopped by a budget; such a fault cannot be caught.
+    /// True if the program was stopped by a budget or by its caller; such a fault cannot be caught.
     pub fatal: bool,
     /// What a person wants to know besides; made into words only if nobody caught the fault.
     pub facts: Option<Box<Facts>>,

@@ -135,6 +135,13 @@ impl Host for MachineHost<'_, '_> {
         }
     }
 
+    fn is_fatal(&self, error: &Error) -> bool {
+        match error {
+            Error::Message(_) => false,
+            Error::Raised(raised) => raised.downcast_ref::<Fault>().is_some_and(|fault| fault.fatal),
+        }
+    }
+
     fn print(&mut self, text: &str) {
         self.machine.log.push_str(text);
     }

@@ -55,6 +55,8 @@ pub trait Host {
     fn union(&mut self, left: Value, right: Value) -> Result<Value, Error>;
     /// Returns the message that a failed call carries, for `runtime.catch`.
     fn error_text(&self, error: &Error) -> String;
+    /// Whether a failed call ends the program, whoever catches: a budget is used up, or the run was cancelled.
+    fn is_fatal(&self, error: &Error) -> bool;
     /// Appends to the log (`print`).
     fn print(&mut self, text: &str);
     /// Returns a top-level argument (`-D`).

@@ -9,6 +9,7 @@ pub(crate) fn catch(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
     let Some(func @ Value::Func(_)) = args.get(0, "func") else { return Ok(Value::Undefined) };
     Ok(match host.call(func, &[]) {
         Ok(_) => Value::Undefined,
+        Err(error) if host.is_fatal(&error) => return Err(error),
         Err(error) => Value::from(own_words(&host.error_text(&error))),
     })
 }

@@ -34,6 +34,10 @@ impl Host for Fake {
         }
     }
 
+    fn is_fatal(&self, _: &Error) -> bool {
+        false
+    }
+
     fn print(&mut self, text: &str) {
         self.log.push_str(text);
     }
