@@ -12,9 +12,45 @@ use crate::{Event, EventKind};
 
 /// What came of the calls for one step.
 pub(crate) enum Done {
-    Applied { observed: Box<Observed>, attributes: Value, warnings: Vec<String> },
+    Applied {
+        observed: Box<Observed>,
+        attributes: Value,
+        warnings: Vec<String>,
+    },
+    /// Ours is not there any more.
+    Gone {
+        warnings: Vec<String>,
+    },
+    Failed {
+        message: String,
+        uncertain: bool,
+    },
+}
+
+/// How the object that a step is about came to its end.
+enum End {
     Gone,
-    Failed { message: String, uncertain: bool },
+    /// Somebody made another one under its name.
+    MadeAnew,
+}
+
+const MADE_ANEW: &str = "somebody made another object of this name meanwhile; it is left alone";
+
+impl End {
+    fn warnings(&self) -> Vec<String> {
+        match self {
+            End::Gone => Vec::new(),
+            End::MadeAnew => vec![MADE_ANEW.to_owned()],
+        }
+    }
+
+    /// What is to take the name must not take another's object with it.
+    fn name_is_free(self) -> Result<(), RuntimeError> {
+        match self {
+            End::Gone => Ok(()),
+            End::MadeAnew => Err(RuntimeError::new(ErrorKind::Owned, MADE_ANEW)),
+        }
+    }
 }
 
 /// Carries one step out. `attributes` are sealed and free of references.
@@ -29,20 +65,25 @@ pub(crate) async fn run_step(
         Err(error) => return Done::Failed { message: error.to_string(), uncertain: false },
     };
     let result = match step.action {
-        Action::Delete => delete(input, runtime, step).await.map(|()| Done::Gone),
-        Action::Replace => match delete(input, runtime, step).await {
+        Action::Delete => {
+            delete(input, runtime, step).await.map(|end| Done::Gone { warnings: end.warnings() })
+        }
+        Action::Replace => match delete(input, runtime, step).await.and_then(End::name_is_free) {
             Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
             Err(error) => Err(error),
         },
         // An object that is on its way out has to be gone before another can take its name.
-        Action::Create if step.live_uid.is_some() => match wait_gone(input, runtime, step).await {
-            Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
-            Err(error) => Err(error),
-        },
+        Action::Create if step.live_uid.is_some() => {
+            match wait_gone(input, runtime, step).await.and_then(End::name_is_free) {
+                Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
+                Err(error) => Err(error),
+            }
+        }
         Action::Create | Action::Update | Action::Import => {
             write(input, runtime, step, &attributes, &secrets).await
         }
-        Action::NoOp => Ok(Done::Gone),
+        // Only the record goes.
+        Action::Release | Action::NoOp => Ok(Done::Gone { warnings: Vec::new() }),
     };
     match result {
         Ok(Done::Applied { observed, warnings, .. }) => Done::Applied { observed, attributes, warnings },
@@ -73,25 +114,24 @@ async fn write(
     Ok(Done::Applied { observed: Box::new(observed), attributes: Value::Null, warnings })
 }
 
-async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
+async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
     if step.reason == Reason::AlreadyGone {
-        return Ok(());
+        return Ok(End::Gone);
     }
     let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
-    let deleted = retrying(input, step, || runtime.delete(ask.clone())).await;
-    match deleted {
-        Ok(Deleted::Gone) => Ok(()),
-        Ok(Deleted::Leaving { .. }) => wait_gone(input, runtime, step).await,
-        Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+    match retrying(input, step, || runtime.delete(ask.clone())).await? {
+        Deleted::Gone => Ok(End::Gone),
+        Deleted::MadeAnew => Ok(End::MadeAnew),
+        Deleted::Leaving { .. } => wait_gone(input, runtime, step).await,
     }
 }
 
-async fn wait_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
+async fn wait_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
     let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
     let limit = input.options.gone_limit;
     match retrying(input, step, || runtime.wait_gone(ask.clone(), limit)).await? {
-        Deleted::Gone => Ok(()),
+        Deleted::Gone => Ok(End::Gone),
+        Deleted::MadeAnew => Ok(End::MadeAnew),
         Deleted::Leaving { finalizers, message } => {
             let held = if finalizers.is_empty() {
                 String::new()

@@ -170,10 +170,10 @@ impl<'w, 'i> Walk<'w, 'i> {
         let step = self.steps[at];
         match done {
             Done::Failed { message, uncertain } => self.fail(at, message, uncertain),
-            Done::Gone => {
+            Done::Gone { warnings } => {
                 self.group.push(Outcome::Forgotten(step.key.clone()));
                 self.seen.remove(&step.key);
-                self.applied(at, Vec::new());
+                self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
                 self.release_waiters(at, Wait::Ready);
             }
@@ -293,7 +293,7 @@ impl<'w, 'i> Walk<'w, 'i> {
 
     /// Lets those go on who waited for this much: ready includes applied, but each edge is counted once.
     fn release_waiters(&mut self, at: usize, reached: Wait) {
-        let gone = matches!(self.steps[at].action, Action::Delete);
+        let gone = matches!(self.steps[at].action, Action::Delete | Action::Release);
         for &(waiter, wait) in &self.waiters[at] {
             if wait != reached && !gone {
                 continue;
@@ -377,7 +377,7 @@ impl<'w, 'i> Walk<'w, 'i> {
         // Interrupted while it waited: nobody knows whether it is healthy, so it is no release to go back to.
         let cancelled = self.input.cancel.is_cancelled();
         let unproven = |(step, end): (&&Step, &Option<StepEnd>)| {
-            *end == Some(StepEnd::Applied) && step.action != Action::Delete
+            *end == Some(StepEnd::Applied) && !matches!(step.action, Action::Delete | Action::Release)
         };
         let cut_short =
             cancelled && self.input.options.wait && self.steps.iter().zip(&self.ends).any(unproven);

@@ -171,7 +171,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
 fn nothing_to_record(ready: &Ready) -> bool {
     let plan = &ready.planned.plan;
     let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
-    plan.is_empty() && !stale
+    plan.is_empty() && !stale && ready.recognised.moved.is_empty()
 }
 
 /// The planner sees an empty configuration; the user asked for something else.

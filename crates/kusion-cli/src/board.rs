@@ -94,7 +94,11 @@ impl Board {
                 self.set(key, Stage::Working, doing(*action).to_owned(), now);
             }
             EventKind::StepApplied { key, action, .. } => {
-                let stage = if waits && *action != Action::Delete { Stage::Working } else { Stage::Done };
+                let stage = if waits && !matches!(action, Action::Delete | Action::Release) {
+                    Stage::Working
+                } else {
+                    Stage::Done
+                };
                 self.set(key, stage, done_word(*action).to_owned(), now);
             }
             EventKind::StepFailed { key, message, .. } => self.set(key, Stage::Failed, message.clone(), now),
@@ -220,6 +224,7 @@ fn doing(action: Action) -> &'static str {
         Action::Update => "updating",
         Action::Replace => "replacing",
         Action::Delete => "deleting",
+        Action::Release => "releasing",
         Action::NoOp => "",
     }
 }

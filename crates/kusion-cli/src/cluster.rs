@@ -89,11 +89,11 @@ pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>
     let default = open(file.as_ref(), context.as_deref(), &identity).await?;
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
-    let engine = Engine::new(default.client, &context, profile.clone()).with_request_limit(limit);
-    let mut engine = engine.with_rules(rules(given, place)?);
+    let engine = Engine::on(Cluster::connected(default, profile.clone())).with_request_limit(limit);
+    let mut engine = engine.with_rules(rules(given, place)?).with_move(given.has("move-cluster"));
     for name in names.iter().filter(|name| !name.is_empty()) {
-        let Connected { client, context, .. } = open(file.as_ref(), Some(name), &identity).await?;
-        engine = engine.with_cluster(name, Cluster { client, context, profile: profile.clone() });
+        let connected = open(file.as_ref(), Some(name), &identity).await?;
+        engine = engine.with_cluster(name, Cluster::connected(connected, profile.clone()));
     }
     Ok(World { engine, context, server })
 }
@@ -165,6 +165,8 @@ pub(crate) fn remote(error: &RuntimeError, server: &str) -> Failure {
     match error.kind {
         ErrorKind::Unreachable => failure("the cluster cannot be reached")
             .next("check the address and the network, or choose another context: --context NAME"),
+        ErrorKind::Unreadable => failure("the cluster's answer cannot be used")
+            .next("is a proxy or a login page in between? then sign in, and try again; nothing was planned"),
         ErrorKind::Timeout | ErrorKind::Broken => failure("the cluster did not answer").next("try again"),
         ErrorKind::Unauthorized => {
             failure("the cluster does not know you").next("renew the credentials of this context")

@@ -42,9 +42,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         text.parse().map_err(|_| Failure::usage(format!("--tail {text} is no number")).next("--tail 100"))
     })?;
     let place = open_named(given, stack.as_deref())?;
-    let keys = named(&place.target.store.read()?, wanted.as_deref())?;
+    let state = place.target.store.read()?;
+    let keys = named(&state, wanted.as_deref())?;
     tokio()?.block_on(async {
-        let sight = look(given, &place, &keys).await?;
+        let sight = look(given, &place, &state, &keys).await?;
         let sources: Vec<Source> = keys.iter().flat_map(|key| sources(key, &sight)).collect();
         if sources.is_empty() {
             tell("no pod belongs to these resources\n");

@@ -28,6 +28,7 @@ mod logs;
 mod ls;
 mod man;
 mod meter;
+mod moved;
 mod namesake;
 mod output;
 mod place;

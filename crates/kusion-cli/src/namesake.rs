@@ -87,15 +87,6 @@ impl Kin {
     }
 }
 
-/// A line for who works on another cluster than the last release did.
-pub(crate) fn other_cluster(state: &State, context: &str) -> Option<String> {
-    let last = state.releases.values().rev().find_map(|release| release.cluster.as_deref())?;
-    let any = !state.records.is_empty() || !state.intents.is_empty();
-    (any && last != context).then(|| {
-        format!("the last release went to cluster {last}, this is {context}: what is not here counts as deleted outside")
-    })
-}
-
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -120,6 +120,10 @@ fn action(step: &Step, style: &Style) -> (String, String) {
         Action::Delete if step.reason == Reason::Destroyed => (style.red("  -"), style.red("delete")),
         Action::Delete => (style.red("  -"), style.red(&because("delete", &step.reason))),
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
+        Action::Release => {
+            let word = format!("release: {}; left alone", step.reason);
+            (style.yellow("  <"), style.yellow(&word))
+        }
         Action::NoOp => (style.dim("  ="), style.dim("unchanged")),
     }
 }
@@ -213,16 +217,25 @@ fn shown(value: &Value, detail: Detail) -> String {
 
 /// `1 create, 2 update (1 drift), 3 unchanged`.
 pub(crate) fn tally(tally: &Tally) -> String {
-    counted(tally, ["create", "update", "replace", "delete", "import", "unchanged"], "nothing to do")
+    counted(
+        tally,
+        ["create", "update", "replace", "delete", "import", "release", "unchanged"],
+        "nothing to do",
+    )
 }
 
 /// `1 created, 2 updated, 3 unchanged`.
 pub(crate) fn done(tally: &Tally) -> String {
-    counted(tally, ["created", "updated", "replaced", "deleted", "imported", "unchanged"], "nothing done")
+    counted(
+        tally,
+        ["created", "updated", "replaced", "deleted", "imported", "released", "unchanged"],
+        "nothing done",
+    )
 }
 
-fn counted(tally: &Tally, words: [&str; 6], nothing: &str) -> String {
-    let counts = [tally.create, tally.update, tally.replace, tally.delete, tally.import, tally.unchanged];
+fn counted(tally: &Tally, words: [&str; 7], nothing: &str) -> String {
+    let Tally { create, update, replace, delete, import, release, unchanged, drift: _ } = *tally;
+    let counts = [create, update, replace, delete, import, release, unchanged];
     let mut parts = Vec::new();
     for (count, word) in counts.into_iter().zip(words) {
         if count > 0 {

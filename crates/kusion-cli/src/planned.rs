@@ -10,7 +10,8 @@ use kusion_runtime::ErrorKind;
 use crate::cluster::{World, patiently, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
-use crate::namesake::{self, kin};
+use crate::moved;
+use crate::namesake::kin;
 use crate::output::tell;
 use crate::place::Place;
 use crate::style::Style;
@@ -43,6 +44,13 @@ fn rules(given: &Given) -> Result<Vec<ConflictRule>, Failure> {
     };
     given.all("conflict").into_iter().map(rule).collect()
 }
+
+pub(crate) const MOVE: &[Flag] = &[flag(
+    "move-cluster",
+    None,
+    "",
+    "work on another cluster than before: what was made on the old one stays there and is forgotten",
+)];
 
 pub(crate) const SPEC: &[Flag] = &[flag(
     "spec-file",
@@ -81,13 +89,16 @@ pub(crate) async fn ready(
     names.extend(state.records.keys().chain(state.intents.keys()).map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
     let target = ruled(given, place)?;
-    let notes = [kin(&state, place).note(&state), namesake::other_cluster(&state, &world.context)];
-    for note in notes.into_iter().flatten() {
-        tell(&format!("{} {note}\n", Style::stderr().yellow("note:")));
-    }
+    kin(&state, place).note(&state).iter().for_each(|text| note(text));
     let asked = format!("the cluster {} at {}", world.context, world.server);
     let planned = patiently(&asked, world.engine.plan_from(&target, state, spec, dry_run)).await;
-    Ok((planned.map_err(|failure| failed(failure, place, &world.server))?, world))
+    let ready = planned.map_err(|failure| failed(failure, place, &world.server))?;
+    moved::notes(&ready.recognised, &ready.state).iter().for_each(|text| note(text));
+    Ok((ready, world))
+}
+
+fn note(text: &str) {
+    tell(&format!("{} {text}\n", Style::stderr().yellow("note:")));
 }
 
 /// Everything wrong with a Spec, and the next step for the first.
@@ -121,6 +132,7 @@ pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failu
         PlanFailure::Spec(problems) => spec_problems(&problems, place),
         PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
+        PlanFailure::OtherCluster(other) => moved::refused(&other, place),
         PlanFailure::Remote(error) => {
             let failure = remote(&error, server);
             let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);

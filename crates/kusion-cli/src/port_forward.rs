@@ -51,7 +51,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();
     keys.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
     tokio()?.block_on(async {
-        let sight = look(given, &place, &keys).await?;
+        let sight = look(given, &place, &state, &keys).await?;
         for key in &keys {
             let Some((object, snapshot)) = sight.object(key) else { continue };
             let Some(goal) = goal(object, snapshot, &ports) else { continue };

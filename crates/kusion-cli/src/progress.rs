@@ -200,6 +200,7 @@ fn glyph(action: Action, style: &Style) -> String {
         Action::Update => style.yellow("~"),
         Action::Replace => style.magenta("±"),
         Action::Delete => style.red("-"),
+        Action::Release => style.yellow("<"),
         Action::NoOp => style.dim("="),
     }
 }
@@ -211,6 +212,7 @@ pub(crate) fn done_word(action: Action) -> &'static str {
         Action::Update => "updated",
         Action::Replace => "replaced",
         Action::Delete => "deleted",
+        Action::Release => "released",
         Action::NoOp => "unchanged",
     }
 }

@@ -13,6 +13,7 @@ use crate::cluster::{remote, world};
 use crate::failure::Failure;
 use crate::flags::Given;
 use crate::place::Place;
+use crate::planned::failed;
 
 /// From a Deployment over its ReplicaSet to a Pod, and one more for custom kinds.
 const DEEPEST: usize = 4;
@@ -48,10 +49,17 @@ fn is(key: &ResourceKey, word: &str) -> bool {
 }
 
 /// Looks at resources in their clusters.
-pub(crate) async fn look(given: &Given, place: &Place, keys: &[ResourceKey]) -> Result<Sight, Failure> {
+pub(crate) async fn look(
+    given: &Given,
+    place: &Place,
+    state: &State,
+    keys: &[ResourceKey],
+) -> Result<Sight, Failure> {
     let names = keys.iter().map(|key| key.cluster.to_string()).collect();
     let world = world(given, place, &names).await?;
     let clusters = world.engine.clusters(&place.target.key, DryRun::All);
+    let recognised = world.engine.recognise(&clusters, state).await;
+    recognised.map_err(|failure| failed(failure, place, &world.server))?;
     let looks = clusters.look(keys).await.map_err(|error| remote(&error, &world.server))?;
     Ok(Sight { clusters, context: world.context, server: world.server, looks })
 }

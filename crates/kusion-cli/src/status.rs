@@ -58,7 +58,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
     let state = place.target.store.read()?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
-    let sight = sight::look(given, place, &keys).await?;
+    let sight = sight::look(given, place, &state, &keys).await?;
     // One look has no clock: a back-off means that it has failed again and again.
     let at = None;
     let mut rows = Vec::new();

@@ -19,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod change;
+mod cluster;
 mod digest;
 mod id;
 mod path;
@@ -35,6 +36,7 @@ mod time;
 mod world;
 
 pub use change::{FieldChange, Note, Origin};
+pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;
 pub use id::{IdError, KubeId, ResourceId, ResourceKey};
 pub use path::{FieldPath, PathError, Segment};

@@ -26,6 +26,8 @@ pub enum Action {
     Replace,
     Delete,
     Import,
+    /// Ours no more: its record goes, it stays.
+    Release,
     NoOp,
 }
 
@@ -37,6 +39,7 @@ impl fmt::Display for Action {
             Action::Replace => "replace",
             Action::Delete => "delete",
             Action::Import => "import",
+            Action::Release => "release",
             Action::NoOp => "no-op",
         })
     }
@@ -60,6 +63,8 @@ pub enum Reason {
     AlreadyGone,
     /// It exists and no state knows it.
     ExistsUnmanaged,
+    /// What we made is gone, and another object has its name.
+    MadeAnew,
     /// An interrupted release had begun with it.
     Resumed(ReleaseNo),
     Unchanged,
@@ -80,6 +85,7 @@ impl fmt::Display for Reason {
             Reason::Destroyed => f.write_str("the stack is destroyed"),
             Reason::AlreadyGone => f.write_str("already gone"),
             Reason::ExistsUnmanaged => f.write_str("exists already"),
+            Reason::MadeAnew => f.write_str("made anew by somebody else"),
             Reason::Resumed(release) => write!(f, "begun by release {release}, which was interrupted"),
             Reason::Unchanged => f.write_str("unchanged"),
         }
@@ -148,6 +154,10 @@ pub struct Step {
     pub rerecord: Option<ResourceRecord>,
 }
 
+fn is_zero(value: &usize) -> bool {
+    *value == 0
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -188,6 +198,9 @@ pub struct Tally {
     pub replace: usize,
     pub delete: usize,
     pub import: usize,
+    /// Left in place, and ours no more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub release: usize,
     pub unchanged: usize,
     /// How many of the above have their cause in the world.
     pub drift: usize,
@@ -202,6 +215,7 @@ impl Tally {
             Action::Replace => &mut self.replace,
             Action::Delete => &mut self.delete,
             Action::Import => &mut self.import,
+            Action::Release => &mut self.release,
             Action::NoOp => &mut self.unchanged,
         } += 1;
         self.drift += usize::from(step.drift);

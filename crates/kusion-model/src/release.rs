@@ -1,11 +1,11 @@
 //! Releases: who did what, from which source, with which result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ResourceKey, ResourceRecord, Tally, Timestamp};
+use crate::{ClusterIdentity, ResourceKey, ResourceRecord, Tally, Timestamp};
 
 /// The number of a release in its stack, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,6 +76,12 @@ pub struct Release {
     /// What the default cluster was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
+    /// The clusters it worked on, by the name that resources use; the default one has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clusters: BTreeMap<String, ClusterIdentity>,
+    /// The clusters that were left for others of the same name: what was recorded there is forgotten.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub moved: BTreeSet<String>,
     /// Options, arguments and files that the configuration was made from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,

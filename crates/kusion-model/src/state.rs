@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ReleaseNo, ResourceKey, ResourceType};
+use crate::{Observed, ReleaseNo, ResourceKey, ResourceType};
 
 /// What is remembered of one resource.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,15 @@ pub struct ResourceRecord {
     /// It existed before we came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+}
+
+impl ResourceRecord {
+    /// Returns whether a live object is the one that was recorded. One that was made anew under the same name has another uid;
+    /// a record from before uids were kept is believed.
+    #[must_use]
+    pub fn is_of(&self, live: &Observed) -> bool {
+        self.uid.is_none() || live.uid.is_none() || self.uid == live.uid
+    }
 }
 
 impl fmt::Debug for ResourceRecord {
@@ -57,6 +66,12 @@ impl Prior {
     #[must_use]
     pub fn get(&self, key: &ResourceKey) -> Option<&ResourceRecord> {
         self.records.get(key).or_else(|| self.intents.get(key))
+    }
+
+    /// Returns the record of a resource, unless the live object is not the one that was recorded.
+    #[must_use]
+    pub fn of(&self, key: &ResourceKey, live: Option<&Observed>) -> Option<&ResourceRecord> {
+        self.get(key).filter(|record| live.is_none_or(|live| record.is_of(live)))
     }
 
     /// Returns all keys, recorded or intended, once each and in order.

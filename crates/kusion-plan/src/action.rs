@@ -6,6 +6,8 @@
 //! | 1 | 1 | 0 | create, "deleted outside" |
 //! | 1 | 0 | 1 | delete |
 //! | 1 | 0 | 0 | delete of the record, "already gone" |
+//! | 1 | 1 | other | the record is of an object that is gone: as if there were none; import, "made anew by somebody else" |
+//! | 1 | 0 | other | release: the record goes, the object stays |
 //! | 0 | 1 | 1 | import, with or without changes |
 //! | 0 | 1 | 0 | create |
 //! | 0 | 0 | · | never reached |
@@ -46,9 +48,23 @@ fn decide_change(changes: &[FieldChange], what: &Proposed) -> (Action, Reason) {
     (Action::Update, if drift_only { Reason::Drift } else { Reason::Changed })
 }
 
+/// What is there under the name of a recorded resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    No,
+    /// The object that was recorded.
+    Same,
+    /// Another one.
+    MadeAnew,
+}
+
 /// Decides about a recorded resource that is wanted no more.
-pub(crate) fn decide_unwanted(live: bool) -> (Action, Reason) {
-    (Action::Delete, if live { Reason::NotInConfiguration } else { Reason::AlreadyGone })
+pub(crate) fn decide_unwanted(live: Live) -> (Action, Reason) {
+    match live {
+        Live::Same => (Action::Delete, Reason::NotInConfiguration),
+        Live::No => (Action::Delete, Reason::AlreadyGone),
+        Live::MadeAnew => (Action::Release, Reason::MadeAnew),
+    }
 }
 
 #[cfg(test)]
@@ -81,12 +97,17 @@ mod tests {
 
     #[test]
     fn row_1_0_1_deletes() {
-        assert_eq!(decide_unwanted(true), (Action::Delete, Reason::NotInConfiguration));
+        assert_eq!(decide_unwanted(Live::Same), (Action::Delete, Reason::NotInConfiguration));
+    }
+
+    #[test]
+    fn what_somebody_made_anew_is_never_deleted() {
+        assert_eq!(decide_unwanted(Live::MadeAnew), (Action::Release, Reason::MadeAnew));
     }
 
     #[test]
     fn row_1_0_0_forgets_the_record() {
-        assert_eq!(decide_unwanted(false), (Action::Delete, Reason::AlreadyGone));
+        assert_eq!(decide_unwanted(Live::No), (Action::Delete, Reason::AlreadyGone));
     }
 
     #[test]

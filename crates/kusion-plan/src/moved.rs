@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{FieldChange, Plan, ResourceKey, Step};
+use kusion_model::{Action, FieldChange, Plan, ResourceKey, Step};
 
 /// One step that would be different today.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
                     format!("was {}, would now be {} ({})", step.action, other.action, other.reason),
                 ));
             }
+            Some(other) if destroys(step) && step.live_uid != other.live_uid => {
+                moved.push(of(step, "was made anew since".to_owned()));
+            }
             Some(other) if what_changes(step) != what_changes(other) => {
                 moved.push(of(step, "other fields differ now".to_owned()));
             }
@@ -41,6 +44,10 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
         moved.push(of(step, format!("was not in the plan, would now be {}", step.action)));
     }
     moved
+}
+
+fn destroys(step: &Step) -> bool {
+    matches!(step.action, Action::Delete | Action::Replace)
 }
 
 fn of(step: &Step, what: String) -> Moved {

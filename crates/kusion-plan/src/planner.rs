@@ -7,7 +7,7 @@ use kusion_model::{
     Proposal, Proposed, Reason, ResourceKey, ResourceRecord, Scope, Step,
 };
 
-use crate::action::{Recorded, decide_unwanted, decide_wanted};
+use crate::action::{Live, Recorded, decide_unwanted, decide_wanted};
 use crate::order::{Order, order, to_edges};
 use crate::{Prepared, three_way};
 
@@ -82,14 +82,19 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     let observed = input.live.get(key);
     let leaving = observed.and_then(|o| o.terminating.as_ref());
     let live = observed.filter(|o| o.terminating.is_none());
-    let record = input.prior.get(key);
+    let record = input.prior.of(key, observed);
+    let made_anew = record.is_none() && input.prior.get(key).is_some();
     let recorded = match (input.prior.records.get(key), input.prior.intents.get(key)) {
+        _ if made_anew => Recorded::No,
         (Some(_), _) => Recorded::Yes,
         (None, Some(intent)) => Recorded::Intended(intent.release),
         (None, None) => Recorded::No,
     };
     let proposal = live.map(|live| judge(input, desired, record, live));
-    let (action, reason) = decide_wanted(recorded, proposal.as_ref());
+    let (action, mut reason) = decide_wanted(recorded, proposal.as_ref());
+    if made_anew && action == Action::Import {
+        reason = Reason::MadeAnew;
+    }
     let depends_on = dependencies(input.prepared, key);
     let mut step = blank(key, desired, action, reason);
     step.depends_on = depends_on;
@@ -188,8 +193,12 @@ fn judge(
 
 fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
     let live = input.live.get(key);
-    let (action, reason) = decide_unwanted(live.is_some());
     let record = input.prior.get(key);
+    let (action, reason) = decide_unwanted(match (live, input.prior.of(key, live)) {
+        (None, _) => Live::No,
+        (Some(_), Some(_)) => Live::Same,
+        (Some(_), None) => Live::MadeAnew,
+    });
     Step {
         key: key.clone(),
         kind: record.map(|record| record.kind.clone()).unwrap_or_default(),

@@ -1,40 +1,27 @@
-//! Requests and answers, close to the wire: codes, warnings, Retry-After, JSON.
+//! Requests and answers, close to the wire: codes, warnings, Retry-After, patience. What an answer proves is decided by `border`.
 
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Method, Request};
 use kube::Client;
 use kube::client::Body;
 use kusion_runtime::{ErrorKind, RuntimeError};
-use serde_json::Value;
 
-use crate::failure::{from_answer, from_client};
+use crate::border::Answer;
+use crate::failure::from_client;
 
 /// A client with a time limit for each request.
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) client: Client,
-    pub(crate) limit: Duration,
+    limit: Duration,
     /// How many requests were sent, for tests and benches.
     pub(crate) n_requests: Arc<AtomicUsize>,
-}
-
-/// What came back, whatever the code.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) code: u16,
-    pub(crate) body: Value,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) retry_after: Option<Duration>,
-}
-
-impl Answer {
-    /// Returns the body of a success, or the failure.
-    pub(crate) fn ok(self) -> Result<Value, RuntimeError> {
-        if (200..300).contains(&self.code) { Ok(self.body) } else { Err(from_answer(&self)) }
-    }
+    /// The last question was asked in vain, again and again.
+    in_vain: Arc<AtomicBool>,
 }
 
 /// What changes nothing is asked again after these pauses, when the server is busy or the connection breaks.
@@ -48,33 +35,39 @@ const PAUSES: [Duration; 4] = [
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Api {
-    pub(crate) async fn get(&self, path: &str) -> Result<Answer, RuntimeError> {
-        self.ask(Method::GET, path, None).await
+    pub(crate) fn new(client: Client, limit: Duration) -> Self {
+        Api { client, limit, n_requests: Arc::default(), in_vain: Arc::default() }
     }
 
-    /// Sends a request that changes nothing (a read, a dry run); troubles that pass are waited out.
-    pub(crate) async fn ask(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<(&'static str, Vec<u8>)>,
-    ) -> Result<Answer, RuntimeError> {
+    /// Asks what changes nothing (a read, a dry run) until the answer proves something; troubles that pass are waited out. Who was
+    /// asked in vain to the end is not waited for as long again before the next good answer.
+    pub(crate) async fn patiently<T, F>(&self, mut ask: impl FnMut() -> F) -> Result<T, RuntimeError>
+    where
+        F: Future<Output = Result<T, RuntimeError>>,
+    {
         for pause in PAUSES {
-            let answer = self.call(method.clone(), path, body.clone()).await;
-            let asked = match &answer {
-                Ok(answer) if matches!(answer.code, 429 | 502 | 503 | 504) => answer.retry_after,
-                // A dry run that ends so has met a webhook that is down: that does not pass in a moment.
-                Ok(answer) if answer.code == 500 && method == Method::GET => answer.retry_after,
-                Err(error) if error.kind == ErrorKind::Broken => error.retry_after,
-                _ => return answer,
+            let error = match ask().await {
+                Ok(good) => {
+                    self.in_vain.store(false, Ordering::Relaxed);
+                    return Ok(good);
+                }
+                Err(error) if !may_pass(&error) || self.in_vain.load(Ordering::Relaxed) => return Err(error),
+                Err(error) => error,
             };
-            let pause = asked.map_or(pause, |asked| asked.max(pause));
+            let pause = error.retry_after.map_or(pause, |asked| asked.max(pause));
             if pause > LONGEST_PAUSE {
-                return answer;
+                return Err(error);
             }
             tokio::time::sleep(pause).await;
         }
-        self.call(method, path, body).await
+        let last = ask().await;
+        self.in_vain.store(last.as_ref().is_err_and(may_pass), Ordering::Relaxed);
+        last
+    }
+
+    /// Reads once.
+    pub(crate) async fn get(&self, path: &str) -> Result<Answer, RuntimeError> {
+        self.call(Method::GET, path, None).await
     }
 
     /// Sends one request; a body goes with its content type.
@@ -84,6 +77,7 @@ impl Api {
         path: &str,
         body: Option<(&'static str, Vec<u8>)>,
     ) -> Result<Answer, RuntimeError> {
+        let asked = format!("{method} {path}");
         let mut request = Request::builder().method(method).uri(path).header("accept", "application/json");
         let body = match body {
             None => Body::empty(),
@@ -96,7 +90,7 @@ impl Api {
             |e: http::Error| RuntimeError::new(ErrorKind::Unexpected, format!("bad request path: {e}"));
         let request = request.body(body).map_err(unexpected)?;
         self.n_requests.fetch_add(1, Ordering::Relaxed);
-        match tokio::time::timeout(self.limit, self.exchange(request)).await {
+        match tokio::time::timeout(self.limit, self.exchange(asked, request)).await {
             Ok(answer) => answer,
             Err(_) => {
                 let text = format!("no answer from the API server within {} s", self.limit.as_secs());
@@ -105,7 +99,7 @@ impl Api {
         }
     }
 
-    async fn exchange(&self, request: Request<Body>) -> Result<Answer, RuntimeError> {
+    async fn exchange(&self, asked: String, request: Request<Body>) -> Result<Answer, RuntimeError> {
         let response = self.client.send(request).await.map_err(from_client)?;
         let (parts, body) = response.into_parts();
         let bytes = body.collect_bytes().await.map_err(from_client)?;
@@ -113,12 +107,23 @@ impl Api {
         let retry_after = header("retry-after").and_then(|text| text.parse().ok()).map(Duration::from_secs);
         let warnings =
             parts.headers.get_all("warning").iter().filter_map(|value| warning(value.to_str().ok()?));
-        // Not every answer is JSON: an unknown path and the flow control answer with text.
-        let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-            Value::String(String::from_utf8_lossy(&bytes[..bytes.len().min(500)]).into_owned())
-        });
-        Ok(Answer { code: parts.status.as_u16(), body, warnings: warnings.collect(), retry_after })
+        let mut answer = Answer::new(asked, parts.status.as_u16(), &bytes);
+        (answer.warnings, answer.retry_after) = (warnings.collect(), retry_after);
+        Ok(answer)
     }
+}
+
+/// Whether the same question may be answered in a moment.
+fn may_pass(error: &RuntimeError) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::Broken
+            | ErrorKind::Unreadable
+            | ErrorKind::Server
+            | ErrorKind::TooManyRequests
+            // A gateway's own 404, or a definition that is not served yet.
+            | ErrorKind::UnknownKind
+    )
 }
 
 /// Takes the text out of `299 - "text"`.
@@ -130,9 +135,18 @@ fn warning(header: &str) -> Option<String> {
 
 /// Escapes a name for a path: what RFC 3986 lets stand in a segment stays.
 pub(crate) fn segment(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte) {
+    escaped(name, b"-._~!$&'()*+,;=:@")
+}
+
+/// Escapes the value of a query.
+pub(crate) fn query(value: &str) -> String {
+    escaped(value, b"-._~")
+}
+
+fn escaped(text: &str, kept: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             out.push(char::from(byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));

@@ -5,10 +5,9 @@ use kusion_model::{ConflictPolicy, FieldPath};
 use kusion_runtime::{Applied, ApplyAsk, ErrorKind, RuntimeError};
 use serde_json::Value;
 
-use crate::api::Answer;
+use crate::border::{Answer, Written, written};
 use crate::conflict::{from_causes, policy};
-use crate::failure::from_answer;
-use crate::kinds::Kind;
+use crate::kinds::Asked;
 use crate::path::remove;
 use crate::redact::Redactor;
 use crate::runtime::{FIELD_MANAGER, KubeRuntime};
@@ -17,44 +16,51 @@ pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 /// A field left alone can uncover another conflict, but not for ever.
 const ROUNDS: usize = 4;
 
+/// An object as a write left it.
+pub(crate) struct Made {
+    pub(crate) object: Value,
+    pub(crate) warnings: Vec<String>,
+}
+
 impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: ApplyAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
         let redactor = Redactor::new(&self.key, ask.attributes, [ask.secrets]);
         let mut object = ask.attributes.clone();
         ask.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
-        let path = kind.object(self.namespace_of(&id), &id.name);
+        let asked = kind.one(self.namespace_of(&id), &id.name);
         let cleaned = |mut error: RuntimeError| {
             error.message = redactor.clean(&error.message);
             error
         };
-        let mut answer = self.apply_by_rules(&kind, &path, object, &ask).await.map_err(cleaned)?;
-        if ask.imported && (200..300).contains(&answer.code) {
-            answer = self.take_from_former_tools(&path, answer).await.map_err(cleaned)?;
+        let mut made = self.apply_by_rules(&asked, object, &ask).await.map_err(cleaned)?;
+        if ask.imported {
+            made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
-        let warnings = answer.warnings.iter().map(|text| redactor.clean(text)).collect();
-        let observed = self.observed(answer.ok().map_err(cleaned)?);
-        Ok(Applied { observed, warnings })
+        let warnings = made.warnings.iter().map(|text| redactor.clean(text)).collect();
+        Ok(Applied { observed: self.observed(made.object), warnings })
     }
 
     async fn apply_by_rules(
         &self,
-        kind: &Kind,
-        path: &str,
+        asked: &Asked<'_>,
         mut object: Value,
         ask: &ApplyAsk<'_>,
-    ) -> Result<Answer, RuntimeError> {
+    ) -> Result<Made, RuntimeError> {
         let mut force = false;
         for _ in 0..ROUNDS {
-            let answer = self.patch(path, &object, force, false).await?;
-            let owned = answer.code == 409 && from_answer(&answer).kind == ErrorKind::Owned;
-            if !owned {
-                return Ok(answer);
-            }
-            let Some(clashes) = from_causes(&object, &answer.body) else { return Ok(answer) };
+            let mut answer = self.patch(asked, &object, force, Written::Stored).await?;
+            let error = match written(asked, &mut answer, Written::Stored) {
+                Ok(object) => return Ok(Made { object, warnings: answer.warnings }),
+                Err(error) => error,
+            };
+            let status = answer.status().filter(|_| error.kind == ErrorKind::Owned);
+            let Some(clashes) = status.and_then(|status| from_causes(&object, status)) else {
+                return Err(error);
+            };
             for clash in &clashes {
-                match policy(clash, &kind.kind, ask.rules, ask.imported) {
-                    ConflictPolicy::Refuse => return Ok(answer),
+                match policy(clash, &asked.kind.kind, ask.rules, ask.imported) {
+                    ConflictPolicy::Refuse => return Err(error),
                     ConflictPolicy::TakeOver => force = true,
                     ConflictPolicy::Leave => {
                         remove(&mut object, &clash.place);
@@ -65,22 +71,33 @@ impl KubeRuntime {
         Err(RuntimeError::new(ErrorKind::Owned, "other managers keep taking the fields of this object"))
     }
 
-    /// One apply, dry or real.
-    pub(crate) async fn patch(
+    /// One apply that only asks; what passes is waited out.
+    pub(crate) async fn dry_apply(
         &self,
-        path: &str,
+        asked: &Asked<'_>,
         object: &Value,
         force: bool,
-        dry: bool,
+    ) -> Result<Made, RuntimeError> {
+        let once = || async {
+            let mut answer = self.patch(asked, object, force, Written::DryRun).await?;
+            let object = written(asked, &mut answer, Written::DryRun)?;
+            Ok(Made { object, warnings: answer.warnings })
+        };
+        self.api.patiently(once).await
+    }
+
+    async fn patch(
+        &self,
+        asked: &Asked<'_>,
+        object: &Value,
+        force: bool,
+        how: Written,
     ) -> Result<Answer, RuntimeError> {
         let force = if force { "&force=true" } else { "" };
-        let query = if dry { "&dryRun=All" } else { "" };
+        let dry = if how == Written::DryRun { "&dryRun=All" } else { "" };
         let body = Some((APPLY, serde_json::to_vec(object).unwrap_or_default()));
-        let path = format!("{path}?fieldManager={FIELD_MANAGER}{force}{query}");
-        match dry {
-            true => self.api.ask(Method::PATCH, &path, body).await,
-            false => self.api.call(Method::PATCH, &path, body).await,
-        }
+        let path = format!("{}?fieldManager={FIELD_MANAGER}{force}{dry}", asked.path());
+        self.api.call(Method::PATCH, &path, body).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use kusion_model::sha256_hex;
 
 /// A client and what people call it.
 pub struct Connected {
@@ -12,6 +13,8 @@ pub struct Connected {
     pub context: String,
     pub server: String,
     pub namespace: String,
+    /// SHA-256 of the authorities that the kubeconfig trusts for this server; absent if it names none.
+    pub authority: Option<String>,
 }
 
 /// A cluster that cannot be named.
@@ -77,8 +80,9 @@ pub async fn connect_as(
         config.auth_info.impersonate_groups = Some(identity.groups.clone());
     }
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
+    let authority = config.root_cert.as_ref().map(|certificates| sha256_hex(&certificates.concat()));
     let client = Client::try_from(config).map_err(|e| failed(e.to_string()))?;
-    Ok(Connected { client, context, server, namespace })
+    Ok(Connected { client, context, server, namespace, authority })
 }
 
 /// One context of a kubeconfig.

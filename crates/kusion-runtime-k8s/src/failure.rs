@@ -5,25 +5,32 @@ use std::time::Duration;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
-use crate::api::Answer;
+use crate::border::Answer;
 
 /// A short pause before asking again for something that is about to appear.
 const SOON: Duration = Duration::from_millis(500);
 
 /// Reads a failed answer. Programs branch on code, reason and causes, never on messages, with two exceptions that the
-/// server does not name otherwise.
+/// server does not name otherwise. An answer that is no proper `Status` (a gateway's own, a login page) is known by its code alone.
 pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
-    let text = |pointer: &str| answer.body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let reason = text("/reason");
-    let message = match &answer.body {
-        Value::String(body) => format!("the API server answered {}: {}", answer.code, body.trim()),
-        _ => text("/message").to_owned(),
+    let status = answer.status();
+    let text =
+        |pointer: &str| status.and_then(|s| s.pointer(pointer)).and_then(Value::as_str).unwrap_or_default();
+    let message = match (status, answer.text()) {
+        (Some(_), _) => text("/message").to_owned(),
+        (None, Some(body)) => format!("the API server answered {}: {body}", answer.code),
+        (None, None) => format!("{} was answered {} with {}", answer.asked, answer.code, answer.looks()),
     };
-    let mut error = RuntimeError::new(kind(answer.code, reason, &message, &answer.body), message);
-    let asked = answer.body.pointer("/details/retryAfterSeconds").and_then(Value::as_u64);
+    let kind = match status {
+        Some(status) => of_status(answer.code, status, &message),
+        None => of_code(answer.code),
+    };
+    let mut error = RuntimeError::new(kind, message);
+    let asked =
+        status.and_then(|status| status.pointer("/details/retryAfterSeconds")).and_then(Value::as_u64);
     error.retry_after = answer.retry_after.or(asked.map(Duration::from_secs));
     let appears_soon = error.kind == ErrorKind::UnknownKind
-        || has_cause(&answer.body, "NamespaceTerminating")
+        || status.is_some_and(|status| has_cause(status, "NamespaceTerminating"))
         || error.message.contains("error looking up service account");
     if appears_soon && error.retry_after.is_none() {
         error.retry_after = Some(SOON);
@@ -31,36 +38,37 @@ pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
     error
 }
 
-fn kind(code: u16, reason: &str, message: &str, body: &Value) -> ErrorKind {
-    let no_status = body.get("kind").and_then(Value::as_str) != Some("Status");
-    let missing = body.pointer("/details/kind").and_then(Value::as_str);
+fn of_status(code: u16, status: &Value, message: &str) -> ErrorKind {
+    let detail = |key: &str| status.pointer(&format!("/details/{key}")).and_then(Value::as_str);
+    let reason = status.get("reason").and_then(Value::as_str).unwrap_or_default();
     match code {
-        401 => ErrorKind::Unauthorized,
-        403 if has_cause(body, "NamespaceTerminating") => ErrorKind::ParentMissing,
-        403 => ErrorKind::Forbidden,
-        404 if no_status => ErrorKind::UnknownKind,
-        404 if missing == Some("namespaces") => ErrorKind::ParentMissing,
-        404 => ErrorKind::NotFound,
-        409 if has_cause(body, "FieldManagerConflict") => ErrorKind::Owned,
+        403 if has_cause(status, "NamespaceTerminating") => ErrorKind::ParentMissing,
+        404 if detail("kind") == Some("namespaces") => ErrorKind::ParentMissing,
+        404 if detail("name").is_some() => ErrorKind::NotFound,
+        409 if has_cause(status, "FieldManagerConflict") => ErrorKind::Owned,
         409 => ErrorKind::Conflict,
         422 if message.contains("immutable") => ErrorKind::Immutable,
-        400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
-        429 => ErrorKind::TooManyRequests,
         // A manifest that does not fit the schema is a 500 without a reason; trying again would not help.
-        500 if reason.is_empty() && !no_status => ErrorKind::Invalid,
-        504 => ErrorKind::Timeout,
-        500..=599 => ErrorKind::Server,
-        _ => ErrorKind::Unexpected,
+        500 if reason.is_empty() => ErrorKind::Invalid,
+        _ => of_code(code),
     }
 }
 
-/// Whether a read or a delete says that there is nothing there: no object, no namespace around it, no such kind.
-pub(crate) fn is_absent(error: &RuntimeError) -> bool {
-    matches!(error.kind, ErrorKind::NotFound | ErrorKind::UnknownKind | ErrorKind::ParentMissing)
+fn of_code(code: u16) -> ErrorKind {
+    match code {
+        401 => ErrorKind::Unauthorized,
+        403 => ErrorKind::Forbidden,
+        // About no object at all: the path means nothing to who answered.
+        404 => ErrorKind::UnknownKind,
+        400 | 405 | 406 | 413 | 415 | 422 => ErrorKind::Invalid,
+        429 => ErrorKind::TooManyRequests,
+        500..=599 => ErrorKind::Server,
+        _ => ErrorKind::Unreadable,
+    }
 }
 
-fn has_cause(body: &Value, reason: &str) -> bool {
-    let causes = body.pointer("/details/causes").and_then(Value::as_array);
+fn has_cause(status: &Value, reason: &str) -> bool {
+    let causes = status.pointer("/details/causes").and_then(Value::as_array);
     causes.is_some_and(|causes| causes.iter().any(|cause| cause["reason"] == reason))
 }
 
@@ -115,12 +123,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn failure(code: u16, body: Value) -> RuntimeError {
-        from_answer(&Answer { code, body, warnings: Vec::new(), retry_after: None })
+    fn failure(code: u16, body: &[u8]) -> RuntimeError {
+        from_answer(&Answer::new("GET /x".to_owned(), code, body))
     }
 
     fn status(code: u16, reason: &str, details: Value) -> RuntimeError {
-        failure(code, json!({"kind": "Status", "reason": reason, "message": "m", "details": details}))
+        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": "m",
+            "details": details, "code": code});
+        failure(code, &serde_json::to_vec(&body).unwrap())
     }
 
     #[test]
@@ -139,16 +149,19 @@ mod tests {
 
     #[test]
     fn text_answers_of_the_server_are_understood() {
-        let busy = failure(429, json!("Too many requests, please try again later."));
+        let busy = failure(429, b"Too many requests, please try again later.");
         assert!(busy.is_transient() && busy.message.contains("Too many requests"));
-        let unknown = failure(404, json!("404 page not found"));
+        let unknown = failure(404, b"404 page not found");
         assert_eq!((unknown.kind, unknown.is_transient()), (ErrorKind::UnknownKind, true));
     }
 
     #[test]
     fn missing_namespace_is_a_missing_parent() {
         assert_eq!(status(404, "NotFound", json!({"kind": "namespaces"})).kind, ErrorKind::ParentMissing);
-        assert_eq!(status(404, "NotFound", json!({"kind": "configmaps"})).kind, ErrorKind::NotFound);
+        assert_eq!(
+            status(404, "NotFound", json!({"kind": "configmaps", "name": "a"})).kind,
+            ErrorKind::NotFound
+        );
     }
 
     #[test]

@@ -8,9 +8,20 @@ use kube::core::WatchEvent;
 use kusion_runtime::{DeleteAsk, Deleted, ErrorKind, RuntimeError};
 use serde_json::{Value, json};
 
-use crate::api::segment;
-use crate::failure::{from_client, is_absent};
+use crate::api::query;
+use crate::border::{self, Ended};
+use crate::failure::from_client;
+use crate::kinds::Asked;
 use crate::runtime::{KubeRuntime, finalizers};
+
+/// What has the name of an object that is known by its uid.
+enum Same {
+    Here(Value),
+    /// Proved: nobody.
+    Gone,
+    /// Another object.
+    MadeAnew,
+}
 
 impl KubeRuntime {
     pub(crate) async fn delete_one(&self, ask: DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
@@ -27,17 +38,21 @@ impl KubeRuntime {
             options["preconditions"] = json!({"uid": uid});
         }
         let body = serde_json::to_vec(&options).unwrap_or_default();
-        let path = kind.object(self.namespace_of(&id), &id.name);
-        let answer = self.api.call(Method::DELETE, &path, Some(("application/json", body))).await?;
-        match answer.ok() {
-            Ok(body) if body.get("kind").and_then(Value::as_str) == Some("Status") => Ok(Deleted::Gone),
-            Ok(object) => Ok(leaving(&object)),
-            Err(error) if is_absent(&error) => Ok(Deleted::Gone),
+        let asked = kind.one(self.namespace_of(&id), &id.name);
+        let answer = self.api.call(Method::DELETE, &asked.path(), Some(("application/json", body))).await?;
+        match border::ended(&asked, ask.uid, answer) {
+            Ok(Ended::Gone) => Ok(Deleted::Gone),
+            Ok(Ended::Accepted) => Ok(Deleted::Leaving { finalizers: Vec::new(), message: None }),
+            Ok(Ended::Leaving(object)) => Ok(leaving(&object)),
+            Err(error) if error.kind == ErrorKind::UnknownKind => {
+                self.api.prove_unserved(&kind, error).await.map(|()| Deleted::Gone)
+            }
             // Another object may have the name now, so that the one we meant is gone; or somebody wrote at the same moment.
             Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => {
-                match self.read_same(&path, ask.uid).await? {
-                    None => Ok(Deleted::Gone),
-                    Some(_) => Err(error),
+                match self.read_same(&asked, ask.uid).await? {
+                    Same::Here(_) => Err(error),
+                    Same::Gone => Ok(Deleted::Gone),
+                    Same::MadeAnew => Ok(Deleted::MadeAnew),
                 }
             }
             Err(error) => Err(error),
@@ -55,33 +70,34 @@ impl KubeRuntime {
             Err(error) => return Err(error),
         };
         let namespace = self.namespace_of(&id);
-        let object_path = kind.object(namespace, &id.name);
-        let Some(object) = self.read_same(&object_path, ask.uid).await? else { return Ok(Deleted::Gone) };
+        let asked = kind.one(namespace, &id.name);
+        let object = match self.read_same(&asked, ask.uid).await? {
+            Same::Here(object) => object,
+            Same::Gone => return Ok(Deleted::Gone),
+            Same::MadeAnew => return Ok(Deleted::MadeAnew),
+        };
         let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let path = format!(
-            "{}?watch=true&fieldSelector=metadata.name%3D{}&resourceVersion={version}&timeoutSeconds={}",
+            "{}?watch=true&fieldSelector=metadata.name%3D{}&resourceVersion={}&timeoutSeconds={}",
             kind.collection(namespace),
-            segment(&id.name),
+            query(&id.name),
+            query(version),
             limit.as_secs().max(1)
         );
         // Whatever ends the watch, one last look tells the truth.
         let _ = tokio::time::timeout(limit, self.until_deleted(&path)).await;
-        match self.read_same(&object_path, ask.uid).await? {
-            None => Ok(Deleted::Gone),
-            Some(object) => Ok(leaving(&object)),
-        }
+        Ok(match self.read_same(&asked, ask.uid).await? {
+            Same::Here(object) => leaving(&object),
+            Same::Gone => Deleted::Gone,
+            Same::MadeAnew => Deleted::MadeAnew,
+        })
     }
 
-    /// Reads an object; `None` if it is gone or another one has its name.
-    async fn read_same(&self, path: &str, uid: Option<&str>) -> Result<Option<Value>, RuntimeError> {
-        match self.api.get(path).await?.ok() {
-            Ok(object) => {
-                let found = object.pointer("/metadata/uid").and_then(Value::as_str);
-                Ok(if uid.is_some() && uid != found { None } else { Some(object) })
-            }
-            Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// Reads an object that is known by its uid.
+    async fn read_same(&self, asked: &Asked<'_>, uid: Option<&str>) -> Result<Same, RuntimeError> {
+        let Some(object) = self.api.object(asked).await? else { return Ok(Same::Gone) };
+        let found = object.pointer("/metadata/uid").and_then(Value::as_str);
+        Ok(if uid.is_some() && uid != found { Same::MadeAnew } else { Same::Here(object) })
     }
 
     async fn until_deleted(&self, path: &str) -> Result<(), RuntimeError> {

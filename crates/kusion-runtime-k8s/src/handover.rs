@@ -6,12 +6,13 @@
 
 use http::Method;
 use kube_meaning::managed::{Entry, Managed, Operation};
-use kusion_runtime::RuntimeError;
+use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::{Value, json};
 
-use crate::api::Answer;
+use crate::apply::Made;
+use crate::border::{Written, written};
 use crate::conflict::is_former_tool;
-use crate::failure::from_answer;
+use crate::kinds::Asked;
 use crate::runtime::{FIELD_MANAGER, KubeRuntime};
 
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -20,33 +21,33 @@ const ROUNDS: usize = 5;
 const SHARED: &str = "fields are still shared with the tool that made the object before";
 
 impl KubeRuntime {
-    /// Takes the former tools out of the owners of our fields. The answer is the object as it is afterwards.
+    /// Takes the former tools out of the owners of our fields. Returns the object as it is afterwards.
     pub(crate) async fn take_from_former_tools(
         &self,
-        path: &str,
-        mut answer: Answer,
-    ) -> Result<Answer, RuntimeError> {
+        asked: &Asked<'_>,
+        mut made: Made,
+    ) -> Result<Made, RuntimeError> {
+        let path = format!("{}?fieldManager={FIELD_MANAGER}", asked.path());
         for _ in 0..ROUNDS {
-            let Some(patch) = handover(&answer.body) else { return Ok(answer) };
+            let Some(patch) = handover(&made.object) else { return Ok(made) };
             let body = Some((JSON_PATCH, serde_json::to_vec(&patch).unwrap_or_default()));
-            let patched = format!("{path}?fieldManager={FIELD_MANAGER}");
-            let after = self.api.call(Method::PATCH, &patched, body).await?;
-            if (200..300).contains(&after.code) {
-                return Ok(Answer { warnings: answer.warnings, ..after });
-            }
-            if after.code != 409 {
-                let error = from_answer(&after);
-                if error.is_transient() {
-                    return Err(error);
+            let mut answer = self.api.call(Method::PATCH, &path, body).await?;
+            match written(asked, &mut answer, Written::Stored) {
+                Ok(object) => return Ok(Made { object, ..made }),
+                Err(error) if error.kind == ErrorKind::Conflict => {}
+                Err(error) if error.is_transient() => return Err(error),
+                Err(error) => {
+                    made.warnings.push(format!("{SHARED}: {}", error.message));
+                    return Ok(made);
                 }
-                answer.warnings.push(format!("{SHARED}: {}", error.message));
-                return Ok(answer);
             }
-            let body = self.api.get(path).await?.ok()?;
-            answer = Answer { body, ..answer };
+            let now = self.api.object(asked).await?;
+            made.object = now.ok_or_else(|| {
+                RuntimeError::new(ErrorKind::NotFound, "it was deleted by somebody else meanwhile")
+            })?;
         }
-        answer.warnings.push(SHARED.to_owned());
-        Ok(answer)
+        made.warnings.push(SHARED.to_owned());
+        Ok(made)
     }
 }
 

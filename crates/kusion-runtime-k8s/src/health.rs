@@ -14,6 +14,7 @@ use kusion_health::{
 use kusion_model::{KubeId, ResourceKey, Timestamp};
 use serde_json::Value;
 
+use crate::kinds::builtin_kind;
 use crate::runtime::{KubeRuntime, parse};
 use crate::watch::{Collection, Watches};
 
@@ -164,12 +165,8 @@ impl KubeHealth {
     async fn watch(&self, key: &ResourceKey, id: &KubeId) {
         let Ok((_, kind)) = self.runtime.kind_of(key).await else { return };
         let namespace = self.runtime.namespace_of(id);
-        self.watches.ensure(Collection {
-            path: kind.collection(namespace),
-            api_version: kind.api_version.clone(),
-            kind: kind.kind.clone(),
-        });
-        for collection in evidence_paths(&id.kind, namespace) {
+        self.watches.ensure(Collection { kind, namespace: namespace.to_owned() });
+        for collection in evidence(&id.kind, namespace) {
             self.watches.ensure(collection);
         }
     }
@@ -231,18 +228,18 @@ fn runs(kind: &str) -> bool {
     )
 }
 
-/// (apiVersion, kind, plural).
-type Row = (&'static str, &'static str, &'static str);
+/// (apiVersion, kind).
+type Row = (&'static str, &'static str);
 
-const PODS: Row = ("v1", "Pod", "pods");
-const EVENTS: Row = ("v1", "Event", "events");
-const SETS: Row = ("apps/v1", "ReplicaSet", "replicasets");
-const CLAIMS: Row = ("v1", "PersistentVolumeClaim", "persistentvolumeclaims");
-const JOBS: Row = ("batch/v1", "Job", "jobs");
-const SLICES: Row = ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices");
+const PODS: Row = ("v1", "Pod");
+const EVENTS: Row = ("v1", "Event");
+const SETS: Row = ("apps/v1", "ReplicaSet");
+const CLAIMS: Row = ("v1", "PersistentVolumeClaim");
+const JOBS: Row = ("batch/v1", "Job");
+const SLICES: Row = ("discovery.k8s.io/v1", "EndpointSlice");
 
 /// Where the causes of a kind show.
-fn evidence(kind: &str) -> &'static [Row] {
+fn evidence_kinds(kind: &str) -> &'static [Row] {
     match kind {
         "Deployment" => &[SETS, PODS, EVENTS, CLAIMS],
         "StatefulSet" => &[PODS, EVENTS, CLAIMS],
@@ -255,11 +252,7 @@ fn evidence(kind: &str) -> &'static [Row] {
 }
 
 /// The collections in which the causes of a kind show.
-pub(crate) fn evidence_paths(kind: &str, namespace: &str) -> impl Iterator<Item = Collection> {
-    let namespace = crate::api::segment(namespace);
-    evidence(kind).iter().map(move |(api_version, kind, plural)| {
-        let root = if api_version.contains('/') { "/apis" } else { "/api" };
-        let path = format!("{root}/{api_version}/namespaces/{namespace}/{plural}");
-        Collection { path, api_version: (*api_version).to_owned(), kind: (*kind).to_owned() }
-    })
+pub(crate) fn evidence(kind: &str, namespace: &str) -> impl Iterator<Item = Collection> {
+    let kinds = evidence_kinds(kind).iter().filter_map(|(api_version, kind)| builtin_kind(api_version, kind));
+    kinds.map(|kind| Collection { kind: Arc::new(kind), namespace: namespace.to_owned() })
 }

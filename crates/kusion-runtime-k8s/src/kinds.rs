@@ -11,11 +11,10 @@ use kube_meaning::crd::schema_of;
 use kube_meaning::schema::{Schema, split_api_version};
 use kube_meaning::ssa::Target;
 use kusion_model::KubeId;
-use kusion_runtime::RuntimeError;
+use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
 use crate::api::{Api, segment};
-use crate::failure::is_absent;
 
 /// One kind in one version.
 #[derive(Clone, Debug)]
@@ -24,6 +23,8 @@ pub(crate) struct Kind {
     pub(crate) kind: String,
     pub(crate) plural: String,
     pub(crate) namespaced: bool,
+    /// What its lists call themselves, where that is known.
+    pub(crate) list_kind: Option<String>,
     /// What its fields mean; absent for aggregated APIs.
     schema: Option<Meaning>,
 }
@@ -45,6 +46,11 @@ impl Kind {
         schema.resource(group, version, &self.kind).map(|resource| Target::main(schema, resource))
     }
 
+    /// Its group; empty for the oldest kinds.
+    pub(crate) fn group(&self) -> &str {
+        split_api_version(&self.api_version).0
+    }
+
     /// The path of all objects in a namespace, or of all cluster-scoped ones.
     pub(crate) fn collection(&self, namespace: &str) -> String {
         let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
@@ -55,9 +61,24 @@ impl Kind {
         format!("{root}/{api_version}/{plural}")
     }
 
-    /// The path of one object.
-    pub(crate) fn object(&self, namespace: &str, name: &str) -> String {
-        format!("{}/{}", self.collection(namespace), segment(name))
+    /// One object of this kind.
+    pub(crate) fn one<'a>(&'a self, namespace: &'a str, name: &'a str) -> Asked<'a> {
+        Asked { kind: self, namespace, name }
+    }
+}
+
+/// One object that the server is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) kind: &'a Kind,
+    /// Not looked at for kinds that live outside of namespaces.
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl Asked<'_> {
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}", self.kind.collection(self.namespace), segment(self.name))
     }
 }
 
@@ -68,7 +89,7 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    /// Returns a kind; `None` if neither the plan nor the server knows it.
+    /// Returns a kind; `None` if the plan does not bring it and the server's discovery proves that it has none.
     pub(crate) async fn get(&self, api: &Api, id: &KubeId) -> Result<Option<Arc<Kind>>, RuntimeError> {
         let key = (id.api_version.clone(), id.kind.clone());
         if let Some(known) = self.lock().get(&key) {
@@ -106,6 +127,7 @@ impl Kinds {
                     kind: text("/spec/names/kind").to_owned(),
                     plural: text("/spec/names/plural").to_owned(),
                     namespaced: text("/spec/scope") != "Cluster",
+                    list_kind: Some(list_kind(crd, text("/spec/names/kind"))),
                     schema: Some(Meaning::Custom(Arc::clone(&schema))),
                 }),
             );
@@ -118,7 +140,8 @@ impl Kinds {
     }
 }
 
-fn builtin_kind(api_version: &str, kind: &str) -> Option<Kind> {
+/// A kind that every server of this age has.
+pub(crate) fn builtin_kind(api_version: &str, kind: &str) -> Option<Kind> {
     let (group, version) = split_api_version(api_version);
     let resource = builtin().resource(group, version, kind)?;
     Some(Kind {
@@ -126,30 +149,39 @@ fn builtin_kind(api_version: &str, kind: &str) -> Option<Kind> {
         kind: kind.to_owned(),
         plural: resource.plural.to_string(),
         namespaced: resource.namespaced,
+        list_kind: Some(format!("{kind}List")),
         schema: Some(Meaning::Builtin),
     })
 }
 
+/// What a definition calls the lists of its kind.
+fn list_kind(crd: &Value, kind: &str) -> String {
+    let said = crd.pointer("/spec/names/listKind").and_then(Value::as_str).filter(|said| !said.is_empty());
+    said.map_or_else(|| format!("{kind}List"), str::to_owned)
+}
+
+const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
 async fn discover(api: &Api, api_version: &str, kind: &str) -> Result<Option<Kind>, RuntimeError> {
-    let root = if api_version.contains('/') { "/apis" } else { "/api" };
-    let list = match api.get(&format!("{root}/{api_version}")).await?.ok() {
-        Ok(list) => list,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let resources = list.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_it = |r: &&Value| r["kind"] == kind && r["name"].as_str().is_some_and(|name| !name.contains('/'));
-    let Some(found) = resources.iter().find(is_it) else { return Ok(None) };
-    let plural = found["name"].as_str().unwrap_or_default().to_owned();
+    let Some(found) = api.served(api_version, kind).await? else { return Ok(None) };
     let (group, _) = split_api_version(api_version);
-    let crd = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}");
-    // Without the right to read definitions, or without one, the server decides what changes.
-    let schema = api.get(&crd).await?.ok().ok().and_then(|crd| schema_of(&crd));
+    let name = format!("{}.{group}", found.plural);
+    let crd = match builtin_kind(DEFINITIONS.0, DEFINITIONS.1) {
+        Some(definitions) => api.object(&definitions.one("", &name)).await,
+        None => Ok(None),
+    };
+    let crd = match crd {
+        // Without the right to read definitions, or without one, the server decides what changes.
+        Err(error) if error.kind == ErrorKind::Forbidden => None,
+        other => other?,
+    };
+    let schema = crd.as_ref().and_then(schema_of);
     Ok(Some(Kind {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
-        plural,
-        namespaced: found["namespaced"].as_bool().unwrap_or(true),
+        plural: found.plural,
+        namespaced: found.namespaced,
+        list_kind: crd.as_ref().map(|crd| list_kind(crd, kind)),
         schema: schema.map(|schema| Meaning::Custom(Arc::new(schema))),
     }))
 }

@@ -12,6 +12,7 @@
 
 mod api;
 mod apply;
+mod border;
 mod conflict;
 mod connect;
 mod edges;
@@ -26,6 +27,7 @@ mod observe;
 mod path;
 mod pods;
 mod propose;
+mod read;
 mod redact;
 mod runtime;
 mod watch;

@@ -10,8 +10,8 @@ use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
 use crate::api::segment;
-use crate::failure::{from_client, is_absent};
-use crate::health::evidence_paths;
+use crate::failure::from_client;
+use crate::health::evidence;
 use crate::runtime::{KubeRuntime, parse};
 use crate::watch::Collection;
 
@@ -30,36 +30,22 @@ impl KubeRuntime {
     /// Lists the collections of these resources and those in which their causes show, each once.
     ///
     /// # Errors
-    /// The first request that fails; a collection that does not exist is empty.
+    /// The first request that fails; a collection is empty only if that is proved.
     pub async fn look(&self, keys: &[ResourceKey]) -> Result<Snapshot, RuntimeError> {
         let mut collections: BTreeMap<String, Collection> = BTreeMap::new();
         for key in keys {
             let id = parse(key)?;
             let Some(kind) = self.kinds.get(&self.api, &id).await? else { continue };
             let namespace = self.namespace_of(&id);
-            let own = Collection {
-                path: kind.collection(namespace),
-                api_version: kind.api_version.clone(),
-                kind: kind.kind.clone(),
-            };
-            for collection in std::iter::once(own).chain(evidence_paths(&id.kind, namespace)) {
-                collections.entry(collection.path.clone()).or_insert(collection);
+            let own = Collection { kind, namespace: namespace.to_owned() };
+            for collection in std::iter::once(own).chain(evidence(&id.kind, namespace)) {
+                collections.entry(collection.path()).or_insert(collection);
             }
         }
         let mut snapshot = Snapshot::new();
         for collection in collections.into_values() {
-            let mut list = match self.api.get(&collection.path).await?.ok() {
-                Err(error) if is_absent(&error) => continue,
-                other => other?,
-            };
-            let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else { continue };
-            for mut item in items {
-                if let Some(map) = item.as_object_mut() {
-                    map.insert("apiVersion".to_owned(), Value::String(collection.api_version.clone()));
-                    map.insert("kind".to_owned(), Value::String(collection.kind.clone()));
-                }
-                snapshot.insert(item);
-            }
+            let whole = self.api.list(&collection.kind, &collection.namespace).await?;
+            whole.items.into_iter().for_each(|item| snapshot.insert(item));
         }
         Ok(snapshot)
     }

@@ -9,14 +9,11 @@ use kusion_model::{Observed, ResourceKey};
 use kusion_runtime::{ObserveAsk, RuntimeError};
 use serde_json::Value;
 
-use crate::failure::is_absent;
 use crate::kinds::Kind;
 use crate::runtime::{KubeRuntime, parse};
 
 /// How many lists run at once.
 const LISTS: usize = 8;
-/// Large, because a list is one request for the server however long it is; pages only bound what a giant namespace costs.
-const PAGE: usize = 5000;
 
 /// What was found in one collection.
 type Found = Vec<(ResourceKey, Observed)>;
@@ -66,61 +63,19 @@ impl KubeRuntime {
         Ok(batches.into_values().collect())
     }
 
-    async fn read_batch(&self, batch: Batch) -> Result<Vec<(ResourceKey, Observed)>, RuntimeError> {
-        let result = match batch.names.len() {
-            1 => self.read_one(&batch).await,
-            _ => self.read_list(&batch).await,
+    /// What is absent from the answer is proved not to exist.
+    async fn read_batch(&self, batch: Batch) -> Result<Found, RuntimeError> {
+        let Batch { kind, namespace, names } = batch;
+        let objects = match names.keys().next() {
+            Some(name) if names.len() == 1 => {
+                self.api.object(&kind.one(&namespace, name)).await?.into_iter().collect()
+            }
+            _ => self.api.list(&kind, &namespace).await?.items,
         };
-        match result {
-            Err(error) if is_absent(&error) => Ok(Vec::new()),
-            other => other,
-        }
-    }
-
-    async fn read_one(&self, batch: &Batch) -> Result<Vec<(ResourceKey, Observed)>, RuntimeError> {
-        let mut found = Vec::new();
-        for (name, key) in &batch.names {
-            let object = self.api.get(&batch.kind.object(&batch.namespace, name)).await?.ok()?;
-            found.push((key.clone(), self.observed(object)));
-        }
-        Ok(found)
-    }
-
-    async fn read_list(&self, batch: &Batch) -> Result<Vec<(ResourceKey, Observed)>, RuntimeError> {
-        let path = batch.kind.collection(&batch.namespace);
-        let mut found = Vec::new();
-        let mut next = String::new();
-        loop {
-            let token = if next.is_empty() { String::new() } else { format!("&continue={next}") };
-            let answer = self.api.get(&format!("{path}?limit={PAGE}{token}")).await?;
-            // The pages got too old while we read: begin again, without pages.
-            if answer.code == 410 {
-                let whole = self.api.get(&path).await?.ok()?;
-                found.clear();
-                self.take_items(batch, whole, &mut found);
-                return Ok(found);
-            }
-            let mut list = answer.ok()?;
-            let token = list.pointer_mut("/metadata/continue").map(Value::take);
-            next = token.and_then(|token| token.as_str().map(str::to_owned)).unwrap_or_default();
-            self.take_items(batch, list, &mut found);
-            if next.is_empty() {
-                return Ok(found);
-            }
-        }
-    }
-
-    fn take_items(&self, batch: &Batch, mut list: Value, found: &mut Vec<(ResourceKey, Observed)>) {
-        let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else { return };
-        for mut item in items {
-            let name = item.pointer("/metadata/name").and_then(Value::as_str);
-            let Some(key) = name.and_then(|name| batch.names.get(name)) else { continue };
-            // Items of built-in lists do not say what they are.
-            if let Some(map) = item.as_object_mut() {
-                map.insert("apiVersion".to_owned(), Value::String(batch.kind.api_version.clone()));
-                map.insert("kind".to_owned(), Value::String(batch.kind.kind.clone()));
-            }
-            found.push((key.clone(), self.observed(item)));
-        }
+        let named = |object: Value| {
+            let key = names.get(object.pointer("/metadata/name")?.as_str()?)?.clone();
+            Some((key, self.observed(object)))
+        };
+        Ok(objects.into_iter().filter_map(named).collect())
     }
 }

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::apply::missing_secret;
 use crate::conflict::{Clash, policy};
 use crate::handover::is_shared;
-use crate::kinds::Kind;
+use crate::kinds::{Asked, Kind};
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Redactor;
 use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, parse, unknown_kind};
@@ -31,7 +31,7 @@ const DRY_RUNS: usize = 8;
 
 /// The question to the server that is left after the local decision.
 struct DryRunOf {
-    path: String,
+    name: String,
     object: Value,
     force: bool,
 }
@@ -91,7 +91,10 @@ impl KubeRuntime {
         let (proposal, question) = judged.map_err(cleaned)?;
         match question {
             None => Ok(proposal),
-            Some(question) => self.dry_run(question, proposal, ask.live, &redactor).await.map_err(cleaned),
+            Some(question) => {
+                let asked = kind.one(self.namespace_of(&id), &question.name);
+                self.dry_run(&asked, &question, proposal, ask.live, &redactor).await.map_err(cleaned)
+            }
         }
     }
 
@@ -113,8 +116,7 @@ impl KubeRuntime {
             check_locally(kind, &object)?;
             return Ok((Proposal::create(), None));
         }
-        let path = kind.object(namespace, &id.name);
-        Ok((Proposal::create(), Some(DryRunOf { path, object, force: false })))
+        Ok((Proposal::create(), Some(DryRunOf { name: id.name.clone(), object, force: false })))
     }
 
     fn judge_live(
@@ -131,7 +133,7 @@ impl KubeRuntime {
             false => clear(&live.attributes, &live.secrets)?,
         };
         let Some(target) = kind.target() else {
-            return Ok(self.judge_without_schema(ask, id, kind, &current, object.into_owned()));
+            return Ok(judge_without_schema(ask, id, &current, object.into_owned()));
         };
         // A record has digests where the object has values: then ownership alone tells who moved.
         let plain = live.secrets.is_empty() && ask.desired.secrets.is_empty();
@@ -159,7 +161,7 @@ impl KubeRuntime {
             Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
             Decision::Replace(replace) => {
                 let known = ask.desired.unknown.is_empty();
-                let check = known.then(|| self.replacement(id, kind, object.into_owned())).flatten();
+                let check = known.then(|| replacement(id, object.into_owned())).flatten();
                 Ok((replace_with(replace, kind, &shown), check))
             }
             // The server would only book what others did before the first apply: nothing of ours changes.
@@ -183,43 +185,13 @@ impl KubeRuntime {
                 let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
                 let open = !ask.desired.unknown.is_empty();
                 let question = || DryRunOf {
-                    path: kind.object(self.namespace_of(id), &id.name),
+                    name: id.name.clone(),
                     object: object.into_owned(),
                     force: !clashes.is_empty(),
                 };
                 Ok((proposal, (!refused && !open).then(question)))
             }
         }
-    }
-
-    /// A replacement deletes first: the server must have accepted the new object before, under a name that is free.
-    fn replacement(&self, id: &KubeId, kind: &Kind, mut object: Value) -> Option<DryRunOf> {
-        let name = format!("{}{CHECK_SUFFIX}", id.name);
-        let bound =
-            matches!(id.kind.as_str(), "CustomResourceDefinition" | "APIService" | "Namespace" | "Node");
-        if bound || name.len() > 63 {
-            return None;
-        }
-        *object.pointer_mut("/metadata/name")? = Value::String(name.clone());
-        Some(DryRunOf { path: kind.object(self.namespace_of(id), &name), object, force: false })
-    }
-
-    /// For aggregated APIs: compare as the values stand, and let the server say what really changes.
-    fn judge_without_schema(
-        &self,
-        ask: &ProposeAsk<'_>,
-        id: &KubeId,
-        kind: &Kind,
-        current: &Value,
-        object: Value,
-    ) -> (Proposal, Option<DryRunOf>) {
-        let changes = three_way(ask.prior.map(|record| &record.attributes), &object, current);
-        if changes.is_empty() {
-            return (Proposal::same(), None);
-        }
-        let path = kind.object(self.namespace_of(id), &id.name);
-        let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
-        (proposal, Some(DryRunOf { path, object, force: false }))
     }
 
     fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {
@@ -229,29 +201,32 @@ impl KubeRuntime {
 
     async fn dry_run(
         &self,
-        question: DryRunOf,
+        asked: &Asked<'_>,
+        question: &DryRunOf,
         mut proposal: Proposal,
         live: Option<&Observed>,
         redactor: &Redactor<'_>,
     ) -> Result<Proposal, RuntimeError> {
-        let answer = self.patch(&question.path, &question.object, question.force, true).await?;
-        proposal.warnings.extend(answer.warnings.iter().map(|text| redactor.clean(text)));
+        let answer = self.dry_apply(asked, &question.object, question.force).await;
+        if let Ok(made) = &answer {
+            proposal.warnings.extend(made.warnings.iter().map(|text| redactor.clean(text)));
+        }
         if matches!(proposal.what, Proposed::Replace { .. }) {
-            return match answer.ok() {
-                Err(error)
-                    if error.kind == ErrorKind::Invalid && !error.message.contains("already allocated") =>
-                {
+            return match answer {
+                Err(error) if is_refused_replacement(&error) => {
                     let message = error.message.replace(CHECK_SUFFIX, "");
                     Err(RuntimeError::new(
                         ErrorKind::Invalid,
                         format!("the replacement is refused: {message}"),
                     ))
                 }
+                // A replacement destroys: without an answer there is none.
+                Err(error) if error.is_uncertain() => Err(error),
                 _ => Ok(proposal),
             };
         }
-        let result = match answer.ok() {
-            Ok(result) => result,
+        let result = match answer {
+            Ok(made) => made.object,
             Err(error) if error.kind == ErrorKind::Immutable && live.is_some() => {
                 // The server knows an immutable field that we do not: a replacement all the same.
                 let (because, lost) = (Vec::new(), None);
@@ -270,8 +245,39 @@ impl KubeRuntime {
     }
 }
 
+/// For aggregated APIs: compare as the values stand, and let the server say what really changes.
+fn judge_without_schema(
+    ask: &ProposeAsk<'_>,
+    id: &KubeId,
+    current: &Value,
+    object: Value,
+) -> (Proposal, Option<DryRunOf>) {
+    let changes = three_way(ask.prior.map(|record| &record.attributes), &object, current);
+    if changes.is_empty() {
+        return (Proposal::same(), None);
+    }
+    let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
+    (proposal, Some(DryRunOf { name: id.name.clone(), object, force: false }))
+}
+
 /// Names of objects that are only asked about.
 const CHECK_SUFFIX: &str = "-kusion-check";
+
+/// A replacement deletes first: the server must have accepted the new object before, under a name that is free.
+fn replacement(id: &KubeId, mut object: Value) -> Option<DryRunOf> {
+    let name = format!("{}{CHECK_SUFFIX}", id.name);
+    let bound = matches!(id.kind.as_str(), "CustomResourceDefinition" | "APIService" | "Namespace" | "Node");
+    if bound || name.len() > 63 {
+        return None;
+    }
+    *object.pointer_mut("/metadata/name")? = Value::String(name.clone());
+    Some(DryRunOf { name, object, force: false })
+}
+
+/// A port that the present object holds is free once that is gone.
+fn is_refused_replacement(error: &RuntimeError) -> bool {
+    error.kind == ErrorKind::Invalid && !error.message.contains("already allocated")
+}
 
 /// Whether another tool made the object: it still owns fields that were equal when we imported it.
 fn was_foreign(ask: &ProposeAsk<'_>) -> bool {

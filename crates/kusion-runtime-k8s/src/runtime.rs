@@ -14,7 +14,7 @@ use kusion_runtime::{
 use serde_json::Value;
 
 use crate::api::Api;
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{Kind, Kinds, builtin_kind};
 
 /// The name under which we own fields.
 pub const FIELD_MANAGER: &str = "kusion";
@@ -44,7 +44,7 @@ impl KubeRuntime {
     pub fn new(client: kube::Client, key: DigestKey, limit: Duration) -> Self {
         let namespace = client.default_namespace().to_owned();
         KubeRuntime {
-            api: Api { client, limit, n_requests: Arc::default() },
+            api: Api::new(client, limit),
             kinds: Kinds::default(),
             key,
             namespace,
@@ -57,6 +57,19 @@ impl KubeRuntime {
     pub fn with_dry_run(mut self, dry_run: DryRun) -> Self {
         self.dry_run = dry_run;
         self
+    }
+
+    /// Returns the uid of `kube-system`, by which a cluster is known whatever it is called; `None` if it may not be read.
+    ///
+    /// # Errors
+    /// A cluster that cannot be asked.
+    pub async fn cluster_uid(&self) -> Result<Option<String>, RuntimeError> {
+        let Some(namespaces) = builtin_kind("v1", "Namespace") else { return Ok(None) };
+        match self.api.object(&namespaces.one("", "kube-system")).await {
+            Ok(found) => Ok(found.and_then(|found| self.observed(found).uid)),
+            Err(error) if error.kind == ErrorKind::Forbidden => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns how many requests were sent so far, watches apart.

@@ -16,8 +16,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api::{Api, segment};
+use crate::api::{Api, query};
+use crate::border::watched;
 use crate::failure::from_client;
+use crate::kinds::Kind;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -33,23 +35,24 @@ struct Shared {
     version: watch::Sender<u64>,
 }
 
-/// What to watch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What to watch: all objects of a kind in a namespace, or in the cluster.
+#[derive(Clone, Debug)]
 pub(crate) struct Collection {
-    pub(crate) path: String,
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) namespace: String,
 }
 
 impl Collection {
-    /// Whether an object of its kind lies in it: a collection of one namespace holds no other's.
+    pub(crate) fn path(&self) -> String {
+        self.kind.collection(&self.namespace)
+    }
+
+    /// Whether an object lies in it: a collection of one namespace holds no other's.
     fn holds(&self, object: &Value) -> bool {
-        let Some((_, rest)) = self.path.split_once("/namespaces/") else { return true };
-        let Some((namespace, _)) = rest.split_once('/') else { return true };
-        object
-            .pointer("/metadata/namespace")
-            .and_then(Value::as_str)
-            .is_some_and(|at| segment(at) == namespace)
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        text("/kind") == Some(&self.kind.kind)
+            && text("/apiVersion") == Some(&self.kind.api_version)
+            && (!self.kind.namespaced || text("/metadata/namespace") == Some(&self.namespace))
     }
 }
 
@@ -78,7 +81,7 @@ impl Watches {
     pub(crate) fn ensure(&self, collection: Collection) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let (api, shared) = (self.api.clone(), Arc::clone(&self.shared));
-        tasks.entry(collection.path.clone()).or_insert_with(|| {
+        tasks.entry(collection.path()).or_insert_with(|| {
             tokio::spawn(async move {
                 loop {
                     // A watch that ends or breaks begins again; the pause keeps a dead server from being hammered.
@@ -136,11 +139,7 @@ impl Shared {
         let gone: Vec<Value> = snapshot
             .objects()
             .filter(|object| {
-                object["kind"] == *collection.kind
-                    && object["apiVersion"] == *collection.api_version
-                    && collection.holds(object)
-                    && version(object) <= listed
-                    && !named.contains(&key(object))
+                collection.holds(object) && version(object) <= listed && !named.contains(&key(object))
             })
             .cloned()
             .collect();
@@ -162,38 +161,36 @@ fn version(object: &Value) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Lists, then watches until the stream ends or fails.
+/// Lists, then watches until the stream ends or fails. An event about something else ends it too: then a list tells the truth.
 async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(), RuntimeError> {
-    let mut list = api.get(&collection.path).await?.ok()?;
-    let mut from =
-        list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) {
-        shared.forget_missing(collection, &items, from.parse().unwrap_or(0));
-        for mut item in items {
-            if let Some(map) = item.as_object_mut() {
-                map.insert("apiVersion".to_owned(), Value::String(collection.api_version.clone()));
-                map.insert("kind".to_owned(), Value::String(collection.kind.clone()));
-            }
-            shared.insert(item);
-        }
+    let (kind, namespace) = (&*collection.kind, collection.namespace.as_str());
+    let whole = api.list(kind, namespace).await?;
+    let mut from = whole.version;
+    if from.is_empty() {
+        return Err(RuntimeError::new(ErrorKind::UnknownKind, "the kind is not served yet"));
     }
+    shared.forget_missing(collection, &whole.items, from.parse().unwrap_or(0));
+    whole.items.into_iter().for_each(|item| shared.insert(item));
     loop {
         let path = format!(
-            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={from}",
-            collection.path
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={}",
+            collection.path(),
+            query(&from)
         );
         let unexpected = |e: http::Error| RuntimeError::new(ErrorKind::Unexpected, e.to_string());
         let request = Request::builder().uri(path).body(Vec::new()).map_err(unexpected)?;
         let events = api.client.request_events::<Value>(request).await.map_err(from_client)?;
         let mut events = std::pin::pin!(events);
+        let mut silent = true;
         while let Some(event) = events.next().await {
+            silent = false;
             match event.map_err(from_client)? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    from = version(&object).to_string();
+                    from = watched(kind, namespace, &object)?;
                     shared.insert(object);
                 }
                 WatchEvent::Deleted(object) => {
-                    from = version(&object).to_string();
+                    from = watched(kind, namespace, &object)?;
                     shared.remove(&object);
                 }
                 WatchEvent::Bookmark(mark) => from.clone_from(&mark.metadata.resource_version),
@@ -201,6 +198,10 @@ async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(
                     return Err(RuntimeError::new(ErrorKind::Server, status.message));
                 }
             }
+        }
+        // A watch that ends before it has said anything may be none: it is not asked for without a pause.
+        if silent {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -67,10 +67,10 @@ pub struct DeleteAsk<'a> {
 /// Where a delete stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deleted {
+    /// Proved: there is no such object.
     Gone,
+    /// The object with this uid is gone, and another one has its name: not ours, and left alone.
+    MadeAnew,
     /// Still there; these finalizers hold it.
-    Leaving {
-        finalizers: Vec<String>,
-        message: Option<String>,
-    },
+    Leaving { finalizers: Vec<String>, message: Option<String> },
 }

@@ -11,6 +11,8 @@ pub enum ErrorKind {
     Timeout,
     /// The connection broke in the middle: the write may have happened.
     Broken,
+    /// An answer that is none of the platform: cut short, a login page, another object. Nothing is known; a write may have happened.
+    Unreadable,
     TooManyRequests,
     /// 5xx.
     Server,
@@ -56,10 +58,10 @@ impl RuntimeError {
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{
             Broken, Conflict, Forbidden, Immutable, Invalid, NotFound, Owned, ParentMissing, Server, Timeout,
-            TooManyRequests, Unauthorized, Unexpected, UnknownKind, UnknownSecret, Unreachable,
+            TooManyRequests, Unauthorized, Unexpected, UnknownKind, UnknownSecret, Unreachable, Unreadable,
         };
         match self.kind {
-            Unreachable | Timeout | Broken | TooManyRequests | Server | Conflict => true,
+            Unreachable | Timeout | Broken | Unreadable | TooManyRequests | Server | Conflict => true,
             Owned | NotFound | UnknownKind | Unauthorized | Forbidden | Invalid | Immutable
             | UnknownSecret | ParentMissing | Unexpected => self.retry_after.is_some(),
         }
@@ -70,7 +72,11 @@ impl RuntimeError {
     pub fn is_uncertain(&self) -> bool {
         matches!(
             self.kind,
-            ErrorKind::Timeout | ErrorKind::Broken | ErrorKind::Server | ErrorKind::Unexpected
+            ErrorKind::Timeout
+                | ErrorKind::Broken
+                | ErrorKind::Unreadable
+                | ErrorKind::Server
+                | ErrorKind::Unexpected
         )
     }
 }

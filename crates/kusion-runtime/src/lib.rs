@@ -25,7 +25,7 @@ pub use select::{NoRuntime, Runtimes};
 
 /// A platform.
 pub trait Runtime: Send + Sync {
-    /// Reads many objects with as few requests as the platform allows. What is absent from the answer does not exist
+    /// Reads many objects with as few requests as the platform allows. What is absent from the answer is proved not to exist
     /// (also if the platform does not know its kind). An error means that nothing is known.
     fn observe<'a>(
         &'a self,
@@ -42,7 +42,7 @@ pub trait Runtime: Send + Sync {
     /// Creates or updates one object so that it has the wanted attributes. Idempotent.
     fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>>;
 
-    /// Asks for the end of one object and returns at once. Not existing is success.
+    /// Asks for the end of one object and returns at once. Not existing is success, once it is proved.
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>>;
 
     /// Waits until the object with this uid is gone, or the time is over; the answer then says what holds it.

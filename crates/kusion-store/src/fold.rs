@@ -1,10 +1,11 @@
 //! From entries to state: a pure fold, so that any past release can be rebuilt by stopping earlier.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, Phase, Prior, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Timestamp,
+    Action, ClusterIdentity, Phase, Prior, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope,
+    Step, Timestamp,
 };
 use serde_json::Value;
 
@@ -84,6 +85,24 @@ impl State {
         }
     }
 
+    /// Returns which clusters the stack is on, by the name that resources use, as far as releases have recorded it.
+    #[must_use]
+    pub fn clusters(&self) -> BTreeMap<String, ClusterIdentity> {
+        let mut all: BTreeMap<String, ClusterIdentity> = BTreeMap::new();
+        for release in self.releases.values() {
+            for (name, identity) in &release.clusters {
+                let known = all.entry(name.clone()).or_default();
+                // What one release could not see another may have seen.
+                let uid = identity
+                    .uid
+                    .clone()
+                    .or_else(|| known.uid.take().filter(|_| !release.moved.contains(name)));
+                *known = ClusterIdentity { uid, ..identity.clone() };
+            }
+        }
+        all
+    }
+
     /// Returns the newest release.
     #[must_use]
     pub fn latest(&self) -> Option<&Release> {
@@ -131,6 +150,7 @@ impl State {
 
     fn begin(&mut self, release: Release, steps: Vec<Step>) {
         self.close_interrupted(release.started);
+        self.leave_clusters(&release.moved);
         let no = release.no;
         self.releases.insert(no, release);
         self.open = Some(no);
@@ -142,6 +162,16 @@ impl State {
                 Arc::make_mut(&mut self.intents).insert(key.clone(), intent);
             }
             self.pending.insert(key, action);
+        }
+    }
+
+    /// The stack goes to another cluster: what it made on the one before is there, and not ours to know any more.
+    fn leave_clusters(&mut self, left: &BTreeSet<String>) {
+        if left.is_empty() {
+            return;
+        }
+        for records in [&mut self.records, &mut self.intents] {
+            Arc::make_mut(records).retain(|key, _| !left.contains(&*key.cluster));
         }
     }
 

@@ -1,8 +1,8 @@
 //! A session: the right to write, and the writes of a release.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{Phase, Plan, Release, ReleaseNo, Step, Subject, Timestamp};
+use kusion_model::{ClusterIdentity, Phase, Plan, Release, ReleaseNo, Step, Subject, Timestamp};
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
 use crate::lease::Lease;
@@ -21,6 +21,9 @@ pub struct ReleaseDraft {
     pub folder: Option<String>,
     /// The name of the default cluster.
     pub cluster: Option<String>,
+    /// Which clusters it works on, and which of them are others than before.
+    pub clusters: BTreeMap<String, ClusterIdentity>,
+    pub moved: BTreeSet<String>,
     pub inputs: BTreeMap<String, String>,
     pub message: Option<String>,
     pub rollback_to: Option<ReleaseNo>,
@@ -80,6 +83,8 @@ impl Session {
             commit: draft.commit,
             folder: draft.folder,
             cluster: draft.cluster,
+            clusters: draft.clusters,
+            moved: draft.moved,
             inputs: draft.inputs,
             plan_hash: plan.hash.clone(),
             engine: plan.engine.clone(),

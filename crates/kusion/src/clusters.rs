@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kusion_apply::{Clock, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot};
-use kusion_model::{DigestKey, ResourceKey, ResourceType, Timestamp};
+use kusion_model::{ClusterIdentity, DigestKey, ResourceKey, ResourceType, Timestamp};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{Client, DryRun, KubeHealth, KubeRuntime, OnVerdict};
+use kusion_runtime_k8s::{Client, Connected, DryRun, KubeHealth, KubeRuntime, OnVerdict};
 
 /// A cluster to work on.
 #[derive(Clone)]
@@ -19,12 +19,32 @@ pub struct Cluster {
     pub context: String,
     /// Graces and deadlines of health.
     pub profile: Profile,
+    /// Where it is, and what is known of it without asking it.
+    pub server: String,
+    pub authority: Option<String>,
+}
+
+impl Cluster {
+    /// A cluster of which only the name is known.
+    #[must_use]
+    pub fn new(client: Client, context: &str, profile: Profile) -> Self {
+        Cluster { client, context: context.to_owned(), profile, server: String::new(), authority: None }
+    }
+
+    /// A cluster that a kubeconfig names.
+    #[must_use]
+    pub fn connected(to: Connected, profile: Profile) -> Self {
+        let Connected { client, context, server, authority, namespace: _ } = to;
+        Cluster { client, context, profile, server, authority }
+    }
 }
 
 /// The clusters of one operation, each with a runtime for one stack's secrets; the empty name is the default one.
 pub struct Clusters {
     pub runtimes: Runtimes,
     kubes: BTreeMap<String, (Arc<KubeRuntime>, Profile)>,
+    /// What is known of each without asking it.
+    identities: BTreeMap<String, ClusterIdentity>,
     rules: Option<Rules>,
 }
 
@@ -38,14 +58,19 @@ impl Clusters {
         dry_run: DryRun,
     ) -> Self {
         let (mut runtimes, mut kubes) = (Runtimes::default(), BTreeMap::new());
+        let mut identities = BTreeMap::new();
         for (name, cluster) in clusters {
             let runtime =
                 KubeRuntime::new(cluster.client.clone(), key.clone(), request_limit).with_dry_run(dry_run);
             let runtime = Arc::new(runtime);
             runtimes.insert(ResourceType::kubernetes(), name, Arc::clone(&runtime) as Arc<dyn Runtime>);
             kubes.insert(name.clone(), (runtime, cluster.profile.clone()));
+            let (context, server) = (cluster.context.clone(), cluster.server.clone());
+            let identity =
+                ClusterIdentity { context, server, uid: None, authority: cluster.authority.clone() };
+            identities.insert(name.clone(), identity);
         }
-        Clusters { runtimes, kubes, rules: None }
+        Clusters { runtimes, kubes, identities, rules: None }
     }
 
     /// Judges custom kinds by the user's rules.
@@ -84,6 +109,20 @@ impl Clusters {
     #[must_use]
     pub fn kube(&self, cluster: &str) -> Option<&Arc<KubeRuntime>> {
         self.kubes.get(cluster).map(|(runtime, _)| runtime)
+    }
+
+    /// Asks every cluster who it is: one small read each.
+    ///
+    /// # Errors
+    /// A cluster that cannot be asked.
+    pub async fn identities(&self) -> Result<BTreeMap<String, ClusterIdentity>, RuntimeError> {
+        let mut found = self.identities.clone();
+        for (name, identity) in &mut found {
+            if let Some((runtime, _)) = self.kubes.get(name) {
+                identity.uid = runtime.cluster_uid().await?;
+            }
+        }
+        Ok(found)
     }
 
     /// One look at resources and at what tells about their health, by cluster.

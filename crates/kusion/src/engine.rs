@@ -15,7 +15,7 @@ use kusion_store::{Holder, Liveness, Owner, ReleaseDraft, Session, StackStore, S
 use serde_json::Value;
 
 use crate::clusters::{Cluster, Clusters, Healths, WallClock};
-use crate::{Execution, PlanAsk, PlanFailure, Planned, execute, make_plan};
+use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -119,6 +119,8 @@ pub struct Ready {
     pub spec: Spec,
     pub state: State,
     pub clusters: Clusters,
+    /// Which clusters these are.
+    pub recognised: Recognised,
 }
 
 impl Ready {
@@ -136,19 +138,33 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     request_limit: Duration,
     rules: Option<Rules>,
+    may_move: bool,
 }
 
 impl Engine {
     /// Works on one cluster, with the clock of this machine.
     #[must_use]
     pub fn new(client: Client, context: &str, profile: Profile) -> Self {
-        let cluster = Cluster { client, context: context.to_owned(), profile };
+        Engine::on(Cluster::new(client, context, profile))
+    }
+
+    /// Works on one cluster, with the clock of this machine.
+    #[must_use]
+    pub fn on(cluster: Cluster) -> Self {
         Engine {
             clusters: BTreeMap::from([(String::new(), cluster)]),
             clock: Arc::new(WallClock),
             request_limit: REQUEST_LIMIT,
             rules: None,
+            may_move: false,
         }
+    }
+
+    /// Works also on another cluster than the one that a state is of: what was made there stays there and is forgotten.
+    #[must_use]
+    pub fn with_move(mut self, may_move: bool) -> Self {
+        self.may_move = may_move;
+        self
     }
 
     /// Judges the health of custom kinds by rules of the user.
@@ -210,8 +226,9 @@ impl Engine {
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
         let clusters = self.clusters(&target.key, dry_run);
+        let recognised = self.recognise(&clusters, &state).await?;
         let others = |stack: &StackRef, reference: &Reference| target.other_stack(stack, reference);
-        let prior = state.prior();
+        let prior = recognised.prior(&state);
         let meaning = meaning_edges(&spec);
         let ask = PlanAsk {
             scope: target.scope.clone(),
@@ -225,7 +242,17 @@ impl Engine {
             others: &others,
         };
         let planned = make_plan(&ask).await?;
-        Ok(Ready { planned, spec, state, clusters })
+        Ok(Ready { planned, spec, state, clusters, recognised })
+    }
+
+    /// Asks the clusters who they are, and compares them with those that a state is of.
+    ///
+    /// # Errors
+    /// Another cluster, or one that cannot be asked.
+    pub async fn recognise(&self, clusters: &Clusters, state: &State) -> Result<Recognised, PlanFailure> {
+        let found = clusters.identities().await.map_err(PlanFailure::Remote)?;
+        Recognised::new(found, state, self.may_move)
+            .map_err(|other| PlanFailure::OtherCluster(Box::new(other)))
     }
 
     /// Carries a plan out under the stack's lock and records the release. Needs a Tokio runtime.
@@ -281,7 +308,12 @@ impl Engine {
             key: &target.key,
             outputs: &target.outputs,
         };
-        let result = execute(&ready.planned, &mut session, ask.draft.clone(), &with).await;
+        let draft = ReleaseDraft {
+            clusters: ready.recognised.found.clone(),
+            moved: ready.recognised.moved.keys().cloned().collect(),
+            ..ask.draft.clone()
+        };
+        let result = execute(&ready.planned, &mut session, draft, &with).await;
         let closed = session.close(self.clock.now());
         let report = result?;
         closed.map_err(failed)?;

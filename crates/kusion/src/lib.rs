@@ -47,6 +47,7 @@ mod clusters;
 mod engine;
 mod execute;
 mod history;
+mod identity;
 mod planning;
 mod tree;
 
@@ -54,6 +55,7 @@ pub use clusters::{Cluster, Clusters, Healths, WallClock};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
 pub use history::{commit_of, drifted, previous_good, rollback_target};
+pub use identity::{OtherCluster, Recognised};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 
 pub use tree::{Node, below, find, judge_key};

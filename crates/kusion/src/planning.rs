@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    ConflictRule, DigestKey, FieldPath, Observed, Plan, Prior, Proposal, ResourceKey, ResourceType, Scope,
-    SecretBag, Spec,
+    ConflictRule, DigestKey, FieldPath, Observed, Plan, Prior, Proposal, Proposed, ResourceKey, ResourceType,
+    Scope, SecretBag, Spec,
 };
 use kusion_plan::{MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, fill_known, plan, prepare};
-use kusion_runtime::{NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
+use kusion_runtime::{ErrorKind, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
 use kusion_store::StoreError;
 
-use crate::ENGINE;
+use crate::{ENGINE, OtherCluster};
 
 /// Everything a plan is made from.
 pub struct PlanAsk<'a> {
@@ -44,6 +44,8 @@ pub enum PlanFailure {
     NoRuntime(NoRuntime),
     /// The state cannot be read.
     Store(StoreError),
+    /// The state is of another cluster.
+    OtherCluster(Box<OtherCluster>),
     /// The platform cannot be asked.
     Remote(RuntimeError),
     /// The platform refuses some resources.
@@ -59,6 +61,7 @@ impl std::fmt::Display for PlanFailure {
             }
             PlanFailure::NoRuntime(error) => write!(f, "{error}"),
             PlanFailure::Store(error) => write!(f, "{error}"),
+            PlanFailure::OtherCluster(error) => write!(f, "{error}"),
             PlanFailure::Remote(error) => write!(f, "{error}"),
             PlanFailure::Refused(list) => {
                 let texts: Vec<String> = list.iter().map(|(key, error)| format!("{key}: {error}")).collect();
@@ -84,12 +87,15 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         .iter()
         .map(|&at| {
             let desired = &desired[at];
-            let live = live.get(&desired.key).filter(|live| live.terminating.is_none());
-            ProposeAsk { desired, prior: ask.prior.get(&desired.key), live, rules: ask.rules }
+            let observed = live.get(&desired.key);
+            let prior = ask.prior.of(&desired.key, observed);
+            let live = observed.filter(|live| live.terminating.is_none());
+            ProposeAsk { desired, prior, live, rules: ask.rules }
         })
         .collect();
     let proposals = propose(ask, &questions).await?;
     drop(questions);
+    refuse_destroying_others(ask, &live, &proposals)?;
     let plan = plan(&PlanInput {
         scope: ask.scope.clone(),
         engine: ENGINE,
@@ -104,6 +110,21 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
     });
     let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
     Ok(Planned { plan, secrets, live, prior: ask.prior.clone() })
+}
+
+/// What somebody made anew under the name of ours is not ours to replace.
+fn refuse_destroying_others(
+    ask: &PlanAsk<'_>,
+    live: &BTreeMap<ResourceKey, Observed>,
+    proposals: &BTreeMap<ResourceKey, Proposal>,
+) -> Result<(), PlanFailure> {
+    let replaced = proposals.iter().filter(|(_, p)| matches!(p.what, Proposed::Replace { .. }));
+    let others = replaced
+        .filter(|(key, _)| ask.prior.get(key).is_some() && ask.prior.of(key, live.get(key)).is_none());
+    let text = "somebody made it anew, so it is not ours to replace, and this change is possible only by replacing; delete it, or give ours another name";
+    let refused: Vec<_> =
+        others.map(|(key, _)| (key.clone(), RuntimeError::new(ErrorKind::Owned, text))).collect();
+    if refused.is_empty() { Ok(()) } else { Err(PlanFailure::Refused(refused)) }
 }
 
 type PlaceKey = (ResourceType, String);

@@ -121,7 +121,7 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
     };
     std::fs::create_dir_all(&setup.folder).map_err(failed(&setup.folder))?;
     let identity = Identity::open(&setup.folder)?;
-    let fresh = || fresh_world(setup.seed.unwrap_or(1), identity.token());
+    let fresh = || fresh_world(setup.seed, &identity);
     let faults = setup.fault.as_deref().map(Faults::parse).transpose().map_err(SandboxError::Fault)?;
     let (mut world, keeper) = match setup.in_memory {
         true => (fresh(), None),
@@ -152,10 +152,31 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
     Ok((listening, kubeconfig, host))
 }
 
-fn fresh_world(seed: u64, token: &str) -> World {
-    let mut world = World::with_defaults(seed, wall_now());
-    world.set_admin_token(token);
+/// A new world. Unless somebody asks for a seed, and so for the same world again, it is a cluster of its own.
+fn fresh_world(seed: Option<u64>, identity: &Identity) -> World {
+    let mut world = World::with_defaults(seed.unwrap_or(1), wall_now());
+    world.set_admin_token(identity.token());
+    if seed.is_none() {
+        world.set_identity(&cluster_uid(identity.root_certificate()));
+    }
     world
+}
+
+/// The uid that a cluster is known by, from its own certificate.
+fn cluster_uid(certificate: &str) -> String {
+    let hash = |seed: u64| {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        certificate.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, step)
+    };
+    let (a, b) = (hash(1), hash(2));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        a >> 32,
+        a >> 16 & 0xffff,
+        a & 0xfff,
+        b >> 52,
+        b & 0xffff_ffff_ffff
+    )
 }
 
 fn wall_now() -> Time {

@@ -24,6 +24,18 @@ impl World {
         world
     }
 
+    /// Gives the cluster an identity of its own, the uid of `kube-system`; without it two worlds of one seed are one cluster.
+    pub fn set_identity(&mut self, uid: &str) {
+        let (resource, key) = (
+            crate::store::ResourceKey::new("", "namespaces"),
+            crate::store::ObjectKey::new("", "kube-system"),
+        );
+        if let Some(mut object) = self.store.get(&resource, &key).map(|live| Value::clone(&live.value)) {
+            object["metadata"]["uid"] = json!(uid);
+            self.store.put(&resource, object);
+        }
+    }
+
     /// The API's own Service has no pods: the server says itself where it is. Fixed uids: nothing is drawn for them.
     fn put_endpoints(&mut self) {
         let now = self.now.text();

@@ -42,13 +42,13 @@ impl Backend for RealPlane {
 }
 
 /// The sandbox as a process of its own.
-struct Sandbox {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     child: Child,
 }
 
 impl Sandbox {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_kusion"))
             .args(["sandbox", "start", "--foreground", "--memory", "--folder"])

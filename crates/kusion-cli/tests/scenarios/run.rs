@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Sandbox};
 use crate::script::{Call, Scenario, Step, What};
 use crate::update::{self, Blocks};
 use crate::{server, terminal};
@@ -27,6 +27,8 @@ struct Runner<'a> {
     transcript: String,
     /// Folders that are disks of their own.
     disks: Vec<PathBuf>,
+    /// Clusters beside the backend; they end with the scenario.
+    clusters: Vec<Sandbox>,
     /// With `UPDATE=1`: expectations to write anew.
     rewritten: Blocks,
 }
@@ -53,6 +55,7 @@ pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>
         background: None,
         transcript: String::new(),
         disks: Vec::new(),
+        clusters: Vec::new(),
         rewritten: Blocks::new(),
     };
     for (file, text) in &scenario.files {
@@ -202,9 +205,15 @@ impl Runner<'_> {
                 std::fs::set_permissions(self.path(file), std::fs::Permissions::from_mode(*mode))
                     .map_err(told)?;
             }
-            What::Serve { status, kubeconfig } => {
-                let server = server::serve(*status);
+            What::Serve { status, kubeconfig, body } => {
+                let body = body.as_ref().map(|file| std::fs::read_to_string(self.path(file)));
+                let server = server::serve(*status, body.transpose().map_err(told)?);
                 std::fs::write(self.path(kubeconfig), kubeconfig_of(&server)).map_err(told)?;
+            }
+            What::AnotherCluster(kubeconfig) => {
+                let sandbox = Sandbox::start();
+                std::fs::copy(sandbox.kubeconfig(), self.path(kubeconfig)).map_err(told)?;
+                self.clusters.push(sandbox);
             }
             _ => unreachable!("commands are steps of their own"),
         }

@@ -61,11 +61,14 @@ pub(crate) enum What {
     /// Cuts the last bytes off a file.
     Cut(String, usize),
     Chmod(String, u32),
-    /// A server that answers everything with a status, and a kubeconfig for it.
+    /// A server that answers everything with a status and the text of a file, and a kubeconfig for it.
     Serve {
         status: u16,
         kubeconfig: String,
+        body: Option<String>,
     },
+    /// Another cluster of its own, and a kubeconfig for it.
+    AnotherCluster(String),
 }
 
 /// A command with what is expected of it.
@@ -199,9 +202,14 @@ impl What {
                 What::Chmod(file, u32::from_str_radix(&mode, 8).map_err(|_| "a mode is octal")?)
             }
             "serve" => {
-                let (status, kubeconfig) = two()?;
-                What::Serve { status: status.parse().map_err(|_| "which status?")?, kubeconfig }
+                let (status, files) = two()?;
+                let (kubeconfig, body) = match files.split_once(' ') {
+                    Some((kubeconfig, body)) => (kubeconfig.to_owned(), Some(body.trim().to_owned())),
+                    None => (files, None),
+                };
+                What::Serve { status: status.parse().map_err(|_| "which status?")?, kubeconfig, body }
             }
+            "another-cluster" => What::AnotherCluster(rest.to_owned()),
             other => return Err(format!("`{other}` is no step")),
         })
     }

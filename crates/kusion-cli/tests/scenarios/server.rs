@@ -1,10 +1,10 @@
-//! A server that answers every request with the same status, or not at all (status 0).
+//! A server that answers every request with the same status and body, or not at all (status 0).
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 /// Starts it; returns its address. It ends with the process.
-pub(crate) fn serve(status: u16) -> String {
+pub(crate) fn serve(status: u16, body: Option<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     if status == 0 {
@@ -13,16 +13,20 @@ pub(crate) fn serve(status: u16) -> String {
     }
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || answer(stream, status));
+            let body = body.clone();
+            std::thread::spawn(move || answer(stream, status, body));
         }
     });
     address
 }
 
-fn answer(mut stream: std::net::TcpStream, status: u16) {
-    let body = format!(
-        "{{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"answer {status} of a test\",\"code\":{status}}}"
-    );
+fn answer(mut stream: std::net::TcpStream, status: u16, body: Option<String>) {
+    let own = || {
+        format!(
+            "{{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"answer {status} of a test\",\"code\":{status}}}"
+        )
+    };
+    let body = body.unwrap_or_else(own);
     let mut buffer = [0; 65536];
     // One answer per request is enough of HTTP for a client that gives up.
     while stream.read(&mut buffer).is_ok_and(|read| read > 0) {

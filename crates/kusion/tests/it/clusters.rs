@@ -18,7 +18,7 @@ fn in_east(mut spec: Value) -> Value {
 async fn one_release_spans_two_clusters() {
     let (west, east) = (Lab::new(), Lab::new());
     let client = kube::Client::new(east.wire.clone(), "default");
-    let cluster = Cluster { client, context: "east".to_owned(), profile: Profile::sandbox() };
+    let cluster = Cluster::new(client, "east", Profile::sandbox());
     let engine = west.engine().with_cluster("east", cluster);
     let mut both = spec(&[namespace(), config_map("here", "1")]);
     let there =

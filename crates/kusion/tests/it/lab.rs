@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kusion::model::{DigestKey, ResourceId, ResourceKey, Scope, Spec, Timestamp};
 use kusion::{
-    ApplyAsk, ApplyError, CancelToken, DryRun, Engine, Happening, Options, Profile, Ready, ReleaseDraft,
-    Report, Store, Target,
+    ApplyAsk, ApplyError, CancelToken, Cluster, DryRun, Engine, Happening, Options, Profile, Ready,
+    ReleaseDraft, Report, Store, Target,
 };
 use kusion_apply::{Clock, Event};
 use kusion_store::{Liveness, Owner, SimDisk, State};
@@ -93,9 +93,15 @@ impl Lab {
     }
 
     pub(crate) fn engine(&self) -> Engine {
-        let client = kube::Client::new(self.wire.clone(), "default");
-        Engine::new(client, "sandbox", Profile::sandbox())
-            .with_clock(Arc::clone(&self.clock) as Arc<dyn Clock>)
+        self.engine_on(kube::Client::new(self.wire.clone(), "default"))
+    }
+
+    pub(crate) fn engine_on(&self, client: kube::Client) -> Engine {
+        self.engine_of(Cluster::new(client, "sandbox", Profile::sandbox()))
+    }
+
+    pub(crate) fn engine_of(&self, cluster: Cluster) -> Engine {
+        Engine::on(cluster).with_clock(Arc::clone(&self.clock) as Arc<dyn Clock>)
     }
 
     /// Plans a Spec from a value. A world that goes wrong for too long is asked again, as a person would.

@@ -3,9 +3,12 @@
 
 mod causes;
 mod clusters;
+mod identity;
 mod import;
 mod kill;
 mod lab;
+mod liar;
+mod lies;
 mod objects;
 mod policy;
 mod race;
