@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod crash;
+mod earlier;
 mod history;
 mod local;
 mod race;
