@@ -10,6 +10,9 @@ pub trait Clock: Send + Sync {
     /// Returns the time.
     fn now(&self) -> Timestamp;
 
+    /// Returns the time since some moment, by a clock that nobody sets and that never goes back.
+    fn elapsed(&self) -> Duration;
+
     /// Waits.
     fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()>;
 }

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ResourceKey, SecretBag, StackOutput};
+use futures::channel::mpsc;
+use futures::future::join;
+use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ReleaseNo, ResourceKey, SecretBag, StackOutput};
 use kusion_runtime::Runtimes;
 use kusion_store::{ReleaseDraft, Session, StoreError};
 
+use crate::keeper::Keeper;
 use crate::walk::Walk;
 use crate::{CancelToken, Clock, Event, EventKind, Health, Report, RetryPolicy};
 
@@ -79,24 +82,45 @@ pub enum ApplyError {
     },
 }
 
-/// Carries a plan out. The plan is on disk before the first write; the session stays open for the caller to close.
+/// Begins a release and carries its plan out; the session stays open for the caller to close.
 pub async fn apply(
     input: &ApplyInput<'_>,
     session: &mut Session,
     draft: ReleaseDraft,
 ) -> Result<Report, ApplyError> {
+    let release = begin(input, session, draft).await?;
+    carry_out(input, session, release).await
+}
+
+/// Begins a release: the plan is durable before anything of it is tried.
+pub async fn begin(
+    input: &ApplyInput<'_>,
+    session: &mut Session,
+    draft: ReleaseDraft,
+) -> Result<ReleaseNo, ApplyError> {
     refuse_conflicts(input.plan)?;
-    let store_error = |source| ApplyError::Store { source, report: None };
-    let release = session.begin(input.plan, draft, input.clock.now()).map_err(store_error)?;
-    let mut walk = Walk::new(input, session, release);
+    let begun = session.begin(input.plan, draft, input.clock.now()).await;
+    begun.map_err(|source| ApplyError::Store { source, report: None })
+}
+
+/// Carries out the plan of a release that has begun.
+pub async fn carry_out(
+    input: &ApplyInput<'_>,
+    session: &mut Session,
+    release: ReleaseNo,
+) -> Result<Report, ApplyError> {
+    let (outbox, inbox) = mpsc::unbounded();
+    let trouble = CancelToken::default();
+    let mut walk = Walk::new(input, release, outbox, trouble.clone());
     walk.emit(EventKind::ReleaseStarted {
         release,
         plan: input.plan.hash.clone(),
         tally: input.plan.tally(),
     });
     walk.refresh_records();
-    walk.run().await;
-    walk.finish()
+    let keeper = Keeper { session: &mut *session, release, clock: input.clock, inbox, trouble };
+    let ((), kept) = join(walk.run(), keeper.run()).await;
+    walk.finish(session, kept).await
 }
 
 fn refuse_conflicts(plan: &Plan) -> Result<(), ApplyError> {

@@ -5,6 +5,7 @@
 //! plan); what it is about to do is on disk before the first write; steps start only when everything before them has
 //! been applied or is ready, as the edge asks; after a cancel nothing new starts and everything in flight is recorded.
 //!
+//! The walk never waits for the store: a keeper beside it commits what came of the steps in groups.
 //! It is one future over a bounded set of others and asks an injected [`Clock`] for the time, so it runs on any async
 //! runtime. Start reading with [`apply`]. Its tests are in `crates/kusion/tests`: the executor on the sandbox's world, killed
 //! at every write, with and without faults.
@@ -16,6 +17,7 @@ mod clock;
 mod event;
 mod executor;
 mod health;
+mod keeper;
 mod report;
 mod resolve;
 mod retry;
@@ -25,7 +27,7 @@ mod walk;
 pub use cancel::CancelToken;
 pub use clock::Clock;
 pub use event::{Event, EventKind};
-pub use executor::{ApplyError, ApplyInput, FailurePolicy, Options, apply};
+pub use executor::{ApplyError, ApplyInput, FailurePolicy, Options, apply, begin, carry_out};
 pub use health::{Health, HealthOutcome, HealthTarget, HealthVerdict, NoHealth};
 pub use report::{Report, StepEnd};
 pub use retry::RetryPolicy;

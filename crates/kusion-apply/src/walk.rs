@@ -1,8 +1,8 @@
 //! The walk over the plan: starts what is ready, takes what ended, writes down what came of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
+use futures::channel::mpsc::UnboundedSender;
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kusion_model::{
@@ -10,6 +10,7 @@ use kusion_model::{
 };
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
+use crate::keeper::Told;
 use crate::resolve::resolve;
 use crate::step::{Done, run_step};
 use crate::{
@@ -17,22 +18,14 @@ use crate::{
     HealthVerdict, Report, StepEnd,
 };
 
-/// How often the lease is shown to be alive.
-const HEARTBEAT: Duration = Duration::from_secs(5);
-/// Outcomes are committed in groups: at the latest after this many, or this long. Each group costs a disk that waits for its
-/// medium; what a crash loses of one is read from the world again, because the plan is on disk before the first write.
-const GROUP_SIZE: usize = 500;
-const GROUP_MILLIS: u64 = 1000;
-
 /// A future that ended.
 enum Finished {
     Call(usize, Done),
     Health(usize, Box<HealthOutcome>),
 }
 
-pub(crate) struct Walk<'w, 'i> {
+pub(crate) struct Walk<'i> {
     input: &'i ApplyInput<'i>,
-    session: &'w mut Session,
     release: ReleaseNo,
     /// The steps that change something, in plan order.
     steps: Vec<&'i Step>,
@@ -48,15 +41,23 @@ pub(crate) struct Walk<'w, 'i> {
     /// The latest view of every object, for references.
     seen: BTreeMap<ResourceKey, Observed>,
     n_calls: usize,
-    group: Vec<Outcome>,
-    group_since: Timestamp,
+    /// To the keeper of the records.
+    outbox: UnboundedSender<Told>,
+    /// The keeper knows all that came of the steps and has been told to write it down.
+    flushed: bool,
+    /// Nothing more can be written.
+    trouble: CancelToken,
     stopping: bool,
     failed: bool,
-    store_error: Option<StoreError>,
 }
 
-impl<'w, 'i> Walk<'w, 'i> {
-    pub(crate) fn new(input: &'i ApplyInput<'i>, session: &'w mut Session, release: ReleaseNo) -> Self {
+impl<'i> Walk<'i> {
+    pub(crate) fn new(
+        input: &'i ApplyInput<'i>,
+        release: ReleaseNo,
+        outbox: UnboundedSender<Told>,
+        trouble: CancelToken,
+    ) -> Self {
         let steps: Vec<&Step> = input.plan.steps.iter().filter(|step| step.is_change()).collect();
         let index: BTreeMap<&ResourceKey, usize> = steps.iter().map(|step| &step.key).zip(0..).collect();
         let mut waiters = vec![Vec::new(); steps.len()];
@@ -72,7 +73,6 @@ impl<'w, 'i> Walk<'w, 'i> {
         let ready = (0..steps.len()).filter(|&at| open_edges[at] == 0).collect();
         Walk {
             input,
-            session,
             release,
             ends: vec![None; steps.len()],
             took: BTreeMap::new(),
@@ -83,24 +83,34 @@ impl<'w, 'i> Walk<'w, 'i> {
             ready,
             seen: input.live.clone(),
             n_calls: 0,
-            group: Vec::new(),
-            group_since: input.clock.now(),
+            outbox,
+            flushed: true,
+            trouble,
             stopping: false,
             failed: false,
-            store_error: None,
         }
     }
 
     /// Brings records up to date whose objects need no write.
     pub(crate) fn refresh_records(&mut self) {
         let fresh = self.input.plan.steps.iter().filter_map(|step| step.rerecord.clone());
-        self.group.extend(fresh.map(|record| Outcome::Recorded(Box::new(record))));
+        fresh.for_each(|record| self.note(Outcome::Recorded(Box::new(record))));
+    }
+
+    /// Tells the keeper what came of a step. It has gone only if the run itself has.
+    fn note(&mut self, outcome: Outcome) {
+        let _ = self.outbox.unbounded_send(Told::Came(outcome));
+        self.flushed = false;
     }
 
     pub(crate) async fn run(&mut self) {
+        self.walk().await;
+        self.outbox.close_channel();
+    }
+
+    async fn walk(&mut self) {
         let input = self.input;
         let mut flight: FuturesUnordered<BoxFuture<'i, Finished>> = FuturesUnordered::new();
-        let mut beat = input.clock.sleep(HEARTBEAT);
         loop {
             self.note_cancel();
             while !self.stopping && self.n_calls < input.options.concurrency.max(1) {
@@ -110,28 +120,25 @@ impl<'w, 'i> Walk<'w, 'i> {
             if self.n_calls == 0 && (flight.is_empty() || self.abandons_health()) {
                 return;
             }
+            self.flush_if_idle();
+            let trouble = self.trouble.clone();
             let cancelled = std::pin::pin!(wait_for_cancel(input.cancel));
-            match select(flight.next(), select(&mut beat, cancelled)).await {
+            let stuck = std::pin::pin!(wait_for_cancel(&trouble));
+            match select(flight.next(), select(cancelled, stuck)).await {
                 Either::Left((Some(finished), _)) => self.take(finished, &flight),
                 Either::Left((None, _)) => return,
-                Either::Right((Either::Left(_), _)) => {
-                    beat = input.clock.sleep(HEARTBEAT);
-                    let beaten = self.session.heartbeat(input.clock.now());
-                    self.note_store(beaten);
-                }
-                Either::Right((Either::Right(_), _)) => {}
+                Either::Right(_) => {}
             }
-            self.commit_if_due();
         }
     }
 
     /// After a cancel nobody waits for health any more; after a failure the others' health is still told.
     fn abandons_health(&self) -> bool {
-        self.input.cancel.is_cancelled() || self.store_error.is_some()
+        self.input.cancel.is_cancelled() || self.trouble.is_cancelled()
     }
 
     fn note_cancel(&mut self) {
-        if self.input.cancel.is_cancelled() && !self.stopping {
+        if self.abandons_health() && !self.stopping {
             self.stop();
         }
     }
@@ -171,7 +178,7 @@ impl<'w, 'i> Walk<'w, 'i> {
         match done {
             Done::Failed { message, uncertain } => self.fail(at, message, uncertain),
             Done::Gone { warnings } => {
-                self.group.push(Outcome::Forgotten(step.key.clone()));
+                self.note(Outcome::Forgotten(step.key.clone()));
                 self.seen.remove(&step.key);
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
@@ -180,7 +187,7 @@ impl<'w, 'i> Walk<'w, 'i> {
             Done::Applied { mut observed, attributes, warnings } => {
                 let Observed { attributes: live, secrets, .. } = &mut *observed;
                 seal_like(live, &attributes, self.input.digest_key, secrets);
-                self.group.push(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
+                self.note(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
@@ -258,7 +265,7 @@ impl<'w, 'i> Walk<'w, 'i> {
 
     fn fail(&mut self, at: usize, message: String, uncertain: bool) {
         let step = self.steps[at];
-        self.group.push(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
+        self.note(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
         self.emit(EventKind::StepFailed {
             key: step.key.clone(),
             action: step.action,
@@ -305,34 +312,19 @@ impl<'w, 'i> Walk<'w, 'i> {
         }
     }
 
-    fn commit_if_due(&mut self) {
-        let late = self.input.clock.now().millis_since(self.group_since) >= GROUP_MILLIS;
-        // Only health is waited for, and that may take minutes.
-        let idle = self.n_calls == 0 && self.ready.is_empty();
-        if self.group.len() >= GROUP_SIZE || late || idle {
-            self.commit();
+    /// Only health is waited for.
+    fn flush_if_idle(&mut self) {
+        if self.n_calls == 0 && self.ready.is_empty() && !std::mem::replace(&mut self.flushed, true) {
+            let _ = self.outbox.unbounded_send(Told::Idle);
         }
     }
 
-    fn commit(&mut self) {
-        self.group_since = self.input.clock.now();
-        let group = std::mem::take(&mut self.group);
-        let written = self.session.record(self.release, group);
-        self.note_store(written);
-    }
-
-    /// A state that cannot be written stops the run: what is in flight ends, nothing new starts.
-    fn note_store(&mut self, written: Result<(), StoreError>) {
-        if let Err(error) = written {
-            self.store_error.get_or_insert(error);
-            if !self.stopping {
-                self.stop();
-            }
-        }
-    }
-
-    pub(crate) fn finish(mut self) -> Result<Report, ApplyError> {
-        self.commit();
+    /// Writes the end of the release, if everything before it is written.
+    pub(crate) async fn finish(
+        self,
+        session: &mut Session,
+        kept: Result<(), StoreError>,
+    ) -> Result<Report, ApplyError> {
         let report = self.report();
         let message = report.steps.iter().find_map(|(key, end)| match end {
             StepEnd::Failed { message } => Some(format!("{key}: {message}")),
@@ -349,18 +341,18 @@ impl<'w, 'i> Walk<'w, 'i> {
             message,
             outputs: report.outputs.clone(),
         };
-        if self.store_error.is_none() {
-            let written = self.session.end(self.release, end);
-            self.note_store(written);
-        }
+        let written = match kept {
+            Ok(()) => session.end(self.release, end).await,
+            Err(error) => Err(error),
+        };
         self.emit(EventKind::ReleaseEnded {
             release: self.release,
             phase: report.phase,
             tally: report.tally,
         });
-        match self.store_error.take() {
-            Some(source) => Err(ApplyError::Store { source, report: Some(Box::new(report)) }),
-            None => Ok(report),
+        match written {
+            Err(source) => Err(ApplyError::Store { source, report: Some(Box::new(report)) }),
+            Ok(()) => Ok(report),
         }
     }
 

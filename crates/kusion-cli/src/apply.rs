@@ -6,7 +6,7 @@ use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollba
 use kusion_apply::{ApplyError, FailurePolicy, Options};
 use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec};
 use kusion_plan::moved_since;
-use kusion_store::{ReleaseDraft, Session, State};
+use kusion_store::{ReleaseDraft, Session, State, StoreError, wait};
 use serde_json::json;
 
 use crate::cluster::{World, seconds, tokio};
@@ -66,7 +66,7 @@ pub(crate) fn destroy(given: &Given) -> Result<(), Failure> {
 
 pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let to = match given.last("to") {
         Some(text) => release_number(&text)?,
         None => previous_good(&state).ok_or_else(|| {
@@ -75,7 +75,7 @@ pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
                 .next("`kusion release list` shows them")
         })?,
     };
-    let spec = rollback_target(&place.target.store, to)?;
+    let spec = wait(rollback_target(&place.target.store, to))?;
     let draft = ReleaseDraft { rollback_to: Some(to), ..draft(given, &place) };
     run(given, &place, Task { verb: "rollback", spec, draft, saved: None })
 }
@@ -152,7 +152,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     let way = Way { verb: task.verb, asks, exact: task.saved.is_some(), dry_run, format, detail };
     let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
     if nothing_to_record(&ready) && !doubtful {
-        session.close(now())?;
+        wait(session.close(now()))?;
         return finish_empty(format, task.verb, &ready.state);
     }
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
@@ -182,13 +182,13 @@ pub(crate) fn say_destroyed(plan: &mut Plan) {
 
 /// The failure policy asked for the state before.
 fn roll_back_after(given: &Given, place: &Place) -> Result<(), Failure> {
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let Some(to) = previous_good(&state) else {
         tell("there is no earlier good release to go back to; everything stays as it is\n");
         return Ok(());
     };
     tell(&format!("\nrolling back to release {to}\n"));
-    let spec = rollback_target(&place.target.store, to)?;
+    let spec = wait(rollback_target(&place.target.store, to))?;
     let draft = ReleaseDraft { rollback_to: Some(to), ..draft(given, place) };
     let tokio = tokio()?;
     let (ready, world) = tokio.block_on(ready(given, place, spec, DryRun::Updates))?;
@@ -305,8 +305,9 @@ fn apply_failed(error: ApplyError) -> Failure {
     match error {
         ApplyError::Conflict(_) => Failure::new(exit::CONFLICT, text),
         ApplyError::Store { source, report } => {
+            let damaged = matches!(source, StoreError::Damaged { .. });
             let mut failure = Failure::from(source);
-            if report.is_some() {
+            if report.is_some() && !damaged {
                 failure.code = exit::PARTIAL;
                 failure.next =
                     Some("make room for the state, then apply again: it is read from the cluster".to_owned());

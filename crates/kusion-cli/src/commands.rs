@@ -8,7 +8,7 @@ use crate::place::STACK;
 use crate::planned::{CONFLICT, MOVE, SPEC};
 use crate::{
     apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls, man,
-    port_forward, preview, quickstart, release, sandbox, status, why,
+    port_forward, preview, quickstart, release, sandbox, state, status, why,
 };
 
 /// One command.
@@ -119,6 +119,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         &["kusion release list dev", "kusion release show dev 3", "kusion release diff dev 3 5"],
         &[release::FLAGS, STACK],
         release::main,
+    ),
+    command(
+        "state",
+        "repair|unlock [STACK]",
+        "save what can be saved of a damaged state, or open a lock that nobody will give back",
+        &["kusion state repair dev", "kusion state repair dev -o json -y", "kusion state unlock dev"],
+        &[state::FLAGS, SPEC, STACK, CLUSTER],
+        state::main,
     ),
     command(
         "status",

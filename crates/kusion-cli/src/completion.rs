@@ -3,7 +3,7 @@
 
 use kcl::Disk;
 use kusion_generate::stacks_below;
-use kusion_store::State;
+use kusion_store::{State, wait};
 
 use crate::commands::COMMANDS;
 use crate::failure::Failure;
@@ -72,6 +72,7 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
             all.extend(releases(before));
             return all;
         }
+        ("state", "state") => return words(&["repair", "unlock"]),
         ("config", "config") => return words(&["list", "get", "set", "unset", "explain"]),
         ("context", "context") => return words(&["list", "show", "use"]),
         ("sandbox", "sandbox") => return words(&["start", "stop", "reset", "status"]),
@@ -125,5 +126,5 @@ fn releases(before: &[String]) -> Vec<String> {
 fn state_of(before: &[String]) -> Option<State> {
     let known = stacks();
     let stack = before.iter().find(|word| known.contains(word)).map(String::as_str);
-    open_named(&Given::default(), stack).ok()?.target.store.read().ok()
+    wait(open_named(&Given::default(), stack).ok()?.target.store.read()).ok()
 }

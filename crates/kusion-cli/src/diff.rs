@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kusion_generate::read_spec;
 use kusion_model::{FieldChange, ResourceKey, Spec};
 use kusion_plan::three_way;
+use kusion_store::wait;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, exit};
@@ -29,7 +30,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 stack: "diff".to_owned(),
                 workspace: "default".to_owned(),
             };
-            let key = stores(given, &here()?)?.stack(&scope).digest_key()?;
+            let key = wait(stores(given, &here()?)?.stack(&scope).digest_key())?;
             let read = |file: &str| -> Result<Spec, Failure> {
                 Ok(read_spec(&crate::health::read_text(file)?, file, &key)?)
             };
@@ -38,7 +39,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         }
         _ => {
             let place = open(given)?;
-            let state = place.target.store.read()?;
+            let state = wait(place.target.store.read())?;
             let spec = place.generate(&given.last("context").unwrap_or_default(), true)?.spec;
             let title = match state.latest() {
                 Some(release) => {

@@ -7,6 +7,7 @@ use kusion::{DryRun, PlanFailure, Ready, drifted};
 use kusion_model::{ResourceKey, Spec};
 use kusion_plan::rollback_spec;
 use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_store::wait;
 use serde_json::json;
 
 use crate::cluster::{World, tokio, world};
@@ -23,7 +24,7 @@ pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let place = open(given)?;
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let spec = rollback_spec(&state.records);
     let tokio = tokio()?;
     // A record has no value of a secret: where the live one differs, that it differs is all that can be said.

@@ -57,7 +57,7 @@ pub(crate) async fn hold(
             Ok(None) => return Ok((session, ready)),
             Ok(Some(again)) => again,
             Err(failure) => {
-                session.close(now())?;
+                session.close(now()).await?;
                 return Err(failed(failure, place, &world.server));
             }
         };
@@ -75,13 +75,13 @@ pub(crate) async fn hold(
             show(&ready, &world.context, way.format, way.detail)?;
         }
         if let Err(refused) = refuse_conflicts(&ready) {
-            session.close(now())?;
+            session.close(now()).await?;
             return Err(refused);
         }
         if !way.asks {
             return Ok((session, ready));
         }
-        session.close(now())?;
+        session.close(now()).await?;
         consent(way.verb, &ready.planned.plan)?;
     }
 }

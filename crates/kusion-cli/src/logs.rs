@@ -2,6 +2,7 @@
 
 use kusion_model::ResourceKey;
 use kusion_runtime_k8s::LogAsk;
+use kusion_store::wait;
 use serde_json::Value;
 
 use crate::cluster::tokio;
@@ -42,7 +43,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         text.parse().map_err(|_| Failure::usage(format!("--tail {text} is no number")).next("--tail 100"))
     })?;
     let place = open_named(given, stack.as_deref())?;
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let keys = named(&state, wanted.as_deref())?;
     tokio()?.block_on(async {
         let sight = look(given, &place, &state, &keys).await?;

@@ -2,7 +2,7 @@
 
 use kcl::Disk;
 use kusion_generate::{StackFolder, locate, stacks_below};
-use kusion_store::State;
+use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ fn stacks(given: &Given, found: &[StackFolder]) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut values: Vec<Value> = Vec::new();
     for folder in found {
-        let state = stores(given, &folder.stack_dir)?.stack(&folder.scope("default")).read()?;
+        let state = wait(stores(given, &folder.stack_dir)?.stack(&folder.scope("default")).read())?;
         let name = state.scope.to_string();
         values.push(json!({
             "project": folder.project.name, "stack": folder.stack.name, "path": folder.stack_dir,
@@ -66,7 +66,7 @@ fn latest(state: &State) -> String {
 
 fn resources(given: &Given, word: &str) -> Result<(), Failure> {
     let place = open_named(given, Some(word))?;
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     if format_of(given)? == Format::Json {
         let records: Vec<_> = state.records.values().collect();
         return print_json(

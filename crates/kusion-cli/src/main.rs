@@ -42,6 +42,7 @@ mod release;
 mod sandbox;
 mod screen;
 mod sight;
+mod state;
 mod status;
 mod style;
 mod table;

@@ -1,15 +1,15 @@
-//! What the records of a run cost: the disk of this machine with a watch and a counter on it.
+//! What the records of a run cost: a medium with a watch and a counter on it.
 //!
-//! In: every call of the store. Out: the same answer, and in the JSON report how long the disk took and how many bytes it got.
+//! In: every call of the store. Out: the same answer, and in the JSON report how long the medium took and how many bytes it got.
 //! State must follow the change and not be felt; a figure in every report keeps that honest.
 
-use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use kusion_store::{Disk, Guard, LocalDisk};
+use kusion_model::{Head, Scope};
+use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Replacement, Written};
 use serde_json::{Value, json};
 
 /// The sums so far.
@@ -29,73 +29,102 @@ impl Meter {
     }
 }
 
-/// The disk of this machine, measured.
-pub(crate) struct MeteredDisk(pub(crate) Arc<Meter>);
+/// A medium, measured.
+pub(crate) struct Metered<B> {
+    pub(crate) below: B,
+    pub(crate) meter: Arc<Meter>,
+}
 
-impl MeteredDisk {
-    fn timed<T>(&self, work: impl FnOnce(&LocalDisk) -> T) -> T {
+impl<B: Backend> Metered<B> {
+    fn timed<'a, T: 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
         let start = Instant::now();
-        let result = work(&LocalDisk);
-        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.0.micros.fetch_add(micros, Ordering::Relaxed);
-        result
+        Box::pin(async move {
+            let answer = answer.await;
+            let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.meter.micros.fetch_add(micros, Ordering::Relaxed);
+            answer
+        })
     }
 
-    fn written(&self, bytes: &[u8]) {
-        self.0.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.0.writes.fetch_add(1, Ordering::Relaxed);
+    fn written(&self, n_bytes: usize) {
+        self.meter.bytes.fetch_add(n_bytes as u64, Ordering::Relaxed);
+        self.meter.writes.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl Disk for MeteredDisk {
-    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        self.timed(|disk| disk.read(path))
+impl<B: Backend> Backend for Metered<B> {
+    fn place(&self, scope: &Scope) -> PathBuf {
+        self.below.place(scope)
     }
 
-    fn len(&self, path: &Path) -> io::Result<u64> {
-        self.timed(|disk| disk.len(path))
+    fn list(&self) -> Answer<'_, Vec<Scope>> {
+        self.timed(self.below.list())
     }
 
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.written(bytes);
-        self.timed(|disk| disk.append(path, bytes))
+    fn read<'a>(&'a self, scope: &'a Scope, from: u64) -> Answer<'a, Written> {
+        self.timed(Box::pin(async move { self.below.read(scope, from).await }))
     }
 
-    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.written(bytes);
-        self.timed(|disk| disk.replace(path, bytes))
+    fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
+        self.written(first.len());
+        self.timed(self.below.create(scope, first))
     }
 
-    fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
-        self.timed(|disk| disk.truncate(path, len))
+    fn append_if<'a>(
+        &'a self,
+        scope: &'a Scope,
+        fence: &'a Fence,
+        at: u64,
+        record: &'a str,
+        head: &'a Head,
+    ) -> Answer<'a, u64> {
+        self.written(record.len());
+        self.timed(self.below.append_if(scope, fence, at, record, head))
     }
 
-    fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.timed(|disk| disk.create_dir(path))
+    fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
+        self.written(by.records.iter().map(String::len).sum());
+        self.timed(self.below.replace_if(scope, fence, by))
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        self.timed(|disk| disk.list(path))
+    fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
+        self.timed(self.below.lease(scope))
     }
 
-    fn guard(&self, path: &Path) -> io::Result<Box<dyn Guard>> {
-        self.timed(|disk| disk.guard(path))
+    fn swap_lease<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+    ) -> Answer<'a, bool> {
+        self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
+        self.timed(self.below.swap_lease(scope, read, lease))
+    }
+
+    fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
+        self.timed(self.below.kept(scope, name))
+    }
+
+    fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()> {
+        self.written(bytes.len());
+        self.timed(self.below.keep(scope, name, bytes))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kusion_store::{SimMedium, wait};
+
     use super::*;
 
     #[test]
     fn bytes_and_writes_are_counted_reads_are_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = MeteredDisk(Arc::default());
-        let file = folder.path().join("log");
-        disk.replace(&file, b"abc").unwrap();
-        disk.append(&file, b"de").unwrap();
-        assert_eq!(disk.read(&file).unwrap().unwrap(), b"abcde");
-        let report = disk.0.report();
+        let scope = Scope { project: "p".into(), stack: "s".into(), workspace: "default".into() };
+        let medium = Metered { below: SimMedium::default(), meter: Arc::default() };
+        wait(medium.create(&scope, "abc")).unwrap();
+        wait(medium.keep(&scope, "key", b"de")).unwrap();
+        assert_eq!(wait(medium.read(&scope, 0)).unwrap().log.unwrap().bytes, b"abc");
+        let report = medium.meter.report();
         assert_eq!((&report["bytesWritten"], &report["writes"]), (&json!(5), &json!(2)));
         assert!(report["milliseconds"].as_f64().unwrap() > 0.0);
     }

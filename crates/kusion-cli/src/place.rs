@@ -7,11 +7,13 @@ use kcl::Disk;
 use kusion::Target;
 use kusion_generate::{EMBEDDED_KONFIG, GenerateError, Generated, Inputs, StackFolder, generate, locate};
 use kusion_model::{Subject, Timestamp};
-use kusion_store::{Liveness, Owner, Store, StoreError, local_liveness, local_owner};
+use kusion_store::{
+    Damage, Liveness, LocalFolder, Owner, Store, StoreError, local_liveness, local_owner, wait,
+};
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
-use crate::meter::{Meter, MeteredDisk};
+use crate::meter::{Meter, Metered};
 use crate::output::tell;
 use crate::style::Style;
 
@@ -51,9 +53,9 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
             .next("only `default` exists for now"));
     }
     let meter = Arc::new(Meter::default());
-    let disk = Arc::new(MeteredDisk(Arc::clone(&meter)));
-    let stores = Store::new(disk, home_at(given, &folder.stack_dir)?);
-    let target = Target::open(&stores, &folder, &workspace)?;
+    let below = LocalFolder::new(home_at(given, &folder.stack_dir)?);
+    let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) }));
+    let target = wait(Target::open(&stores, &folder, &workspace))?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(Place { folder, target, arguments, meter })
 }
@@ -152,7 +154,7 @@ impl From<StoreError> for Failure {
             StoreError::Locked { holder } => Failure::new(exit::CONFLICT, "the stack is locked")
                 .cause(format!("held by {holder}"))
                 .next(
-                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: `kusion release unlock`",
+                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: `kusion state unlock`",
                 ),
             StoreError::Fenced { .. } | StoreError::Stale { .. } => {
                 Failure::new(exit::CONFLICT, text).next("look at the plan again: `kusion preview`")
@@ -167,9 +169,20 @@ impl From<StoreError> for Failure {
                     .place(path.display().to_string())
                     .next(next)
             }
-            StoreError::Damaged { path, .. } => Failure::usage(text)
-                .place(path.display().to_string())
-                .next("restore the file from a copy, or cut it before that line and apply again"),
+            StoreError::Damaged { place, damage: Damage::Key } => Failure::usage(text)
+                .place(place.join("key").display().to_string())
+                .next("put its copy back; or remove it: every secret then counts as changed once"),
+            StoreError::Damaged { place, .. } => Failure::usage(text)
+                .cause("nothing was planned and nothing was changed")
+                .place(place.display().to_string())
+                .next("put the newest copy back, or see what can be saved: `kusion state repair`"),
+            StoreError::LeaseGarbled { place } => Failure::new(exit::CONFLICT, text)
+                .cause("nobody can tell who holds the lock")
+                .place(place.display().to_string())
+                .next("if nobody works on this stack: `kusion state unlock`"),
+            StoreError::Unanswered { place, .. } => Failure::new(exit::REMOTE, text)
+                .place(place.display().to_string())
+                .next("run the same command again: it goes on from what is there"),
             StoreError::NoRelease { .. } => Failure::usage(text).next("`kusion release list` shows them"),
             StoreError::Newer { .. } | StoreError::NotOpen { .. } => Failure::usage(text),
         }

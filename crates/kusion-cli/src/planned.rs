@@ -85,7 +85,7 @@ pub(crate) async fn ready(
     dry_run: DryRun,
 ) -> Result<(Ready, World), Failure> {
     let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
-    let state = place.target.store.read()?;
+    let state = place.target.store.read().await?;
     names.extend(state.records.keys().chain(state.intents.keys()).map(|key| key.cluster.to_string()));
     let world = world(given, place, &names).await?;
     let target = ruled(given, place)?;
@@ -94,11 +94,17 @@ pub(crate) async fn ready(
     let planned = patiently(&asked, world.engine.plan_from(&target, state, spec, dry_run)).await;
     let ready = planned.map_err(|failure| failed(failure, place, &world.server))?;
     moved::notes(&ready.recognised, &ready.state).iter().for_each(|text| note(text));
+    ready.warnings.iter().for_each(|text| warn(text));
     Ok((ready, world))
 }
 
 fn note(text: &str) {
     tell(&format!("{} {text}\n", Style::stderr().yellow("note:")));
+}
+
+/// Says something that changes nothing.
+pub(crate) fn warn(text: &str) {
+    tell(&format!("{} {text}\n", Style::stderr().yellow("warning:")));
 }
 
 /// Everything wrong with a Spec, and the next step for the first.

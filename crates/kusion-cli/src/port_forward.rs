@@ -6,6 +6,7 @@ use std::time::Duration;
 use kusion_health::Snapshot;
 use kusion_model::ResourceKey;
 use kusion_runtime_k8s::KubeRuntime;
+use kusion_store::wait;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -45,7 +46,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         }
     };
     let place = open_named(given, stack.as_deref())?;
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let mut keys = named(&state, Some(&wanted))?;
     // Of several with one name those first that lead to pods most directly.
     let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();

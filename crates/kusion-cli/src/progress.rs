@@ -13,6 +13,7 @@ use crate::board::{Board, Frame};
 use crate::output::{Format, print};
 use crate::place::now;
 use crate::plan_view::column;
+use crate::planned::warn;
 use crate::screen::{Screen, size};
 use crate::style::Style;
 
@@ -46,6 +47,8 @@ struct Live {
     board: Board,
     screen: Screen,
     healths: Option<Arc<Healths>>,
+    /// Told when the last picture stands.
+    warnings: Vec<String>,
 }
 
 impl Progress {
@@ -55,7 +58,7 @@ impl Progress {
         let possible = look.tree && look.format == Format::Text && Screen::is_possible();
         let live = possible.then(|| {
             let screen = Screen::default();
-            Mutex::new(Live { board: Board::new(plan, title), screen, healths: None })
+            Mutex::new(Live { board: Board::new(plan, title), screen, healths: None, warnings: Vec::new() })
         });
         let told = Mutex::new(BTreeMap::new());
         let (style, started) = (Style::stdout(), Instant::now());
@@ -71,6 +74,7 @@ impl Progress {
         if let Some(Ok(mut live)) = self.live.as_ref().map(|live| live.lock()) {
             match happening {
                 Happening::Waiting(_) => {}
+                Happening::Warning(text) => live.warnings.push((*text).to_owned()),
                 Happening::Began(healths) => live.healths = Some(Arc::clone(healths)),
                 Happening::Event(event) => live.board.event(&event.kind, self.wait, self.elapsed()),
                 Happening::Verdict { key, verdict } => live.board.verdict(key, verdict, self.elapsed()),
@@ -79,6 +83,7 @@ impl Progress {
         }
         match happening {
             Happening::Began(_) | Happening::Waiting(_) => {}
+            Happening::Warning(text) => warn(text),
             Happening::Event(event) => self.event(event),
             Happening::Verdict { key, verdict } => self.verdict(key, verdict),
         }
@@ -106,6 +111,9 @@ impl Progress {
     /// The last picture stays.
     pub(crate) fn finish(&self) {
         self.draw();
+        if let Some(Ok(live)) = self.live.as_ref().map(|live| live.lock()) {
+            live.warnings.iter().for_each(|text| warn(text));
+        }
     }
 
     fn draw(&self) {

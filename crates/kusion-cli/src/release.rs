@@ -2,16 +2,16 @@
 
 use kusion_model::{Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
 use kusion_plan::three_way;
-use kusion_store::State;
+use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
 use crate::apply::release_number;
-use crate::consent;
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
-use crate::place::{Place, liveness, now, open_named};
+use crate::place::{Place, open_named};
 use crate::plan_view::{ago, done, fields};
+use crate::state;
 use crate::style::Style;
 use crate::table::table;
 
@@ -42,7 +42,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         "list" => list(given, &place),
         "show" => show(given, &place, numbers.first().copied()),
         "diff" => diff(given, &place, &numbers),
-        "unlock" => unlock(given, &place),
+        "unlock" => state::unlock(given, &place.target.store, &place.target.scope),
         other => {
             let failure = Failure::usage(format!("there is no `kusion release {other}`"));
             Err(failure.next("list, show, diff or unlock"))
@@ -51,7 +51,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 fn list(given: &Given, place: &Place) -> Result<(), Failure> {
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     if format_of(given)? == Format::Json {
         let releases: Vec<&Release> = state.releases.values().collect();
         return print_json(
@@ -106,9 +106,9 @@ fn missing(state: &State, no: Option<ReleaseNo>) -> Failure {
 }
 
 fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failure> {
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let release = find(&state, no)?;
-    let records = place.target.store.state_at(release.no)?;
+    let records = wait(place.target.store.state_at(release.no))?;
     if format_of(given)? == Format::Json {
         let records: Vec<&ResourceRecord> = records.values().collect();
         return print_json(&json!({
@@ -158,7 +158,7 @@ fn since(record: &ResourceRecord, now: ReleaseNo) -> String {
 }
 
 fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failure> {
-    let state = place.target.store.read()?;
+    let state = wait(place.target.store.read())?;
     let latest = find(&state, None)?.no;
     let (from, to) = match numbers {
         [] => (ReleaseNo(latest.0.saturating_sub(1)), latest),
@@ -171,7 +171,7 @@ fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failu
             return Ok(Records::default());
         }
         find(&state, Some(no))?;
-        Ok(place.target.store.state_at(no)?)
+        Ok(wait(place.target.store.state_at(no))?)
     };
     let (before, after) = (records(from)?, records(to)?);
     let found = diff_releases(&before, &after);
@@ -202,17 +202,4 @@ fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failu
         out.push_str("  no resource differs\n");
     }
     print(&out)
-}
-
-/// Takes a lock away: for a holder on another machine that will not come back.
-fn unlock(given: &Given, place: &Place) -> Result<(), Failure> {
-    let Some(holder) = place.target.store.holder(now(), &liveness)? else {
-        return print(&format!("Stack {} is not locked.\n", place.target.scope));
-    };
-    if !given.has("yes") {
-        let question = format!("The lock is held by {holder}. It can write no more afterwards. Break it");
-        consent::ask("release unlock", &question)?;
-    }
-    place.target.store.break_lock(now())?;
-    print(&format!("The lock of {} is open; it was held by {holder}.\n", place.target.scope))
 }

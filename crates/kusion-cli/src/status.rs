@@ -56,7 +56,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
-    let state = place.target.store.read()?;
+    let state = place.target.store.read().await?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
     let sight = sight::look(given, place, &state, &keys).await?;
     // One look has no clock: a back-off means that it has failed again and again.

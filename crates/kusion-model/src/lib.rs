@@ -21,6 +21,7 @@
 mod change;
 mod cluster;
 mod digest;
+mod head;
 mod id;
 mod path;
 mod plan;
@@ -38,6 +39,7 @@ mod world;
 pub use change::{FieldChange, Note, Origin};
 pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;
+pub use head::Head;
 pub use id::{IdError, KubeId, ResourceId, ResourceKey};
 pub use path::{FieldPath, PathError, Segment};
 pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};

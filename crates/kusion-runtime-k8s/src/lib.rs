@@ -31,6 +31,7 @@ mod read;
 mod redact;
 mod runtime;
 mod watch;
+mod witness;
 
 pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, connect_as, contexts};
 pub use edges::meaning_edges;

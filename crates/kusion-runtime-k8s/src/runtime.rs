@@ -72,6 +72,12 @@ impl KubeRuntime {
         }
     }
 
+    /// Returns the namespace of objects that name none.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// Returns how many requests were sent so far, watches apart.
     #[must_use]
     pub fn n_requests(&self) -> usize {

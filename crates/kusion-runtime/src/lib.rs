@@ -12,6 +12,7 @@
 mod ask;
 mod error;
 mod select;
+mod witness;
 
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 pub use ask::{Applied, ApplyAsk, DeleteAsk, Deleted, ObserveAsk, ProposeAsk};
 pub use error::{ErrorKind, RuntimeError};
 pub use select::{NoRuntime, Runtimes};
+pub use witness::{Witness, WitnessPlace};
 
 /// A platform.
 pub trait Runtime: Send + Sync {

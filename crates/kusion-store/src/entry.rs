@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The format that this engine writes.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub(crate) const FORMAT: u32 = 1;
 pub(crate) enum Entry {
     /// The first line.
     Header { format: u32, lineage: String, scope: Scope, created: Timestamp },
-    /// Everything before the oldest kept release, folded.
+    /// Everything before the oldest kept release, folded; or what a repair has saved.
     Base {
         serial: u64,
         token: u64,
@@ -23,6 +23,12 @@ pub(crate) enum Entry {
         intents: Vec<ResourceRecord>,
         releases: Vec<Release>,
         outputs: BTreeMap<String, Value>,
+        /// The hash of the last entry that was folded: the next one follows from that, as it did before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folded: Option<String>,
+        /// The numbers of releases up to this one are used, even if nothing is known about them any more.
+        #[serde(default, skip_serializing_if = "is_none")]
+        last_release: ReleaseNo,
     },
     /// A release starts; the steps that change something are here before the first of them is tried.
     Begin { serial: u64, token: u64, release: Box<Release>, steps: Vec<Step> },
@@ -30,6 +36,23 @@ pub(crate) enum Entry {
     Outcomes { serial: u64, token: u64, release: ReleaseNo, outcomes: Vec<Outcome> },
     /// A release ends.
     End { serial: u64, token: u64, release: ReleaseNo, end: ReleaseEnd },
+}
+
+impl Entry {
+    /// Returns its number; the header has 0.
+    pub(crate) fn serial(&self) -> u64 {
+        match self {
+            Entry::Header { .. } => 0,
+            Entry::Base { serial, .. }
+            | Entry::Begin { serial, .. }
+            | Entry::Outcomes { serial, .. }
+            | Entry::End { serial, .. } => *serial,
+        }
+    }
+}
+
+fn is_none(no: &ReleaseNo) -> bool {
+    no.0 == 0
 }
 
 /// What came of one step.

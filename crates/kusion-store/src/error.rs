@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kusion_model::ReleaseNo;
 
+use crate::Damage;
 use crate::lease::Holder;
 
 /// A failed operation on the state.
@@ -12,16 +13,22 @@ use crate::lease::Holder;
 pub enum StoreError {
     #[error("cannot {what} {}: {}", path.display(), explain(source))]
     Io { what: &'static str, path: PathBuf, source: io::Error },
+    /// The medium did not answer: the write may have happened.
+    #[error("no answer from {} after {tries} tries; what was written last may or may not be there", place.display())]
+    Unanswered { place: PathBuf, tries: u32 },
     #[error("the stack is locked by {holder}")]
     Locked { holder: Box<Holder> },
+    /// What stands where the lease should be is none.
+    #[error("the lock in {} is unreadable", place.display())]
+    LeaseGarbled { place: PathBuf },
     #[error("another run has taken over the lock (token {theirs}, ours was {ours}); nothing more is written")]
     Fenced { ours: u64, theirs: u64 },
     #[error("the state has moved on since it was read (serial {expected} expected)")]
     Stale { expected: u64 },
-    #[error("{} is damaged in line {line}: {what}; the lines before it are intact", path.display())]
-    Damaged { path: PathBuf, line: usize, what: String },
-    #[error("{} has format {found}, this engine reads up to {known}; use a newer engine", path.display())]
-    Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("the state is damaged: {damage}")]
+    Damaged { place: PathBuf, damage: Damage },
+    #[error("{} has format {found}, this engine reads up to {known}; use a newer engine", place.display())]
+    Newer { place: PathBuf, found: u32, known: u32 },
     #[error("release {no} does not exist{}", known_releases(*first, *last))]
     NoRelease { no: ReleaseNo, first: Option<ReleaseNo>, last: Option<ReleaseNo> },
     #[error("release {no} is not open")]
@@ -32,6 +39,13 @@ impl StoreError {
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         let path = path.to_owned();
         move |source| StoreError::Io { what, path, source }
+    }
+
+    /// Returns whether the medium lets nobody write, so that a command that only reads can go on.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let StoreError::Io { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
     }
 }
 

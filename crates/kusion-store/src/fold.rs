@@ -10,6 +10,7 @@ use kusion_model::{
 use serde_json::Value;
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
+use crate::{Damage, Head};
 
 /// Everything known about a stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,10 @@ pub struct State {
     pub outputs: BTreeMap<String, Value>,
     /// The release that has begun and not ended: it runs, or it was interrupted.
     pub open: Option<ReleaseNo>,
-    /// A torn last line was found and left out.
+    /// The last record was never finished; it counts for nothing.
     pub torn_tail: bool,
+    /// The numbers of releases up to this one are used.
+    pub(crate) last_release: ReleaseNo,
     /// The steps of the open release that have no outcome yet, with their action.
     pub(crate) pending: BTreeMap<ResourceKey, Action>,
     /// How much of the log it was read from; nothing for a state that was not read from one.
@@ -37,7 +40,7 @@ pub struct State {
 }
 
 /// Where a state was read from; two states are equal wherever they come from.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Source(pub(crate) Option<Read>);
 
 impl PartialEq for Source {
@@ -47,11 +50,23 @@ impl PartialEq for Source {
 }
 
 /// The log that a state was read from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Read {
-    pub(crate) format: u32,
-    pub(crate) len: u64,
+    /// The position behind its last whole record.
+    pub(crate) end: u64,
+    /// How many releases can be rebuilt from it.
     pub(crate) n_releases: usize,
+    /// Serial and hash of each entry; of those that were folded together, the last.
+    pub(crate) links: Vec<Link>,
+    /// What opening it for writing has to put right first.
+    pub(crate) unsettled: bool,
+}
+
+/// An entry in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) serial: u64,
+    pub(crate) hash: String,
 }
 
 impl State {
@@ -67,6 +82,7 @@ impl State {
             outputs: BTreeMap::new(),
             open: None,
             torn_tail: false,
+            last_release: ReleaseNo(0),
             pending: BTreeMap::new(),
             read: Source::default(),
         }
@@ -112,21 +128,55 @@ impl State {
     /// Returns the number that the next release gets.
     #[must_use]
     pub fn next_release(&self) -> ReleaseNo {
-        ReleaseNo(self.releases.keys().next_back().map_or(1, |no| no.0 + 1))
+        ReleaseNo(self.last_release().0 + 1)
+    }
+
+    fn last_release(&self) -> ReleaseNo {
+        self.releases.keys().next_back().copied().unwrap_or_default().max(self.last_release)
+    }
+
+    /// Returns the end of the log that this was read from or written to; `None` before the first release.
+    #[must_use]
+    pub fn head(&self) -> Option<Head> {
+        let Link { serial, hash } = self.read.0.as_ref()?.links.last()?.clone();
+        Some(Head { lineage: self.lineage.clone(), serial, hash, release: self.last_release() })
+    }
+
+    /// Compares this state with what the cluster has been told about it.
+    ///
+    /// # Errors
+    /// How the state differs: it is gone, older, or another.
+    pub fn agrees_with(&self, witness: &Head) -> Result<(), Damage> {
+        let Head { lineage, serial, hash, release } = witness;
+        let Some(Read { links, .. }) = self.read.0.as_ref() else {
+            return Err(Damage::Lost { witness: *serial, release: *release });
+        };
+        if *lineage != self.lineage {
+            return Err(Damage::Stranger { found: self.lineage.clone(), witness: lineage.clone() });
+        }
+        if *serial > self.serial {
+            return Err(Damage::Old { ends: self.serial, witness: *serial, release: *release });
+        }
+        match links.iter().find(|link| link.serial == *serial) {
+            Some(link) if link.hash != *hash => Err(Damage::Unlike { serial: *serial }),
+            // What has been folded cannot be compared any more.
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn fold(&mut self, entry: Entry) {
         match entry {
             Entry::Header { .. } => {}
-            Entry::Base { serial, token, records, intents, releases, outputs } => {
+            Entry::Base { serial, token, records, intents, releases, outputs, last_release, .. } => {
                 let by_key = |list: Vec<ResourceRecord>| {
                     Records::new(list.into_iter().map(|r| (r.key.clone(), r)).collect())
                 };
                 (self.serial, self.token) = (serial, token);
                 self.records = by_key(records);
                 self.intents = by_key(intents);
-                self.releases = releases.into_iter().map(|r| (r.no, r)).collect();
+                self.releases = releases.into_iter().map(|r| (r.no, ended(r))).collect();
                 self.outputs = outputs;
+                self.last_release = last_release;
             }
             Entry::Begin { serial, token, release, steps } => {
                 self.count(serial, token);
@@ -176,11 +226,9 @@ impl State {
     }
 
     /// A release that begins after another that never ended tells that the other was interrupted.
-    fn close_interrupted(&mut self, now: Timestamp) {
+    pub(crate) fn close_interrupted(&mut self, now: Timestamp) {
         if let Some(release) = self.open.take().and_then(|no| self.releases.get_mut(&no)) {
-            release.phase = Phase::Failed;
-            release.ended = Some(now);
-            release.message = Some("interrupted".to_owned());
+            *release = Release { ended: Some(now), ..ended(release.clone()) };
         }
         self.pending.clear();
     }
@@ -229,9 +277,11 @@ impl State {
         self.open = None;
     }
 
-    /// Returns the entry that stands for all of this.
-    pub(crate) fn to_base(&self) -> Entry {
+    /// Returns the entry that stands for all of this, and for the entry with this hash in the chain.
+    pub(crate) fn to_base(&self, folded: Option<String>) -> Entry {
         Entry::Base {
+            folded,
+            last_release: self.last_release,
             serial: self.serial,
             token: self.token,
             records: self.records.values().cloned().collect(),
@@ -240,6 +290,14 @@ impl State {
             outputs: self.outputs.clone(),
         }
     }
+}
+
+/// A release that was folded away without an end was interrupted.
+fn ended(release: Release) -> Release {
+    if release.phase.is_final() {
+        return release;
+    }
+    Release { phase: Phase::Failed, message: Some("interrupted".to_owned()), ..release }
 }
 
 fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {

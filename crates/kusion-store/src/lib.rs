@@ -1,22 +1,19 @@
-//! State and releases of a stack, as an append-only log under a lease.
+//! State and releases of a stack, as an append-only log under a lease, on any medium.
 //!
-//! ```text
-//! $KUSION_HOME/state/<project>/<stack>/<workspace>/
-//!   log      one checksummed JSON entry per line; begin, outcomes, end of each release
-//!   lease    who may write: token, owner, heartbeat
-//!   key      the key of secret digests
-//!   guard    the file that the operating system locks for the instant of a write
-//! ```
 //! In: a plan about to run, its outcomes, its end. Out: the state for the planner, the history for people.
-//! Invariants: what was acknowledged survives a crash at any write; a torn tail is cut, damage elsewhere is an error;
-//! a writer whose lease was taken over can write no more (fencing); nobody writes on a log he has not read
-//! (compare-and-swap); the cost of a write follows the change, not the stack; files are 0600, folders 0700.
+//! Invariants: what was acknowledged survives a crash at any write; entries are numbered without gaps and chained by their
+//! hashes, and a head tells how far they reach, so a log that is cut, old, swapped or changed is told from a torn write, each
+//! with its own [`Damage`]; a writer whose lease was taken over can write no more (fencing); nobody writes on a log he has not
+//! read (compare-and-swap); the cost of a write follows the change, not the stack.
 //!
-//! Start reading with [`Store`], [`StackStore`] and [`Session`]. [`SimDisk`] is a disk that can be killed at any write.
+//! Start reading with [`Store`], [`StackStore`] and [`Session`]; [`Backend`] is what a medium must promise, [`LocalFolder`] and
+//! [`SimMedium`] are two that do. The reasons are in docs/design/0004-store.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod disk;
+mod backend;
+mod chain;
+mod damage;
 mod entry;
 mod error;
 mod fold;
@@ -24,17 +21,27 @@ mod lease;
 mod line;
 mod local;
 mod log;
+mod plug;
+mod process;
+mod repair;
 mod session;
 mod sim;
 mod store;
 mod upgrade;
+mod wait;
 
-pub use disk::{Disk, Guard};
+pub use backend::{Answer, Backend, Kept, LeaseSlot, Records, Replacement, Written};
+pub use damage::{Damage, Fault};
 pub use entry::{Outcome, ReleaseEnd};
 pub use error::StoreError;
 pub use fold::State;
-pub use lease::{Holder, LEASE_TTL_MILLIS, Liveness, Owner};
-pub use local::{LocalDisk, local_liveness, local_owner};
+pub use kusion_model::Head;
+pub use lease::{Fence, Holder, LEASE_TIME, Lease, Liveness, Owner, Watch};
+pub use local::LocalFolder;
+pub use plug::Plug;
+pub use process::{local_liveness, local_owner};
+pub use repair::Findings;
 pub use session::{ReleaseDraft, Session};
-pub use sim::SimDisk;
-pub use store::{StackStore, Store};
+pub use sim::{SimMedium, Stack as SimStack};
+pub use store::{Claim, StackStore, Store};
+pub use wait::wait;

@@ -25,7 +25,7 @@ pub(crate) struct Line<S> {
     scope: Option<Scope>,
     created: Option<Timestamp>,
     #[serde(default)]
-    serial: u64,
+    pub(crate) serial: u64,
     #[serde(default)]
     token: u64,
     #[serde(default)]
@@ -42,6 +42,9 @@ pub(crate) struct Line<S> {
     #[serde(default)]
     pub(crate) outcomes: Vec<Outcome>,
     end: Option<ReleaseEnd>,
+    pub(crate) folded: Option<String>,
+    #[serde(default)]
+    last_release: ReleaseNo,
 }
 
 /// The kind of an entry.
@@ -83,8 +86,8 @@ impl<S> Line<S> {
                 created: self.created?,
             },
             Tag::Base => {
-                let Line { records, intents, releases, outputs, .. } = self;
-                Entry::Base { serial, token, records, intents, releases, outputs }
+                let Line { records, intents, releases, outputs, folded, last_release, .. } = self;
+                Entry::Base { serial, token, records, intents, releases, outputs, folded, last_release }
             }
             Tag::Begin => {
                 let Some(Which::New(release)) = self.release else { return None };

@@ -1,93 +1,263 @@
-//! The file of the log: lines of `checksum json`, read with care.
+//! From what is written to the state: hashes, chain, head, then the fold. The first thing that does not fit is the damage.
 //!
 //! Reading costs one pass over the newest attributes of each resource: a release writes down what it is going to do and what
 //! came of it, and where the second is complete the first is not read again.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use kusion_model::sha256_hex;
+use kusion_model::Scope;
 use serde_json::Value;
 
+use crate::backend::{Kept, Records, Written};
+use crate::chain::{self, Record};
+use crate::damage::{Damage, Fault};
 use crate::entry::{Entry, FORMAT, Outcome};
+use crate::fold::{Link, Read, Source};
 use crate::line::{Line, StepKey, Tag};
-use crate::upgrade::upgrade;
-use crate::{Disk, State, StoreError};
+use crate::{State, StoreError, upgrade};
 
-const CHECKSUM_LEN: usize = 16;
-
-/// A log as read.
-pub(crate) struct Log {
-    pub(crate) state: State,
-    /// The format in which it stands on the disk.
+/// The records of a log in the current format.
+pub(crate) struct Text<'a> {
+    records: Vec<Cow<'a, [u8]>>,
+    /// The last record has no end.
+    unfinished: bool,
+    /// The format it stands in on the medium.
     pub(crate) format: u32,
-    /// How many bytes are intact.
-    pub(crate) len: u64,
-    /// How many releases can be rebuilt from it.
-    pub(crate) n_releases: usize,
+    /// A torn record of an older format was left out.
+    torn: bool,
 }
 
-/// Returns the line of an entry.
-pub(crate) fn line(entry: &Entry) -> String {
-    let json = serde_json::to_string(entry).unwrap_or_default();
-    format!("{} {json}\n", checksum(&json))
+/// A log whose hashes and chain are whole, up to a last record that may be bad.
+struct Checked<'a> {
+    lineage: String,
+    records: Vec<Record<'a>>,
+    lines: Vec<Line<StepKey>>,
+    links: Vec<Link>,
+    bad: Option<(usize, Fault)>,
 }
 
-fn checksum(json: &str) -> String {
-    sha256_hex(json.as_bytes())[..CHECKSUM_LEN].to_owned()
+/// Reads the state of a stack; `None` if it was never written.
+pub(crate) fn open(written: &Written, scope: &Scope, place: &Path) -> Result<Option<State>, StoreError> {
+    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
+    let Some(log) = present(written).map_err(damaged)? else { return Ok(None) };
+    let text = text(log, place)?;
+    let checked = check(&text, scope).map_err(damaged)?;
+    let torn = judge(&checked, &written.head, text.format).map_err(damaged)? || text.torn;
+    let mut state = State::new(checked.lineage.clone(), scope.clone());
+    state.torn_tail = torn;
+    let (links, n_good) = (checked.links.clone(), checked.records.len());
+    let n_releases = fold(checked, &mut state).map_err(damaged)?;
+    let end = log.ends.get(n_good - 1).copied().unwrap_or_default();
+    let unsettled = torn || text.format < FORMAT || written.head == Kept::Absent;
+    state.read = Source(Some(Read { end, n_releases, links, unsettled }));
+    Ok(Some(state))
 }
 
-/// Reads the state out of a log; `None` if there is none, or nothing of it survived its first write.
-pub(crate) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Log>, StoreError> {
-    let Some(bytes) = disk.read(path).map_err(StoreError::io("read", path))? else { return Ok(None) };
-    let text = intact(&bytes, path)?;
-    let Some(mut log) = text.start(path)? else { return Ok(None) };
-    if log.format < FORMAT {
-        for entry in text.entries(path)? {
-            log.take(entry);
+/// The same for a log whose head is gone: for a repair.
+pub(crate) fn open_without_head(
+    written: &Written,
+    scope: &Scope,
+    place: &Path,
+) -> Result<Option<State>, StoreError> {
+    let Some(log) = &written.log else { return Ok(None) };
+    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
+    let text = text(log, place)?;
+    let checked = check(&text, scope).map_err(damaged)?;
+    let mut state = State::new(checked.lineage.clone(), scope.clone());
+    let links = checked.links.clone();
+    let n_releases = fold(checked, &mut state).map_err(damaged)?;
+    state.read = Source(Some(Read { end: log.end, n_releases, links, unsettled: true }));
+    Ok(Some(state))
+}
+
+/// Returns the format in which a log stands on the medium.
+pub(crate) fn format(log: &Records, place: &Path) -> Result<u32, StoreError> {
+    Ok(text(log, place)?.format)
+}
+
+/// Returns the records of a log that was found whole, and every entry in full.
+pub(crate) fn entries(log: &Records, place: &Path) -> Result<(Vec<String>, Vec<Entry>), StoreError> {
+    let text = text(log, place)?;
+    let (good, _) = good(&text);
+    let mut found = (Vec::with_capacity(good.len()), Vec::with_capacity(good.len()));
+    for (at, record) in good.into_iter().enumerate() {
+        let damage = Damage::Garbled { line: at + 1, what: Fault::Unknown };
+        let entry = full(record.json).ok_or(StoreError::Damaged { place: place.to_owned(), damage })?;
+        found.0.push(format!("{} {} {}", record.hash, record.prev, record.json));
+        found.1.push(entry);
+    }
+    Ok(found)
+}
+
+/// Reads every entry whose own hash fits, whatever stands around it and in whatever format: for a repair.
+pub(crate) fn salvage(log: &Records) -> Vec<Entry> {
+    let read = |bytes: &[u8]| match chain::read(bytes) {
+        Ok(record) => full(record.json),
+        Err(_) => full(&upgrade::salvage(bytes)?),
+    };
+    log.iter().filter_map(read).collect()
+}
+
+fn full(json: &str) -> Option<Entry> {
+    serde_json::from_str::<Line<_>>(json).ok()?.into_entry(|steps| steps)
+}
+
+/// The log, if there is one or there never was.
+fn present(written: &Written) -> Result<Option<&Records>, Damage> {
+    let head = match &written.head {
+        Kept::Head(head) => Some(head.serial),
+        Kept::Absent | Kept::Garbled => None,
+    };
+    match &written.log {
+        None if written.leased || written.head != Kept::Absent => Err(Damage::Removed { head }),
+        None => Ok(None),
+        Some(log) if log.bytes.is_empty() => Err(Damage::Emptied { head }),
+        Some(log) if log.bytes.iter().all(|&byte| byte == 0) => Err(Damage::Zeroed { head }),
+        Some(log) => Ok(Some(log)),
+    }
+}
+
+/// Brings the records to the current format.
+fn text<'a>(log: &'a Records, place: &Path) -> Result<Text<'a>, StoreError> {
+    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
+    let format = log.iter().next().map_or(Err(Damage::NoHeader), format_of).map_err(damaged)?;
+    if format > FORMAT {
+        return Err(StoreError::Newer { place: place.to_owned(), found: format, known: FORMAT });
+    }
+    if format == FORMAT {
+        let records = log.iter().map(Cow::Borrowed).collect();
+        return Ok(Text { records, unfinished: log.unfinished, format, torn: false });
+    }
+    let (records, torn) = upgrade::records(log, format).map_err(damaged)?;
+    let records = records.into_iter().map(|record| Cow::Owned(record.into_bytes())).collect();
+    Ok(Text { records, unfinished: false, format, torn })
+}
+
+/// The format that a header tells, whatever stands before its text.
+fn format_of(first: &[u8]) -> Result<u32, Damage> {
+    let garbled = Damage::Garbled { line: 1, what: Fault::Hash };
+    let start = first.iter().position(|&byte| byte == b'{').ok_or(garbled.clone())?;
+    let header: Value = serde_json::from_slice(&first[start..]).map_err(|_| garbled)?;
+    if header.get("entry").and_then(Value::as_str) != Some("header") {
+        return Err(Damage::NoHeader);
+    }
+    let format = header.get("format").and_then(Value::as_u64).unwrap_or(0);
+    Ok(u32::try_from(format).unwrap_or(u32::MAX))
+}
+
+/// The records up to the first that is bad, and that one.
+fn good<'t>(text: &'t Text<'_>) -> (Vec<Record<'t>>, Option<(usize, Fault)>) {
+    let mut good = Vec::with_capacity(text.records.len());
+    for (at, bytes) in text.records.iter().enumerate() {
+        let cut = text.unfinished && at + 1 == text.records.len();
+        match chain::read(bytes) {
+            Ok(record) if !cut => good.push(record),
+            Ok(_) => return (good, Some((at + 1, Fault::Cut))),
+            Err(Fault::Hash) if cut => return (good, Some((at + 1, Fault::Cut))),
+            Err(fault) => return (good, Some((at + 1, fault))),
         }
-        return Ok(Some(log));
     }
-    let mut lines = Vec::with_capacity(text.lines.len());
-    for (at, json) in text.lines.iter().enumerate().skip(1) {
-        let line: Line<StepKey> = serde_json::from_str(json).map_err(|_| no_entry(path, at + 1))?;
-        lines.push((at + 1, line));
+    (good, None)
+}
+
+/// Checks hashes, serials and chain.
+fn check<'t>(text: &'t Text<'_>, scope: &Scope) -> Result<Checked<'t>, Damage> {
+    let (records, bad) = good(text);
+    if let Some((line, what)) = bad.filter(|&(line, _)| line < text.records.len() || line == 1) {
+        return Err(Damage::Garbled { line, what });
     }
-    let settled = settled(&lines);
-    for ((number, line), settled) in lines.into_iter().zip(settled) {
+    let mut lines = Vec::with_capacity(records.len());
+    for (at, record) in records.iter().enumerate() {
+        let line: Result<Line<StepKey>, _> = serde_json::from_str(record.json);
+        lines.push(line.map_err(|_| Damage::Garbled { line: at + 1, what: Fault::Unknown })?);
+    }
+    let links = links(&records, &lines)?;
+    let header = full(records[0].json).ok_or(Damage::Garbled { line: 1, what: Fault::Unknown })?;
+    let Entry::Header { lineage, scope: found, .. } = header else { return Err(Damage::NoHeader) };
+    if found != *scope {
+        return Err(Damage::OtherStack { found: Box::new(found) });
+    }
+    Ok(Checked { lineage, records, lines, links, bad })
+}
+
+/// Follows the chain from the header to the end.
+fn links(records: &[Record<'_>], lines: &[Line<StepKey>]) -> Result<Vec<Link>, Damage> {
+    let mut links: Vec<Link> = Vec::with_capacity(lines.len());
+    for (at, (record, line)) in records.iter().zip(lines).enumerate() {
+        let own = record.hash.to_owned();
+        let Some(before) = links.last() else {
+            links.push(Link { serial: 0, hash: own });
+            continue;
+        };
+        let (number, serial, expected) = (at + 1, line.serial, before.serial + 1);
+        // A base stands for all before it, and only the header can come before it.
+        let jumps = line.entry == Tag::Base && at == 1;
+        if serial != expected && !jumps {
+            let elsewhere = lines.iter().any(|other| other.serial == expected && other.entry != Tag::Header);
+            return Err(if serial > expected && !elsewhere {
+                Damage::Missing { line: number, from: expected, to: serial - 1 }
+            } else {
+                Damage::Swapped { line: number, found: serial, expected }
+            });
+        }
+        if record.prev != before.hash {
+            return Err(Damage::Unchained { line: number, serial });
+        }
+        links.push(Link { serial, hash: line.folded.clone().unwrap_or(own) });
+    }
+    Ok(links)
+}
+
+/// Compares the log with its head. Returns whether its last record was never finished.
+fn judge(checked: &Checked<'_>, head: &Kept, format: u32) -> Result<bool, Damage> {
+    let last = checked.links.last().map_or(0, |link| link.serial);
+    let torn = checked.bad.is_some();
+    let head = match head {
+        Kept::Head(head) => head,
+        Kept::Garbled => return Err(Damage::HeadGarbled),
+        Kept::Absent if format < FORMAT || last == 0 => return Ok(torn),
+        Kept::Absent => return Err(Damage::NoHead),
+    };
+    if head.lineage != checked.lineage {
+        return Err(Damage::Foreign { found: checked.lineage.clone(), expected: head.lineage.clone() });
+    }
+    if head.serial > last {
+        return Err(match checked.bad {
+            Some((line, what)) if head.serial == last + 1 => Damage::Garbled { line, what },
+            _ => Damage::Behind { ends: last, head: head.serial, release: head.release },
+        });
+    }
+    match checked.links.iter().find(|link| link.serial == head.serial) {
+        Some(link) if link.hash != head.hash => Err(Damage::Forked { serial: head.serial }),
+        _ => Ok(torn),
+    }
+}
+
+/// Folds everything into the state; returns how many releases can be rebuilt.
+fn fold(checked: Checked<'_>, state: &mut State) -> Result<usize, Damage> {
+    let settled = settled(&checked.lines);
+    let mut n_releases = 0;
+    for (at, (line, settled)) in checked.lines.into_iter().zip(settled).enumerate() {
         let entry = if line.entry == Tag::Begin && !settled {
-            serde_json::from_str::<Line<_>>(text.lines[number - 1])
-                .ok()
-                .and_then(|line| line.into_entry(|steps| steps))
+            full(checked.records[at].json)
         } else {
             line.into_entry(|_| Vec::new())
         };
-        log.take(entry.ok_or_else(|| no_entry(path, number))?);
+        let entry = entry.ok_or(Damage::Garbled { line: at + 1, what: Fault::Unknown })?;
+        n_releases += usize::from(matches!(entry, Entry::Begin { .. }));
+        state.fold(entry);
     }
-    Ok(Some(log))
-}
-
-/// Reads every entry of a log in full.
-pub(crate) fn entries(disk: &dyn Disk, path: &Path) -> Result<Vec<Entry>, StoreError> {
-    match disk.read(path).map_err(StoreError::io("read", path))? {
-        Some(bytes) => intact(&bytes, path)?.entries(path),
-        None => Ok(Vec::new()),
-    }
-}
-
-impl Log {
-    fn take(&mut self, entry: Entry) {
-        self.n_releases += usize::from(matches!(entry, Entry::Begin { .. }));
-        self.state.fold(entry);
-    }
+    Ok(n_releases)
 }
 
 /// Tells for each line whether it begins a release of which every step is known to have been done: what it intended is then
 /// of no interest any more.
-fn settled(lines: &[(usize, Line<StepKey>)]) -> Vec<bool> {
+fn settled(lines: &[Line<StepKey>]) -> Vec<bool> {
     let mut done = BTreeSet::new();
     let mut settled = vec![false; lines.len()];
-    for (at, (_, line)) in lines.iter().enumerate().rev() {
+    for (at, line) in lines.iter().enumerate().rev() {
         match line.entry {
             Tag::Begin => {
                 settled[at] = line.steps.iter().all(|step| done.contains(&step.key));
@@ -103,80 +273,7 @@ fn settled(lines: &[(usize, Line<StepKey>)]) -> Vec<bool> {
     settled
 }
 
-/// The lines of a log whose checksums fit.
-struct Intact<'a> {
-    lines: Vec<&'a str>,
-    len: u64,
-    torn: bool,
-}
-
-fn intact<'a>(bytes: &'a [u8], path: &Path) -> Result<Intact<'a>, StoreError> {
-    let mut found = Intact { lines: Vec::new(), len: 0, torn: false };
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let end = rest.iter().position(|&b| b == b'\n');
-        match (end.ok_or("the line has no end").and_then(|end| parse(&rest[..end])), end) {
-            (Ok(json), _) => found.lines.push(json),
-            // Only the tail can be torn: an append that did not finish has nothing behind it.
-            (Err(_), None) => found.torn = true,
-            (Err(_), Some(end)) if at + end + 1 == bytes.len() => found.torn = true,
-            (Err(what), _) => return Err(damaged(path, found.lines.len() + 1, what)),
-        }
-        if found.torn {
-            break;
-        }
-        at += end.map_or(0, |end| end + 1);
-        found.len = at as u64;
-    }
-    Ok(found)
-}
-
-fn parse(line: &[u8]) -> Result<&str, &'static str> {
-    let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
-    let (sum, json) = text.split_once(' ').ok_or("it has no checksum")?;
-    if checksum(json) == sum { Ok(json) } else { Err("its checksum does not fit") }
-}
-
-impl Intact<'_> {
-    /// Reads the header.
-    fn start(&self, path: &Path) -> Result<Option<Log>, StoreError> {
-        let Some(first) = self.lines.first() else { return Ok(None) };
-        let value: Value = serde_json::from_str(first).map_err(|_| damaged(path, 1, "it is not JSON"))?;
-        let found = value.get("format").and_then(Value::as_u64).unwrap_or(0);
-        let format = u32::try_from(found).unwrap_or(u32::MAX);
-        if format > FORMAT {
-            return Err(StoreError::Newer { path: path.to_owned(), found: format, known: FORMAT });
-        }
-        let entry: Entry = serde_json::from_value(value).map_err(|_| damaged(path, 1, "it is no header"))?;
-        let Entry::Header { lineage, scope, .. } = entry else {
-            return Err(damaged(path, 1, "the log does not start with a header"));
-        };
-        let mut state = State::new(lineage, scope);
-        state.torn_tail = self.torn;
-        Ok(Some(Log { state, format, len: self.len, n_releases: 0 }))
-    }
-
-    /// Reads all entries, brought forward to the current format.
-    fn entries(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
-        let Some(log) = self.start(path)? else { return Ok(Vec::new()) };
-        let read = |(at, json): (usize, &&str)| {
-            let value: Value = serde_json::from_str(json).ok()?;
-            let mut entry = serde_json::from_value(upgrade(value, log.format)).ok()?;
-            if let (0, Entry::Header { format, .. }) = (at, &mut entry) {
-                *format = FORMAT;
-            }
-            Some(entry)
-        };
-        let numbered = self.lines.iter().enumerate();
-        numbered.map(|line| read(line).ok_or_else(|| no_entry(path, line.0 + 1))).collect()
-    }
-}
-
-fn no_entry(path: &Path, line: usize) -> StoreError {
-    damaged(path, line, "it is no entry of this format")
-}
-
-fn damaged(path: &Path, line: usize, what: &str) -> StoreError {
-    StoreError::Damaged { path: path.to_owned(), line, what: what.to_owned() }
+/// Returns the JSON of an entry.
+pub(crate) fn json(entry: &Entry) -> String {
+    serde_json::to_string(entry).unwrap_or_default()
 }

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{ClusterIdentity, Phase, Plan, Release, ReleaseNo, Step, Subject, Timestamp};
 
+use crate::backend::Replacement;
 use crate::entry::{Entry, Outcome, ReleaseEnd};
-use crate::lease::Lease;
-use crate::log::{self, Log};
-use crate::{Owner, StackStore, State, StoreError};
+use crate::fold::{Link, Read, Source};
+use crate::{Fence, Head, Lease, StackStore, State, StoreError, chain, log};
 
 /// How many releases can be rebuilt; older ones keep their history line only.
 const KEEP_RELEASES: usize = 50;
+/// How often a medium that does not answer is asked.
+pub(crate) const TRIES: u32 = 5;
 
 /// What is known of a release before it starts.
 #[derive(Clone, Debug, Default)]
@@ -35,18 +37,17 @@ pub struct ReleaseDraft {
 pub struct Session {
     store: StackStore,
     state: State,
-    owner: Owner,
-    token: u64,
-    since: Timestamp,
-    /// The length of the log as we know it; anything else means that somebody wrote.
-    len: u64,
+    fence: Fence,
+    /// The end of the log as we know it; anything else means that somebody wrote.
+    end: u64,
     n_releases: usize,
 }
 
 impl Session {
-    pub(crate) fn new(store: StackStore, log: Log, owner: Owner, token: u64, since: Timestamp) -> Self {
-        let Log { state, len, n_releases, .. } = log;
-        Session { store, state, owner, token, since, len, n_releases }
+    /// A session on a log that nobody else can write any more.
+    pub(crate) fn new(store: StackStore, state: State, fence: Fence) -> Self {
+        let (end, n_releases) = state.read.0.as_ref().map_or((0, 0), |read| (read.end, read.n_releases));
+        Session { store, state, fence, end, n_releases }
     }
 
     /// Returns the state, up to date with everything written through this session.
@@ -56,15 +57,12 @@ impl Session {
     }
 
     /// Shows that the holder is alive. Call it every few seconds.
-    pub fn heartbeat(&self, now: Timestamp) -> Result<(), StoreError> {
-        let _guard = self.store.guard()?;
-        self.check_token()?;
-        let owner = Some(self.owner.clone());
-        self.store.write_lease(&Lease { token: self.token, owner, since: self.since, heartbeat: now })
+    pub async fn heartbeat(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.change_lease(|lease| Lease { beat: lease.beat + 1, heartbeat: now, ..lease }).await
     }
 
-    /// Starts a release: what the plan is going to change is on disk when this returns.
-    pub fn begin(
+    /// Starts a release: what the plan is going to change is durable when this returns.
+    pub async fn begin(
         &mut self,
         plan: &Plan,
         draft: ReleaseDraft,
@@ -97,91 +95,127 @@ impl Session {
         let steps = plan.steps.iter().filter(|step| step.is_change());
         // The live values before are in the plan's own file; here they would only make the log longer.
         let steps = steps.map(|step| Step { before: None, ..step.clone() }).collect();
-        let (serial, token) = (self.state.serial + 1, self.token);
-        self.write(Entry::Begin { serial, token, release: Box::new(release), steps })?;
+        let (serial, token) = (self.state.serial + 1, self.fence.token);
+        self.write(serial, Entry::Begin { serial, token, release: Box::new(release), steps }).await?;
         self.n_releases += 1;
         Ok(no)
     }
 
     /// Records what came of some steps; several in one call cost one write.
-    pub fn record(&mut self, release: ReleaseNo, outcomes: Vec<Outcome>) -> Result<(), StoreError> {
+    pub async fn record(&mut self, release: ReleaseNo, outcomes: Vec<Outcome>) -> Result<(), StoreError> {
         if outcomes.is_empty() {
             return Ok(());
         }
         self.check_open(release)?;
-        let (serial, token) = (self.state.serial + 1, self.token);
-        self.write(Entry::Outcomes { serial, token, release, outcomes })
+        let (serial, token) = (self.state.serial + 1, self.fence.token);
+        self.write(serial, Entry::Outcomes { serial, token, release, outcomes }).await
     }
 
     /// Ends a release. Old ones are folded together when there are many.
-    pub fn end(&mut self, release: ReleaseNo, end: ReleaseEnd) -> Result<(), StoreError> {
+    pub async fn end(&mut self, release: ReleaseNo, end: ReleaseEnd) -> Result<(), StoreError> {
         self.check_open(release)?;
-        let (serial, token) = (self.state.serial + 1, self.token);
-        self.write(Entry::End { serial, token, release, end })?;
-        if self.n_releases > 2 * KEEP_RELEASES { self.compact(KEEP_RELEASES) } else { Ok(()) }
+        let (serial, token) = (self.state.serial + 1, self.fence.token);
+        self.write(serial, Entry::End { serial, token, release, end }).await?;
+        if self.n_releases > 2 * KEEP_RELEASES { self.compact(KEEP_RELEASES).await } else { Ok(()) }
     }
 
-    /// Folds all but the newest `keep` releases into one entry.
-    pub fn compact(&mut self, keep: usize) -> Result<(), StoreError> {
-        let _guard = self.store.guard()?;
-        self.check_token()?;
-        let path = self.store.log_path();
-        let mut old = log::entries(&*self.store.disk, &path)?;
-        let is_begin = |at: &usize| matches!(old[*at], Entry::Begin { .. });
-        let begins: Vec<usize> = (0..old.len()).filter(is_begin).collect();
-        let Some(&cut) = begins.len().checked_sub(keep.max(1)).and_then(|at| begins.get(at)) else {
-            return Ok(());
-        };
-        let kept = old.split_off(cut);
-        let mut text = String::new();
+    /// Folds all but the newest `keep` releases into one entry. The chain goes on from the last entry that was folded, so the
+    /// head and its witness stay true.
+    pub async fn compact(&mut self, keep: usize) -> Result<(), StoreError> {
+        let written = self.store.backend.read(&self.store.scope, 0).await?;
+        let Some(found) = &written.log else { return Ok(()) };
+        let (mut records, mut entries) = log::entries(found, &self.store.place())?;
+        let is_begin = |at: &usize| matches!(entries[*at], Entry::Begin { .. });
+        let begins: Vec<usize> = (0..entries.len()).filter(is_begin).collect();
+        let cut = begins.len().checked_sub(keep.max(1)).and_then(|at| begins.get(at).copied());
+        let Some(cut) = cut.filter(|cut| *cut > 1) else { return Ok(()) };
+        let Entry::Begin { release, .. } = &entries[cut] else { return Ok(()) };
+        let started = release.started;
+        entries.truncate(cut);
         let mut base = State::new(String::new(), self.state.scope.clone());
-        for entry in old {
-            if matches!(entry, Entry::Header { .. }) {
-                text.push_str(&log::line(&entry));
-            }
-            base.fold(entry);
-        }
-        text.push_str(&log::line(&base.to_base()));
-        kept.iter().for_each(|entry| text.push_str(&log::line(entry)));
-        self.store.disk.replace(&path, text.as_bytes()).map_err(StoreError::io("write", &path))?;
-        self.len = text.len() as u64;
+        entries.into_iter().for_each(|entry| base.fold(entry));
+        base.close_interrupted(started);
+        let links = self.links();
+        let folded = links.iter().find(|link| link.serial == base.serial).map(|link| link.hash.clone());
+        let base = chain::write(&chain::hash_of(&records[0]), &log::json(&base.to_base(folded)));
+        records.splice(1..cut, [base]);
+        let Some(head) = self.state.head() else { return Ok(()) };
+        let by = Replacement { at: self.end, records: &records, head: &head, keep_as: None };
+        self.end = self.store.replace(&self.fence, by).await?;
         self.n_releases = begins.len().min(keep.max(1));
         Ok(())
     }
 
     /// Gives the lock back.
-    pub fn close(self, now: Timestamp) -> Result<(), StoreError> {
-        let _guard = self.store.guard()?;
-        self.check_token()?;
-        self.store.write_lease(&Lease { token: self.token, owner: None, since: self.since, heartbeat: now })
+    pub async fn close(self, now: Timestamp) -> Result<(), StoreError> {
+        self.change_lease(|lease| Lease { owner: None, heartbeat: now, ..lease }).await
+    }
+
+    async fn change_lease(&self, change: impl Fn(Lease) -> Lease) -> Result<(), StoreError> {
+        let StackStore { backend, scope } = &self.store;
+        for _ in 0..TRIES {
+            let slot = backend.lease(scope).await?;
+            let lease = slot.as_ref().and_then(|slot| slot.lease.as_ref());
+            Lease::check(lease, &self.fence)?;
+            let (Some(lease), version) = (lease, slot.as_ref().map(|slot| slot.version.as_str())) else {
+                continue;
+            };
+            let changed = change(lease.clone());
+            match backend.swap_lease(scope, version, &changed).await {
+                Ok(true) => return Ok(()),
+                // Somebody was quicker, or the answer is lost: the next look tells.
+                Ok(false) | Err(StoreError::Unanswered { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            let now = backend.lease(scope).await?.and_then(|slot| slot.lease);
+            if now.as_ref() == Some(&changed) {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unanswered { place: self.store.place(), tries: TRIES })
     }
 
     fn check_open(&self, release: ReleaseNo) -> Result<(), StoreError> {
         if self.state.open == Some(release) { Ok(()) } else { Err(StoreError::NotOpen { no: release }) }
     }
 
-    fn check_token(&self) -> Result<(), StoreError> {
-        let theirs = self.store.lease()?.map_or(0, |lease| lease.token);
-        if theirs == self.token { Ok(()) } else { Err(StoreError::Fenced { ours: self.token, theirs }) }
+    fn links(&self) -> &[Link] {
+        self.state.read.0.as_ref().map_or(&[], |read| &read.links)
     }
 
-    fn write(&mut self, entry: Entry) -> Result<(), StoreError> {
-        let _guard = self.store.guard()?;
-        self.check_token()?;
-        let path = self.store.log_path();
-        let found = self.store.disk.len(&path).map_err(StoreError::io("measure", &path))?;
-        if found != self.len {
-            return Err(StoreError::Stale { expected: self.state.serial });
-        }
-        let line = log::line(&entry);
-        if let Err(error) = self.store.disk.append(&path, line.as_bytes()) {
-            // Half a line may be there. Cut it, so that the next line does not continue it; if even that fails, the
-            // length differs and every later write is refused until the log is opened anew.
-            let _ = self.store.disk.truncate(&path, self.len);
-            return Err(StoreError::io("write", &path)(error));
-        }
-        self.len += line.len() as u64;
+    async fn write(&mut self, serial: u64, entry: Entry) -> Result<(), StoreError> {
+        let prev = self.links().last().map_or(chain::NOTHING, |link| &link.hash);
+        let record = chain::write(prev, &log::json(&entry));
+        let hash = chain::hash_of(&record);
+        let release = match &entry {
+            Entry::Begin { release, .. } => release.no,
+            _ => ReleaseNo(self.state.next_release().0 - 1),
+        };
+        let head = Head { lineage: self.state.lineage.clone(), serial, hash: hash.clone(), release };
+        self.end = self.append(&record, &head).await?;
         self.state.fold(entry);
+        if let Source(Some(Read { links, end, .. })) = &mut self.state.read {
+            links.push(Link { serial, hash });
+            *end = self.end;
+        }
         Ok(())
+    }
+
+    /// Appends a record; where the answer is lost, looks whether it is there.
+    async fn append(&self, record: &str, head: &Head) -> Result<u64, StoreError> {
+        let StackStore { backend, scope } = &self.store;
+        let mut unsure = false;
+        for _ in 0..TRIES {
+            match backend.append_if(scope, &self.fence, self.end, record, head).await {
+                Err(StoreError::Unanswered { .. }) => unsure = true,
+                Err(StoreError::Stale { .. }) if unsure => {}
+                done => return done,
+            }
+            let tail = backend.read(scope, self.end).await?.log.unwrap_or_default();
+            if tail.iter().next() == Some(record.as_bytes()) && tail.bounds.len() == 1 {
+                return Ok(tail.end);
+            }
+        }
+        Err(StoreError::Unanswered { place: self.store.place(), tries: TRIES })
     }
 }

@@ -2,108 +2,94 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kusion_model::{DigestKey, Records, ReleaseNo, Scope, Timestamp};
 
-use crate::entry::Entry;
-use crate::fold::{Read, Source};
-use crate::lease::Lease;
-use crate::log::{self, Log};
-use crate::{Disk, Holder, Liveness, Owner, Session, State, StoreError};
+use crate::backend::{LeaseSlot, Replacement};
+use crate::entry::{Entry, FORMAT};
+use crate::fold::Source;
+use crate::session::TRIES;
+use crate::{
+    Backend, Damage, Fence, Holder, Lease, Liveness, LocalFolder, Owner, Session, State, StoreError, Watch,
+    chain, log, upgrade,
+};
 
-/// The state of all stacks under one folder.
+/// The state of all stacks on one medium.
 #[derive(Clone)]
 pub struct Store {
-    disk: Arc<dyn Disk>,
-    root: PathBuf,
+    backend: Arc<dyn Backend>,
 }
 
 /// The state of one stack in one workspace.
 #[derive(Clone)]
 pub struct StackStore {
-    pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) dir: PathBuf,
+    pub(crate) backend: Arc<dyn Backend>,
     pub(crate) scope: Scope,
 }
 
+/// Who wants the lock, and how the holder of an old one is judged.
+pub struct Claim<'a> {
+    pub owner: Owner,
+    /// For people.
+    pub now: Timestamp,
+    /// A clock that never goes back, for the watch.
+    pub elapsed: Duration,
+    /// Whether the owner of a lease still runs.
+    pub alive: &'a (dyn Fn(&Owner) -> Liveness + Sync),
+}
+
 impl Store {
-    /// Opens the store under `$KUSION_HOME`; nothing is read or written yet.
-    pub fn new(disk: Arc<dyn Disk>, home: impl Into<PathBuf>) -> Self {
-        Store { disk, root: home.into().join("state") }
+    /// The store on a medium; nothing is read or written yet.
+    #[must_use]
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Store { backend }
     }
 
-    /// Opens the store under a folder of this machine's disk.
+    /// The store under a folder of this machine.
     pub fn local(home: impl Into<PathBuf>) -> Self {
-        Store::new(Arc::new(crate::LocalDisk), home)
+        Store::new(Arc::new(LocalFolder::new(home)))
     }
 
     /// Returns the state of one stack.
     #[must_use]
     pub fn stack(&self, scope: &Scope) -> StackStore {
-        let dir = self.root.join(safe(&scope.project)).join(safe(&scope.stack)).join(safe(&scope.workspace));
-        StackStore { disk: Arc::clone(&self.disk), dir, scope: scope.clone() }
+        StackStore { backend: Arc::clone(&self.backend), scope: scope.clone() }
     }
 
     /// Lists the stacks that have a state, in order.
-    pub fn list(&self) -> Result<Vec<Scope>, StoreError> {
-        let names = |dir: &PathBuf| self.disk.list(dir).map_err(StoreError::io("list", dir));
-        let mut found = Vec::new();
-        for project in names(&self.root)? {
-            for stack in names(&self.root.join(&project))? {
-                for workspace in names(&self.root.join(&project).join(&stack))? {
-                    let (project, stack) = (project.clone(), stack.clone());
-                    found.push(Scope { project, stack, workspace });
-                }
-            }
-        }
-        Ok(found)
+    pub async fn list(&self) -> Result<Vec<Scope>, StoreError> {
+        self.backend.list().await
     }
-}
-
-/// Makes a name usable as a folder: names are checked where they are read, this only keeps a bug from climbing out.
-fn safe(name: &str) -> String {
-    let keep = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let cleaned: String = name.chars().map(|c| if keep(c) { c } else { '_' }).collect();
-    if cleaned.starts_with('.') || cleaned.is_empty() { format!("_{cleaned}") } else { cleaned }
 }
 
 impl StackStore {
-    pub(crate) fn log_path(&self) -> PathBuf {
-        self.dir.join("log")
-    }
-
-    pub(crate) fn lease_path(&self) -> PathBuf {
-        self.dir.join("lease")
-    }
-
-    pub(crate) fn guard_path(&self) -> PathBuf {
-        self.dir.join("guard")
-    }
-
-    /// Returns the folder of this state.
+    /// Where the state is, for people.
     #[must_use]
-    pub fn dir(&self) -> &std::path::Path {
-        &self.dir
+    pub fn place(&self) -> PathBuf {
+        self.backend.place(&self.scope)
+    }
+
+    pub(crate) fn damaged(&self, damage: Damage) -> StoreError {
+        StoreError::Damaged { place: self.place(), damage }
     }
 
     /// Reads the state without a lock; a stack that was never applied has an empty one.
-    pub fn read(&self) -> Result<State, StoreError> {
-        let log = log::read(&*self.disk, &self.log_path())?;
-        Ok(log.map_or_else(
-            || State::new(String::new(), self.scope.clone()),
-            |Log { state, format, len, n_releases }| {
-                let read = (!state.torn_tail).then_some(Read { format, len, n_releases });
-                State { read: Source(read), ..state }
-            },
-        ))
+    ///
+    /// # Errors
+    /// A state that is damaged: what it tells is not what was written, and nothing may be planned on it.
+    pub async fn read(&self) -> Result<State, StoreError> {
+        let written = self.backend.read(&self.scope, 0).await?;
+        let state = log::open(&written, &self.scope, &self.place())?;
+        Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone())))
     }
 
     /// Returns the records as they were at the end of a release.
-    pub fn state_at(&self, no: ReleaseNo) -> Result<Records, StoreError> {
+    pub async fn state_at(&self, no: ReleaseNo) -> Result<Records, StoreError> {
         let missing = |first, last| StoreError::NoRelease { no, first, last };
         let (mut first, mut last) = (None, None);
         let mut state = State::new(String::new(), self.scope.clone());
-        for entry in log::entries(&*self.disk, &self.log_path())? {
+        for entry in self.entries().await? {
             match &entry {
                 Entry::Base { releases, .. } => first = releases.last().map(|release| release.no),
                 Entry::Begin { release, .. } => first = first.or(Some(release.no)),
@@ -122,127 +108,246 @@ impl StackStore {
         if known { Ok(state.records) } else { Err(missing(first, last)) }
     }
 
+    async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        let written = self.backend.read(&self.scope, 0).await?;
+        log::open(&written, &self.scope, &self.place())?;
+        let found = written.log.map(|records| log::entries(&records, &self.place())).transpose()?;
+        Ok(found.map(|(_, entries)| entries).unwrap_or_default())
+    }
+
     /// Returns who holds the lock, if anybody does.
-    pub fn holder(
+    pub async fn holder(
         &self,
-        now: Timestamp,
-        alive: &dyn Fn(&Owner) -> Liveness,
+        alive: &(dyn Fn(&Owner) -> Liveness + Sync),
     ) -> Result<Option<Holder>, StoreError> {
-        Ok(self.lease()?.and_then(|lease| lease.holder(now, alive)))
+        Ok(self.lease().await?.1.and_then(|lease| lease.holder(alive)))
     }
 
-    /// Takes the lock, or says who has it. `alive` tells whether the owner of an old lease still runs.
-    pub fn acquire(
+    /// Takes the lock, or says who has it; a holder that may be dead elsewhere is not waited for.
+    pub async fn acquire(
         &self,
         owner: Owner,
         now: Timestamp,
-        alive: &dyn Fn(&Owner) -> Liveness,
+        alive: &(dyn Fn(&Owner) -> Liveness + Sync),
     ) -> Result<Session, StoreError> {
-        self.acquire_knowing(None, owner, now, alive)
+        let claim = Claim { owner, now, elapsed: Duration::ZERO, alive };
+        self.claim(&claim, None, &mut Watch::default()).await
     }
 
-    /// The same for who has read the state before: if nobody has written since, it is not read again.
-    pub fn acquire_knowing(
+    /// The same for who waits (with a watch on the holder) and has read the state before: if nobody has written since, it is
+    /// not read again.
+    pub async fn claim(
         &self,
+        claim: &Claim<'_>,
         known: Option<&State>,
-        owner: Owner,
-        now: Timestamp,
-        alive: &dyn Fn(&Owner) -> Liveness,
+        watch: &mut Watch,
     ) -> Result<Session, StoreError> {
-        self.disk.create_dir(&self.dir).map_err(StoreError::io("make the folder", &self.dir))?;
-        let _guard = self.guard()?;
-        let lease = self.lease()?;
-        if let Some(holder) = lease.as_ref().and_then(|lease| lease.holder(now, alive)) {
-            return Err(StoreError::Locked { holder: Box::new(holder) });
-        }
-        let held = lease.as_ref().map_or(0, |lease| lease.token);
-        let log = match known.map(|state| self.still_true(state, held)).transpose()?.flatten() {
-            Some(log) => log,
-            None => self.open_log(now)?,
+        let held = self.free_lease(claim, watch).await?;
+        // Read before anything is written: a damaged folder is left as it is.
+        let state = match known {
+            Some(state) if state.read.0.is_some() => state.clone(),
+            _ => self.read().await?,
         };
-        let token = lease.map_or(0, |lease| lease.token).max(log.state.token) + 1;
-        self.write_lease(&Lease { token, owner: Some(owner.clone()), since: now, heartbeat: now })?;
-        Ok(Session::new(self.clone(), log, owner, token, now))
+        if state.read.0.is_none() {
+            self.create(claim.now).await?;
+        }
+        let fence = self.take_lease(held, state.token, claim).await?;
+        let opened = self.open_for(&fence, state).await;
+        if opened.is_err() {
+            self.give_back(&fence, claim.now).await;
+        }
+        Ok(Session::new(self.clone(), opened?, fence))
     }
 
-    /// Takes the lock away from whoever has it; the former holder can write no more.
-    pub fn break_lock(&self, now: Timestamp) -> Result<Option<Owner>, StoreError> {
-        let _guard = self.guard()?;
-        let Some(lease) = self.lease()? else { return Ok(None) };
-        self.write_lease(&Lease { token: lease.token + 1, owner: None, since: now, heartbeat: now })?;
-        Ok(lease.owner)
+    /// The lease if it can be taken: never held, given back, or of a holder that is dead or silent.
+    pub(crate) async fn free_lease(
+        &self,
+        claim: &Claim<'_>,
+        watch: &mut Watch,
+    ) -> Result<Option<LeaseSlot>, StoreError> {
+        let (slot, lease) = self.lease().await?;
+        if let Some(lease) = &lease
+            && let Some(holder) = lease.holder(claim.alive)
+        {
+            let owner = &holder.owner;
+            // A process that certainly runs on this machine keeps its lease even if it was stopped for a while.
+            let silent = watch.is_silent(lease, claim.elapsed) && (claim.alive)(owner) == Liveness::Unknown;
+            if !silent {
+                return Err(StoreError::Locked { holder: Box::new(holder) });
+            }
+        }
+        Ok(slot)
+    }
+
+    /// Takes the lease in place of one that was read. From then on nobody else can write.
+    pub(crate) async fn take_lease(
+        &self,
+        held: Option<LeaseSlot>,
+        written: u64,
+        claim: &Claim<'_>,
+    ) -> Result<Fence, StoreError> {
+        let before = held.as_ref().and_then(|slot| slot.lease.as_ref()).map_or(0, |lease| lease.token);
+        let lease = Lease {
+            token: before.max(written) + 1,
+            session: uuid::Uuid::new_v4().to_string(),
+            beat: 0,
+            owner: Some(claim.owner.clone()),
+            since: claim.now,
+            heartbeat: claim.now,
+        };
+        let version = held.as_ref().map(|slot| slot.version.as_str());
+        for _ in 0..TRIES {
+            match self.backend.swap_lease(&self.scope, version, &lease).await {
+                Ok(true) => return Ok(lease.fence()),
+                Ok(false) | Err(StoreError::Unanswered { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            match self.lease().await? {
+                (_, Some(now)) if now.session == lease.session => return Ok(lease.fence()),
+                // Not taken, by nobody: the request is lost.
+                (now, _) if now.as_ref().map(|slot| slot.version.as_str()) == version => {}
+                (_, Some(now)) => return Err(lost_race(&now, &lease)),
+                (_, None) => {}
+            }
+        }
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
+    }
+
+    pub(crate) async fn give_back(&self, fence: &Fence, now: Timestamp) {
+        if let Ok((Some(slot), Some(lease))) = self.lease().await
+            && lease.fence() == *fence
+        {
+            let free = Lease { owner: None, heartbeat: now, ..lease };
+            // The error that led here is the one to tell; a lease that stays is taken over from a dead process.
+            let _ = self.backend.swap_lease(&self.scope, Some(&slot.version), &free).await;
+        }
+    }
+
+    /// Takes the lock away from whoever has it; the former holder can write no more. Also clears a lock that cannot be read.
+    pub async fn break_lock(&self, now: Timestamp) -> Result<Option<Owner>, StoreError> {
+        let Some(LeaseSlot { version, lease }) = self.backend.lease(&self.scope).await? else {
+            return Ok(None);
+        };
+        let written = self.read().await.map_or(0, |state| state.token);
+        let token = lease.as_ref().map_or(0, |lease| lease.token).max(written) + 1;
+        let session = uuid::Uuid::new_v4().to_string();
+        let free = Lease { token, session, beat: 0, owner: None, since: now, heartbeat: now };
+        if self.backend.swap_lease(&self.scope, Some(&version), &free).await? {
+            return Ok(lease.and_then(|lease| lease.owner));
+        }
+        Err(StoreError::Stale { expected: written })
     }
 
     /// Returns the key of secret digests, made at first use.
-    pub fn digest_key(&self) -> Result<DigestKey, StoreError> {
-        let path = self.dir.join("key");
-        self.disk.create_dir(&self.dir).map_err(StoreError::io("make the folder", &self.dir))?;
-        let _guard = self.guard()?;
-        let stored = self.disk.read(&path).map_err(StoreError::io("read", &path))?;
-        if let Some(key) = stored.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {
-            return Ok(DigestKey(key));
+    pub async fn digest_key(&self) -> Result<DigestKey, StoreError> {
+        for _ in 0..TRIES {
+            if let Some(bytes) = self.backend.kept(&self.scope, "key").await? {
+                let key = <[u8; 32]>::try_from(bytes).ok().filter(|key| *key != [0; 32]);
+                return key.map(DigestKey).ok_or_else(|| self.damaged(Damage::Key));
+            }
+            match self.backend.keep(&self.scope, "key", &new_key()).await {
+                Ok(()) | Err(StoreError::Unanswered { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
-        let mut key = [0; 32];
-        key[..16].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-        key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-        self.disk.replace(&path, &key).map_err(StoreError::io("write", &path))?;
-        Ok(DigestKey(key))
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
-    pub(crate) fn guard(&self) -> Result<Box<dyn crate::Guard>, StoreError> {
-        let path = self.guard_path();
-        self.disk.guard(&path).map_err(StoreError::io("lock", &path))
+    /// A key for a run that can write nothing and has found none.
+    #[must_use]
+    pub fn passing_key() -> DigestKey {
+        DigestKey(new_key())
     }
 
-    pub(crate) fn lease(&self) -> Result<Option<Lease>, StoreError> {
-        let path = self.lease_path();
-        let bytes = self.disk.read(&path).map_err(StoreError::io("read", &path))?;
-        let damaged = |_| StoreError::Damaged { path, line: 1, what: "it is no lease".to_owned() };
-        bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose().map_err(damaged)
-    }
-
-    pub(crate) fn write_lease(&self, lease: &Lease) -> Result<(), StoreError> {
-        let path = self.lease_path();
-        let json = serde_json::to_vec(lease).unwrap_or_default();
-        self.disk.replace(&path, &json).map_err(StoreError::io("write", &path))
-    }
-
-    /// Opens the log for writing: makes it if there is none, cuts a torn tail.
-    fn open_log(&self, now: Timestamp) -> Result<Log, StoreError> {
-        let path = self.log_path();
-        if let Some(log) = log::read(&*self.disk, &path)? {
-            return self.mend(log);
+    async fn lease(&self) -> Result<(Option<LeaseSlot>, Option<Lease>), StoreError> {
+        match self.backend.lease(&self.scope).await? {
+            Some(LeaseSlot { lease: None, .. }) => Err(StoreError::LeaseGarbled { place: self.place() }),
+            Some(slot) => {
+                let lease = slot.lease.clone();
+                Ok((Some(slot), lease))
+            }
+            None => Ok((None, None)),
         }
-        let lineage = uuid::Uuid::new_v4().to_string();
-        let state = State::new(lineage.clone(), self.scope.clone());
-        let format = crate::entry::FORMAT;
-        let header = Entry::Header { format, lineage, scope: self.scope.clone(), created: now };
-        let line = log::line(&header);
-        self.disk.replace(&path, line.as_bytes()).map_err(StoreError::io("write", &path))?;
-        Ok(Log { state, format, len: line.len() as u64, n_releases: 0 })
     }
 
-    /// A state that was read before, if the log is as long as it was then and nobody has held the lock since its last writer.
-    fn still_true(&self, state: &State, held: u64) -> Result<Option<Log>, StoreError> {
-        let path = self.log_path();
-        let Source(Some(Read { format, len, n_releases })) = state.read else { return Ok(None) };
-        let same = format == crate::entry::FORMAT
-            && held <= state.token
-            && self.disk.len(&path).map_err(StoreError::io("read", &path))? == len;
-        Ok(same.then(|| Log { state: state.clone(), format, len, n_releases }))
+    /// Makes the log; it exists before anybody holds its lease, so a lease without a log tells that the log was removed.
+    async fn create(&self, now: Timestamp) -> Result<(), StoreError> {
+        let record = header(uuid::Uuid::new_v4().to_string(), &self.scope, now);
+        for _ in 0..TRIES {
+            match self.backend.create(&self.scope, &record).await {
+                // Whether it was made by this try or the one before does not matter.
+                Err(StoreError::Unanswered { .. }) => {}
+                done => return done,
+            }
+        }
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
-    /// Cuts a torn tail and brings an older format forward, so that what is appended fits what stands before it.
-    fn mend(&self, mut log: Log) -> Result<Log, StoreError> {
-        let path = self.log_path();
-        if log.state.torn_tail {
-            self.disk.truncate(&path, log.len).map_err(StoreError::io("cut", &path))?;
+    /// The state under our lease, with a torn tail cut, an older format brought forward and the head in place.
+    async fn open_for(&self, fence: &Fence, known: State) -> Result<State, StoreError> {
+        if let Source(Some(read)) = &known.read
+            && !read.unsettled
+        {
+            let tail = self.backend.read(&self.scope, read.end).await?;
+            let nothing_new = tail.log.is_some_and(|log| log.bounds.is_empty() && log.end == read.end);
+            let same_head = tail.head == known.head().map_or(crate::Kept::Absent, crate::Kept::Head);
+            if nothing_new && same_head && fence.token > known.token {
+                return Ok(known);
+            }
         }
-        if log.format < crate::entry::FORMAT {
-            let text: String = log::entries(&*self.disk, &path)?.iter().map(log::line).collect();
-            self.disk.replace(&path, text.as_bytes()).map_err(StoreError::io("write", &path))?;
-            (log.format, log.len) = (crate::entry::FORMAT, text.len() as u64);
+        let written = self.backend.read(&self.scope, 0).await?;
+        let place = self.place();
+        let state = log::open(&written, &self.scope, &place)?;
+        let (Some(state), Some(found)) = (state, &written.log) else {
+            return Err(self.damaged(Damage::Removed { head: None }));
+        };
+        let unsettled = state.read.0.as_ref().is_some_and(|read| read.unsettled);
+        let Some(head) = state.head().filter(|_| unsettled) else { return Ok(state) };
+        let (records, _) = log::entries(found, &place)?;
+        let format = log::format(found, &place)?;
+        let copy = (format < FORMAT).then(|| upgrade::copy_name(format));
+        let by = Replacement { at: found.end, records: &records, head: &head, keep_as: copy.as_deref() };
+        let end = self.replace(fence, by).await?;
+        let mut state = State { torn_tail: false, ..state };
+        if let Source(Some(read)) = &mut state.read {
+            (read.end, read.unsettled) = (end, false);
         }
-        Ok(log)
+        Ok(state)
     }
+
+    /// Replaces the log; where the answer is lost, looks whether it is there.
+    pub(crate) async fn replace(&self, fence: &Fence, by: Replacement<'_>) -> Result<u64, StoreError> {
+        for _ in 0..TRIES {
+            match self.backend.replace_if(&self.scope, fence, by).await {
+                Err(StoreError::Unanswered { .. }) => {}
+                done => return done,
+            }
+            let now = self.backend.read(&self.scope, 0).await?.log.unwrap_or_default();
+            if now.iter().eq(by.records.iter().map(String::as_bytes)) {
+                return Ok(now.end);
+            }
+        }
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
+    }
+}
+
+/// The first record of a log.
+pub(crate) fn header(lineage: String, scope: &Scope, created: Timestamp) -> String {
+    let header = Entry::Header { format: FORMAT, lineage, scope: scope.clone(), created };
+    chain::write(chain::NOTHING, &log::json(&header))
+}
+
+/// Another was quicker.
+fn lost_race(winner: &Lease, ours: &Lease) -> StoreError {
+    match winner.holder(&|_| Liveness::Unknown) {
+        Some(holder) => StoreError::Locked { holder: Box::new(holder) },
+        None => StoreError::Fenced { ours: ours.token, theirs: winner.token },
+    }
+}
+
+fn new_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    key[..16].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    key
 }

@@ -176,6 +176,12 @@ impl Clock for WallClock {
         Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 
+    fn elapsed(&self) -> Duration {
+        static START: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        START.elapsed()
+    }
+
     fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(how_long))
     }

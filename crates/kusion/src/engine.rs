@@ -9,13 +9,18 @@ use kusion_apply::{
 };
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
-use kusion_model::{ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef};
+use kusion_model::{
+    ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef, scan_references,
+};
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
-use kusion_store::{Holder, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError};
+use kusion_store::{
+    Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError,
+    Watch,
+};
 use serde_json::Value;
 
 use crate::clusters::{Cluster, Clusters, Healths, WallClock};
-use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, execute, make_plan};
+use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -35,14 +40,18 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens the state of a stack; makes its key at first use.
+    /// Opens the state of a stack; makes its key at first use. Where nothing can be written, a stack without a key gets one for
+    /// this run: it can be looked at all the same.
     ///
     /// # Errors
-    /// A state folder that cannot be written.
-    pub fn open(stores: &Store, folder: &StackFolder, workspace: &str) -> Result<Self, StoreError> {
+    /// A state folder that cannot be read or made.
+    pub async fn open(stores: &Store, folder: &StackFolder, workspace: &str) -> Result<Self, StoreError> {
         let scope = folder.scope(workspace);
         let store = stores.stack(&scope);
-        let key = store.digest_key()?;
+        let key = match store.digest_key().await {
+            Err(error) if error.is_read_only() => StackStore::passing_key(),
+            key => key?,
+        };
         Ok(Target {
             scope,
             store,
@@ -53,14 +62,32 @@ impl Target {
         })
     }
 
-    fn other_stack(&self, stack: &StackRef, reference: &Reference) -> Option<Value> {
-        let scope = Scope {
-            project: stack.project.clone(),
-            stack: stack.stack.clone(),
-            workspace: self.scope.workspace.clone(),
-        };
-        let state = self.stores.stack(&scope).read().ok()?;
-        StackOutput::look_up(&state.outputs, reference).cloned()
+    /// The outputs of the other stacks that a Spec refers to.
+    async fn other_stacks(
+        &self,
+        spec: &Spec,
+    ) -> Result<BTreeMap<StackRef, BTreeMap<String, Value>>, StoreError> {
+        let mut others = BTreeMap::new();
+        let uses = spec.resources.iter().filter_map(|resource| scan_references(&resource.attributes).ok());
+        let stacks: Vec<StackRef> = uses
+            .flatten()
+            .flat_map(|use_| {
+                use_.template.references().filter_map(|reference| reference.stack.clone()).collect::<Vec<_>>()
+            })
+            .collect();
+        for stack in stacks {
+            if others.contains_key(&stack) {
+                continue;
+            }
+            let scope = Scope {
+                project: stack.project.clone(),
+                stack: stack.stack.clone(),
+                workspace: self.scope.workspace.clone(),
+            };
+            let state = self.stores.stack(&scope).read().await?;
+            others.insert(stack, state.outputs);
+        }
+        Ok(others)
     }
 }
 
@@ -72,6 +99,8 @@ pub enum Happening<'a> {
     Began(Arc<Healths>),
     /// An event of the executor.
     Event(&'a Event),
+    /// Something that a person should know and that changes nothing.
+    Warning(&'a str),
     /// A new verdict about a resource that is waited for.
     Verdict { key: &'a ResourceKey, verdict: &'a Verdict },
 }
@@ -121,6 +150,8 @@ pub struct Ready {
     pub clusters: Clusters,
     /// Which clusters these are.
     pub recognised: Recognised,
+    /// What a person should know before consenting.
+    pub warnings: Vec<String>,
 }
 
 impl Ready {
@@ -210,7 +241,7 @@ impl Engine {
     /// # Errors
     /// What is wrong with the Spec, the state or the world.
     pub async fn plan(&self, target: &Target, spec: Spec, dry_run: DryRun) -> Result<Ready, PlanFailure> {
-        let state = target.store.read().map_err(PlanFailure::Store)?;
+        let state = target.store.read().await.map_err(PlanFailure::Store)?;
         self.plan_from(target, state, spec, dry_run).await
     }
 
@@ -227,7 +258,11 @@ impl Engine {
     ) -> Result<Ready, PlanFailure> {
         let clusters = self.clusters(&target.key, dry_run);
         let recognised = self.recognise(&clusters, &state).await?;
-        let others = |stack: &StackRef, reference: &Reference| target.other_stack(stack, reference);
+        let warnings = self.compare(target, &spec, &state, &clusters).await.map_err(PlanFailure::Store)?;
+        let outputs = target.other_stacks(&spec).await.map_err(PlanFailure::Store)?;
+        let others = |stack: &StackRef, reference: &Reference| {
+            StackOutput::look_up(outputs.get(stack)?, reference).cloned()
+        };
         let prior = recognised.prior(&state);
         let meaning = meaning_edges(&spec);
         let ask = PlanAsk {
@@ -242,7 +277,7 @@ impl Engine {
             others: &others,
         };
         let planned = make_plan(&ask).await?;
-        Ok(Ready { planned, spec, state, clusters, recognised })
+        Ok(Ready { planned, spec, state, clusters, recognised, warnings })
     }
 
     /// Asks the clusters who they are, and compares them with those that a state is of.
@@ -253,6 +288,26 @@ impl Engine {
         let found = clusters.identities().await.map_err(PlanFailure::Remote)?;
         Recognised::new(found, state, self.may_move)
             .map_err(|other| PlanFailure::OtherCluster(Box::new(other)))
+    }
+
+    /// Compares the state with what the cluster knows about it; returns what to warn about.
+    async fn compare(
+        &self,
+        target: &Target,
+        spec: &Spec,
+        state: &State,
+        clusters: &Clusters,
+    ) -> Result<Vec<String>, StoreError> {
+        let (known, warnings) = Stand::of(&target.scope, spec, state, clusters).recall().await;
+        let Some(known) = known.filter(|known| state.agrees_with(known).is_err()) else {
+            return Ok(warnings);
+        };
+        // Somebody may have written between the two looks; then the state as it is now agrees.
+        let now = target.store.read().await?;
+        match now.agrees_with(&known) {
+            Err(damage) => Err(StoreError::Damaged { place: target.store.place(), damage }),
+            Ok(()) => Ok(warnings),
+        }
     }
 
     /// Carries a plan out under the stack's lock and records the release. Needs a Tokio runtime.
@@ -298,7 +353,10 @@ impl Engine {
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
         let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
         (ask.observer)(Happening::Began(Arc::clone(&health)));
+        let witness = Stand::of(&target.scope, &ready.spec, &ready.state, &ready.clusters);
         let with = Execution {
+            witness: &witness,
+            warn: &|text| (ask.observer)(Happening::Warning(text)),
             runtimes: &ready.clusters.runtimes,
             health: &*health,
             clock: &*self.clock,
@@ -314,7 +372,7 @@ impl Engine {
             ..ask.draft.clone()
         };
         let result = execute(&ready.planned, &mut session, draft, &with).await;
-        let closed = session.close(self.clock.now());
+        let closed = session.close(self.clock.now()).await;
         let report = result?;
         closed.map_err(failed)?;
         Ok(report)
@@ -338,26 +396,33 @@ impl Engine {
         futures::future::join_all(waits).await.into_iter().collect()
     }
 
-    /// Takes the stack's lock; waits for it as long as the ask says. A state that is known already is not read again.
+    /// Takes the stack's lock; waits for it as long as the ask says, and as long as it takes to see that a holder elsewhere is
+    /// silent if it looks so. A state that is known already is not read again.
     ///
     /// # Errors
     /// A lock that somebody else holds for longer, or a state that cannot be written.
     pub async fn lock(&self, target: &Target, known: &State, ask: &ApplyAsk) -> Result<Session, StoreError> {
-        let started = self.clock.now();
-        let mut told = false;
+        let (started, mut watch, mut seen) = (self.clock.elapsed(), Watch::default(), None);
         loop {
-            let now = self.clock.now();
-            match target.store.acquire_knowing(Some(known), ask.owner.clone(), now, &ask.alive) {
-                Err(StoreError::Locked { holder })
-                    if u128::from(now.millis_since(started)) < ask.lock_timeout.as_millis() =>
-                {
-                    if !std::mem::replace(&mut told, true) {
-                        (ask.observer)(Happening::Waiting(&holder));
-                    }
-                    self.clock.sleep(LOCK_PAUSE).await;
-                }
+            let (now, elapsed) = (self.clock.now(), self.clock.elapsed());
+            let claim = Claim { owner: ask.owner.clone(), now, elapsed, alive: &ask.alive };
+            let holder = match target.store.claim(&claim, Some(known), &mut watch).await {
+                Err(StoreError::Locked { holder }) => holder,
                 other => return other,
+            };
+            // A clock that is wrong makes us wait too long or not at all, never take what is held.
+            let lease = u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX);
+            let looks_silent = (ask.alive)(&holder.owner) == Liveness::Unknown
+                && now.millis_since(holder.heartbeat) > lease
+                && seen.is_none_or(|seen| seen == holder.heartbeat);
+            let patience = if looks_silent { ask.lock_timeout.max(2 * LEASE_TIME) } else { ask.lock_timeout };
+            if elapsed.saturating_sub(started) >= patience {
+                return Err(StoreError::Locked { holder });
             }
+            if seen.replace(holder.heartbeat).is_none() {
+                (ask.observer)(Happening::Waiting(&holder));
+            }
+            self.clock.sleep(LOCK_PAUSE).await;
         }
     }
 }

@@ -1,11 +1,13 @@
 //! From a Plan to a Report, recorded.
 
-use kusion_apply::{ApplyError, ApplyInput, CancelToken, Clock, Event, Health, Options, Report, apply};
+use kusion_apply::{
+    ApplyError, ApplyInput, CancelToken, Clock, Event, Health, Options, Report, begin, carry_out,
+};
 use kusion_model::{DigestKey, StackOutput};
 use kusion_runtime::Runtimes;
 use kusion_store::{ReleaseDraft, Session};
 
-use crate::Planned;
+use crate::{Planned, Stand};
 
 /// What an execution runs on.
 pub struct Execution<'a> {
@@ -18,6 +20,10 @@ pub struct Execution<'a> {
     pub key: &'a DigestKey,
     /// What other stacks may refer to.
     pub outputs: &'a [StackOutput],
+    /// Is told how far the log has been written, at begin and end.
+    pub witness: &'a Stand,
+    /// Takes what a person should know beside the events.
+    pub warn: &'a (dyn Fn(&str) + Send + Sync),
 }
 
 /// Carries a plan out; the session stays open.
@@ -44,5 +50,17 @@ pub async fn execute(
         events: with.events,
         options: with.options,
     };
-    apply(&input, session, draft).await
+    let release = begin(&input, session, draft).await?;
+    tell_witness(session, with).await;
+    let done = carry_out(&input, session, release).await;
+    tell_witness(session, with).await;
+    done
+}
+
+async fn tell_witness(session: &Session, with: &Execution<'_>) {
+    let state = session.state();
+    if let Some(head) = state.head() {
+        let is_empty = state.records.is_empty() && state.intents.is_empty();
+        with.witness.tell(&head, is_empty).await.iter().for_each(|text| (with.warn)(text));
+    }
 }

@@ -18,8 +18,8 @@ pub fn previous_good(state: &State) -> Option<ReleaseNo> {
 ///
 /// # Errors
 /// A release that does not exist or can no longer be rebuilt.
-pub fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, StoreError> {
-    let records = store.state_at(to)?;
+pub async fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, StoreError> {
+    let records = store.state_at(to).await?;
     Ok(rollback_spec(&records))
 }
 

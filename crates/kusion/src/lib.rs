@@ -18,7 +18,7 @@
 //! let engine = Engine::new(client, "sandbox", Profile::sandbox());
 //! let stores = Store::local(home);
 //! let folder = kusion::locate(&kusion::Disk, std::path::Path::new("/work/shop"), Some("dev"))?;
-//! let target = Target::open(&stores, &folder, "default")?;
+//! let target = Target::open(&stores, &folder, "default").await?;
 //! let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
 //! let spec = kusion::generate(&kusion::Disk, &folder, &inputs, &target.key)?.spec;
 //! let ready = engine.plan(&target, spec, DryRun::Updates).await?;
@@ -31,8 +31,8 @@
 //! let report = engine.apply(&target, &ready, &ask).await?;
 //! assert!(report.is_success());
 //! // Back to the release before: recorded state is a Spec again.
-//! let to = kusion::previous_good(&target.store.read()?).ok_or("no release to go back to")?;
-//! let spec = kusion::rollback_target(&target.store, to)?;
+//! let to = kusion::previous_good(&target.store.read().await?).ok_or("no release to go back to")?;
+//! let spec = kusion::rollback_target(&target.store, to).await?;
 //! let back = engine.plan(&target, spec, DryRun::Updates).await?;
 //! ask.draft.rollback_to = Some(to);
 //! engine.apply(&target, &back, &ask).await?;
@@ -50,6 +50,7 @@ mod history;
 mod identity;
 mod planning;
 mod tree;
+mod witness;
 
 pub use clusters::{Cluster, Clusters, Healths, WallClock};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
@@ -59,6 +60,7 @@ pub use identity::{OtherCluster, Recognised};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 
 pub use tree::{Node, below, find, judge_key};
+pub use witness::Stand;
 
 pub use kcl::Disk;
 pub use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};

@@ -195,6 +195,13 @@ impl Runner<'_> {
                 let content = std::fs::read(&path).map_err(told)?;
                 std::fs::write(&path, &content[..content.len().saturating_sub(*bytes)]).map_err(told)?;
             }
+            What::ReadOnly(folder) => {
+                let mut mount = Command::new("mount");
+                let done = mount.args(["-o", "remount,ro"]).arg(self.path(folder)).status().map_err(told)?;
+                if !done.success() {
+                    return Err(format!("{folder} cannot be made read-only"));
+                }
+            }
             What::Fill(folder) => {
                 // As much as goes on it: the write that fails is the last.
                 use std::io::Write as _;

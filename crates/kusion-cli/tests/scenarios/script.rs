@@ -47,6 +47,8 @@ pub(crate) enum What {
     },
     /// Makes a folder a disk of so many KiB; without the right to mount the rest of the scenario is skipped.
     SmallDisk(String, u32),
+    /// Lets nobody write on the disk of a folder any more.
+    ReadOnly(String),
     /// Fills the disk of a folder with a file.
     Fill(String),
     Cd(String),
@@ -180,6 +182,7 @@ impl What {
                 let (folder, size) = two()?;
                 What::SmallDisk(folder, size.parse().map_err(|_| "how many KiB?")?)
             }
+            "read-only" => What::ReadOnly(rest.to_owned()),
             "fill" => What::Fill(rest.to_owned()),
             "cd" => What::Cd(rest.to_owned()),
             "copy" => two().map(|(a, b)| What::Copy(a, b))?,

@@ -17,7 +17,7 @@ use kusion_model::{
 use kusion_plan::{PlanInput, fill_known, plan, prepare};
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{DryRun, KubeHealth, KubeRuntime, connect, hidden_fields, meaning_edges};
-use kusion_store::{Liveness, LocalDisk, ReleaseDraft, StackStore, State, Store, local_owner};
+use kusion_store::{Liveness, ReleaseDraft, StackStore, State, Store, local_owner, wait};
 use serde_json::{Map, Value};
 use testenv::ControlPlane;
 
@@ -29,6 +29,12 @@ impl Clock for TokioClock {
     fn now(&self) -> Timestamp {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         Timestamp::from_millis(u64::try_from(now.as_millis()).unwrap())
+    }
+
+    fn elapsed(&self) -> Duration {
+        static START: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        START.elapsed()
     }
 
     fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
@@ -78,11 +84,11 @@ impl Lab {
 
     pub(crate) fn store(&self) -> StackStore {
         let scope = Scope { project: "lab".into(), stack: "dev".into(), workspace: "default".into() };
-        Store::new(Arc::new(LocalDisk), self.home.path()).stack(&scope)
+        Store::local(self.home.path()).stack(&scope)
     }
 
     pub(crate) fn state(&self) -> State {
-        self.store().read().unwrap()
+        wait(self.store().read()).unwrap()
     }
 
     /// Makes a plan, or returns the first refusal.
@@ -164,9 +170,9 @@ impl Lab {
             options: Options::default(),
         };
         let owner = local_owner("lab", "h", "test");
-        let mut session = self.store().acquire(owner, TokioClock.now(), &|_| Liveness::Dead).unwrap();
+        let mut session = wait(self.store().acquire(owner, TokioClock.now(), &|_| Liveness::Dead)).unwrap();
         let result = self.tokio.block_on(apply(&input, &mut session, ReleaseDraft::default()));
-        session.close(TokioClock.now()).unwrap();
+        wait(session.close(TokioClock.now())).unwrap();
         let events = events.lock().unwrap().clone();
         (result, events)
     }

@@ -130,7 +130,7 @@ fn rollback_takes_an_unchanged_secret_from_the_cluster_and_refuses_to_invent_a_c
             "metadata": {"name": "s", "namespace": lab.namespace}, "stringData": {"pw": password}}])
     };
     let back_to = |no: u64| {
-        let records = lab.store().state_at(kusion_model::ReleaseNo(no)).unwrap();
+        let records = kusion_store::wait(lab.store().state_at(kusion_model::ReleaseNo(no))).unwrap();
         serde_json::to_value(kusion_plan::rollback_spec(&records)).unwrap()
     };
     lab.apply(&spec("1", "first-word"));

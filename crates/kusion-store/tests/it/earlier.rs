@@ -1,45 +1,116 @@
-//! State that earlier engines wrote opens.
+//! State that earlier engines wrote opens, and is brought forward once.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use kusion_model::{Phase, ReleaseNo};
-use kusion_store::{Liveness, StackStore, Store, local_owner};
+use kusion_model::{Phase, ReleaseNo, sha256_hex};
+use kusion_store::{Liveness, LocalFolder, Plug, Session, StackStore, Store, StoreError, wait};
 
-use crate::setup::{at, release, scope};
+use crate::setup::{at, key, owner, release, scope};
 
 /// A copy of a fixture under a folder of its own.
-fn fixture(name: &str) -> (tempfile::TempDir, StackStore) {
+fn fixture(name: &str, plug: &Plug) -> (tempfile::TempDir, StackStore) {
     let home = tempfile::tempdir().unwrap();
-    let stack = Store::local(home.path()).stack(&scope());
-    std::fs::create_dir_all(stack.dir()).unwrap();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let stack = Store::new(Arc::new(LocalFolder::with_plug(home.path(), plug.clone()))).stack(&scope());
+    std::fs::create_dir_all(stack.place()).unwrap();
     for file in ["log", "lease", "key"] {
-        std::fs::copy(from.join(file), stack.dir().join(file)).unwrap();
+        std::fs::copy(source(name).join(file), stack.place().join(file)).unwrap();
     }
     (home, stack)
 }
 
+fn source(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn open(stack: &StackStore) -> Result<Session, StoreError> {
+    wait(stack.acquire(owner("li"), at(0), &|_| Liveness::Dead))
+}
+
 #[test]
-fn state_of_format_1_opens_with_all_its_releases() {
-    let (_home, stack) = fixture("format-1");
-    let state = stack.read().unwrap();
+fn state_of_format_1_opens_with_all_its_releases_and_is_brought_forward_once() {
+    let (_home, stack) = fixture("format-1", &Plug::default());
+    let state = wait(stack.read()).unwrap();
     assert_eq!((state.serial, state.token, state.open), (14, 5, None));
     let phases: Vec<Phase> = state.releases.values().map(|release| release.phase).collect();
     let (good, bad) = (Phase::Succeeded, Phase::Failed);
     assert_eq!(phases, [good, good, good, bad, good]);
     assert_eq!(state.records.len(), 4);
-    assert_eq!(stack.state_at(ReleaseNo(3)).unwrap().len(), 4);
-    let owner = local_owner("li", "h", "test");
-    let mut session = stack.acquire(owner, at(0), &|_| Liveness::Unknown).unwrap();
+    assert_eq!(wait(stack.state_at(ReleaseNo(3))).unwrap().len(), 4);
+    let file = |name: &str| std::fs::read(stack.place().join(name)).unwrap();
+    assert_eq!(
+        file("log"),
+        std::fs::read(source("format-1").join("log")).unwrap(),
+        "reading changes nothing"
+    );
+    let mut session = open(&stack).unwrap();
+    assert_eq!(session.state(), &state, "bringing it forward changes the form only");
     release(&mut session, &["next"]).unwrap();
-    assert_eq!(stack.read().unwrap().records.len(), 5);
+    assert_eq!(wait(stack.read()).unwrap().records.len(), 5);
+    assert_eq!(wait(stack.state_at(ReleaseNo(3))).unwrap().len(), 4);
+    assert_eq!(
+        file("log.format-1"),
+        std::fs::read(source("format-1").join("log")).unwrap(),
+        "a copy is kept"
+    );
+    // The copy put back is an older log, and known as such.
+    std::fs::copy(stack.place().join("log.format-1"), stack.place().join("log")).unwrap();
+    let error = wait(stack.read()).unwrap_err().to_string();
+    assert!(error.contains("the log ends at entry 14, but 17 were written"), "{error}");
 }
 
 #[test]
 fn interrupted_release_of_format_1_is_open_and_its_intents_are_known() {
-    let (_home, stack) = fixture("format-1-interrupted");
-    let state = stack.read().unwrap();
+    let (_home, stack) = fixture("format-1-interrupted", &Plug::default());
+    let state = wait(stack.read()).unwrap();
     assert_eq!((state.open, state.intents.len()), (Some(ReleaseNo(4)), 1));
-    let holder = stack.holder(at(0), &|_| Liveness::Alive).unwrap().unwrap();
+    let holder = wait(stack.holder(&|_| Liveness::Alive)).unwrap().unwrap();
     assert_eq!(holder.owner.user, "li");
+    release(&mut open(&stack).unwrap(), &["next"]).unwrap();
+    assert_eq!(wait(stack.read()).unwrap().intents.len(), 1);
+}
+
+#[test]
+fn killed_at_every_step_of_bringing_it_forward_it_opens_all_the_same() {
+    for steps in 0..100 {
+        let plug = Plug::default();
+        let (_home, stack) = fixture("format-1", &plug);
+        plug.kill_after(steps);
+        let done = open(&stack).and_then(|mut session| release(&mut session, &["next"])).is_ok();
+        plug.revive();
+        let mut session = open(&stack).unwrap_or_else(|e| panic!("after {steps} steps: {e}"));
+        release(&mut session, &["last"]).unwrap();
+        let state = wait(stack.read()).unwrap();
+        assert!(state.records.len() >= 5 && state.records.contains_key(&key("last")), "after {steps} steps");
+        assert!(stack.place().join("log.format-1").exists(), "after {steps} steps");
+        if done {
+            return;
+        }
+    }
+    panic!("it never ran to its end");
+}
+
+/// Writes the log of a stack anew with a change in its text.
+fn rewrite(stack: &StackStore, from: &str, to: &str) {
+    let log = stack.place().join("log");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines = text.lines().map(|line| {
+        let json = line.split_once(' ').unwrap().1.replace(from, to);
+        format!("{} {json}\n", &sha256_hex(json.as_bytes())[..16])
+    });
+    std::fs::write(&log, lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn drafts_before_the_first_format_are_read_and_one_from_the_future_is_not() {
+    let (_home, stack) = fixture("format-1", &Plug::default());
+    rewrite(&stack, "\"token\":", "\"fence\":");
+    rewrite(&stack, "\"format\":1", "\"format\":0");
+    let state = wait(stack.read()).unwrap();
+    assert_eq!((state.records.len(), state.token), (4, 5));
+    release(&mut open(&stack).unwrap(), &["b"]).unwrap();
+    assert!(stack.place().join("log.format-0").exists());
+    let (_home, stack) = fixture("format-1", &Plug::default());
+    rewrite(&stack, "\"format\":1", "\"format\":9");
+    assert!(matches!(wait(stack.read()), Err(StoreError::Newer { found: 9, .. })));
 }

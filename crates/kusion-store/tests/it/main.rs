@@ -1,8 +1,10 @@
-//! The store against crashes, rivals, full disks and damaged files.
+//! The store against crashes, rivals, full media and damaged files. What every medium must promise is in `crash`, `race` and
+//! `history`: each function there runs on each of them.
 
 #![allow(clippy::unwrap_used)]
 
 mod crash;
+mod damage;
 mod earlier;
 mod history;
 mod local;

@@ -1,4 +1,4 @@
-//! A stack store on a simulated disk, and plans made by hand.
+//! A stack store on each medium, and plans made by hand.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use kusion_model::{
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{
-    Liveness, Outcome, Owner, ReleaseEnd, Session, SimDisk, StackStore, State, Store, StoreError,
+    Backend, Liveness, LocalFolder, Outcome, Owner, Plug, ReleaseEnd, Session, SimMedium, StackStore, State,
+    Store, StoreError, wait,
 };
 use serde_json::{Map, json};
 
@@ -23,13 +24,66 @@ pub(crate) fn owner(user: &str) -> Owner {
     Owner { user: user.into(), host: "host".into(), pid: 1, started: 0, command: "kusion apply dev".into() }
 }
 
-pub(crate) fn store(disk: &SimDisk) -> StackStore {
-    Store::new(Arc::new(disk.clone()), "/home").stack(&scope())
+/// A medium under test.
+pub(crate) struct Medium {
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) plug: Plug,
+    sim: Option<SimMedium>,
+    home: Option<tempfile::TempDir>,
 }
 
-pub(crate) fn open(disk: &SimDisk) -> Result<Session, StoreError> {
-    store(disk).acquire(owner("li"), at(0), &|_| Liveness::Dead)
+impl Medium {
+    pub(crate) fn sim() -> Medium {
+        let sim = SimMedium::default();
+        Medium { backend: Arc::new(sim.clone()), plug: sim.plug().clone(), sim: Some(sim), home: None }
+    }
+
+    pub(crate) fn local() -> Medium {
+        let (home, plug) = (tempfile::tempdir().unwrap(), Plug::default());
+        let backend = Arc::new(LocalFolder::with_plug(home.path(), plug.clone()));
+        Medium { backend, plug, sim: None, home: Some(home) }
+    }
+
+    pub(crate) fn store(&self) -> StackStore {
+        Store::new(Arc::clone(&self.backend)).stack(&scope())
+    }
+
+    /// Takes the lock; whoever had it is dead.
+    pub(crate) fn open(&self) -> Result<Session, StoreError> {
+        self.acquire("li", Liveness::Dead)
+    }
+
+    pub(crate) fn acquire(&self, user: &str, others: Liveness) -> Result<Session, StoreError> {
+        wait(self.store().acquire(owner(user), at(0), &|_| others))
+    }
+
+    pub(crate) fn read(&self) -> State {
+        wait(self.store().read()).unwrap()
+    }
+
+    /// Makes what stands where the lease should be none.
+    pub(crate) fn garble_lease(&self) {
+        if let Some(sim) = &self.sim {
+            sim.tamper(&scope(), |stack| stack.lease = Some((9, b"garbage".to_vec())));
+        }
+        if self.home.is_some() {
+            std::fs::write(self.store().place().join("lease"), "garbage").unwrap();
+        }
+    }
 }
+
+/// One test function on every medium.
+macro_rules! on_every_medium {
+    ($($name:ident)*) => {
+        mod on_the_simulated_medium {
+            $(#[test] fn $name() { super::$name(crate::setup::Medium::sim) })*
+        }
+        mod on_a_local_folder {
+            $(#[test] fn $name() { super::$name(crate::setup::Medium::local) })*
+        }
+    };
+}
+pub(crate) use on_every_medium;
 
 pub(crate) fn key(name: &str) -> ResourceKey {
     ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("ns"), name))
@@ -93,10 +147,10 @@ pub(crate) fn end(phase: Phase) -> ReleaseEnd {
 pub(crate) fn release(session: &mut Session, names: &[&str]) -> Result<ReleaseNo, StoreError> {
     let steps = names.iter().map(|name| step(name, Action::Create)).collect();
     let plan = plan(session.state(), steps);
-    let no = session.begin(&plan, Default::default(), at(1))?;
+    let no = wait(session.begin(&plan, Default::default(), at(1)))?;
     for name in names {
-        session.record(no, vec![recorded(name, no)])?;
+        wait(session.record(no, vec![recorded(name, no)]))?;
     }
-    session.end(no, end(Phase::Succeeded))?;
+    wait(session.end(no, end(Phase::Succeeded)))?;
     Ok(no)
 }

@@ -47,7 +47,8 @@ impl Work {
             Work::Update => (others(), others()),
             Work::Destroy => (spec(&[]), spec(&[])),
             Work::Rollback => {
-                let back = kusion::rollback_target(&lab.target().store, ReleaseNo(1)).unwrap();
+                let back =
+                    kusion_store::wait(kusion::rollback_target(&lab.target().store, ReleaseNo(1))).unwrap();
                 let back = to_value(back).unwrap();
                 (back.clone(), back)
             }
@@ -154,10 +155,10 @@ async fn apply_killed_at_any_write_of_the_disk() {
     for step in 0..400 {
         let lab = Lab::new();
         let ready = lab.plan(&ten("1")).await;
-        lab.disk.kill_after(step);
+        lab.medium.plug().kill_after(step);
         let _ = lab.execute(&ready, &lab.ask("li")).await.expect("nobody kills it");
-        let died = lab.disk.is_dead();
-        lab.disk.revive();
+        let died = lab.medium.plug().is_dead();
+        lab.medium.plug().revive();
         let report = lab.apply(&ten("1")).await;
         assert!(report.is_success(), "the disk died at step {step}: {report:#?}");
         lab.assert_converged(&ten("1"), &format!("the disk died at step {step}")).await;
@@ -182,11 +183,11 @@ async fn plan_is_on_disk_before_the_first_write() {
 async fn full_disk_is_said_and_nothing_is_lost() {
     let lab = Lab::new();
     lab.apply(&ten("1")).await;
-    lab.disk.set_full(true);
+    lab.medium.plug().set_full(true);
     let ready = lab.plan(&others()).await;
     let refused = lab.execute(&ready, &lab.ask("li")).await.expect("nobody kills it").unwrap_err();
     assert!(refused.to_string().contains("the disk is full"), "{refused}");
-    lab.disk.set_full(false);
+    lab.medium.plug().set_full(false);
     lab.assert_converged(&ten("1"), "nothing was begun").await;
     assert!(lab.apply(&others()).await.is_success());
     lab.assert_converged(&others(), "with space again").await;

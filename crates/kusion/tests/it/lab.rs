@@ -12,7 +12,7 @@ use kusion::{
     ReleaseDraft, Report, Store, Target,
 };
 use kusion_apply::{Clock, Event};
-use kusion_store::{Liveness, Owner, SimDisk, State};
+use kusion_store::{Liveness, Owner, SimMedium, State, wait};
 use sandbox_server::Host;
 use sandbox_world::faults::Faults;
 use sandbox_world::{Time, World};
@@ -29,6 +29,10 @@ impl Clock for TestClock {
         Timestamp::from_millis(1_767_225_600_000 + u64::try_from(self.0.elapsed().as_millis()).unwrap())
     }
 
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
     fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(how_long))
     }
@@ -36,7 +40,7 @@ impl Clock for TestClock {
 
 pub(crate) struct Lab {
     pub(crate) host: Host,
-    pub(crate) disk: SimDisk,
+    pub(crate) medium: SimMedium,
     pub(crate) wire: Wire,
     clock: Arc<TestClock>,
     pub(crate) options: Options,
@@ -55,7 +59,7 @@ impl Lab {
         let clock = Arc::new(TestClock(tokio::time::Instant::now()));
         Lab {
             host,
-            disk: SimDisk::default(),
+            medium: SimMedium::default(),
             wire,
             clock,
             options: Options::default(),
@@ -81,15 +85,15 @@ impl Lab {
     }
 
     pub(crate) fn target(&self) -> Target {
-        let stores = Store::new(Arc::new(self.disk.clone()), "/home");
+        let stores = Store::new(Arc::new(self.medium.clone()));
         let scope = Scope { project: "lab".into(), stack: "dev".into(), workspace: "default".into() };
         let store = stores.stack(&scope);
-        let key: DigestKey = store.digest_key().unwrap();
+        let key: DigestKey = wait(store.digest_key()).unwrap();
         Target { scope, store, stores, key, rules: Vec::new(), outputs: Vec::new() }
     }
 
     pub(crate) fn state(&self) -> State {
-        self.target().store.read().unwrap()
+        wait(self.target().store.read()).unwrap()
     }
 
     pub(crate) fn engine(&self) -> Engine {
@@ -134,7 +138,7 @@ impl Lab {
                 told.lock().unwrap().push(format!("{key} {}", verdict.full_message()));
             }
             Happening::Event(event) => events.lock().unwrap().push(event.clone()),
-            Happening::Began(_) | Happening::Waiting(_) => {}
+            Happening::Began(_) | Happening::Waiting(_) | Happening::Warning(_) => {}
         });
         ask
     }
@@ -199,6 +203,7 @@ impl Lab {
     pub(crate) fn writes(&self) -> Vec<String> {
         let log = std::mem::take(&mut *self.wire.log.lock().unwrap());
         log.iter()
+            .filter(|line| !line.contains("/kusion-state."))
             .map(|line| format!("{} {}", line.split(' ').next().unwrap(), line.rsplit('/').next().unwrap()))
             .collect()
     }

@@ -16,3 +16,4 @@ mod rollout;
 mod secrets;
 mod walk;
 mod wire;
+mod witness;

@@ -92,7 +92,7 @@ async fn rollback_is_asked_for_and_brings_the_former_state_back() {
     lab.faults("verb=apply path=*/configmaps/m3 call=2 error=422");
     let report = lab.apply(&graph("2")).await;
     assert!(report.rollback_wanted);
-    let back = kusion::rollback_target(&lab.target().store, ReleaseNo(1)).unwrap();
+    let back = kusion::rollback_target(&lab.target().store, ReleaseNo(1)).await.unwrap();
     assert!(lab.apply(&to_value(back).unwrap()).await.is_success());
     lab.assert_converged(&graph("1"), "rolled back").await;
 }

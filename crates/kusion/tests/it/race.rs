@@ -146,7 +146,7 @@ async fn apply_whose_lock_is_broken_in_the_middle_stops() {
     let ready = lab.plan(&ten("1")).await;
     let breaker = async {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        lab.target().store.break_lock(lab.now()).unwrap();
+        lab.target().store.break_lock(lab.now()).await.unwrap();
     };
     let li = lab.ask("li");
     let (result, ()) = tokio::join!(lab.execute(&ready, &li), breaker);

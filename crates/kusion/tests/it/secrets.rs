@@ -24,7 +24,7 @@ async fn canary_is_in_no_event_no_report_and_not_on_the_disk() {
     let told = lab.told.lock().unwrap().join(" ");
     let report = format!("{report:?} {}", serde_json::to_string(&report).unwrap());
     assert!(!format!("{events} {told} {report} {:?}", lab.state()).contains(CANARY));
-    assert!(!String::from_utf8_lossy(&lab.disk.dump()).contains(CANARY));
+    assert!(!String::from_utf8_lossy(&lab.medium.dump()).contains(CANARY));
     lab.assert_converged(&wanted, "with a secret").await;
     let ready = lab.plan(&spec(&[namespace(), secret("s", "bmV3"), user])).await;
     let changes = ready.planned.plan.steps.iter().flat_map(|step| &step.changes);

@@ -120,7 +120,8 @@ pub(crate) fn objects_of(host: &Host) -> BTreeMap<String, Value> {
         let view = world.view();
         let all =
             kinds.iter().flat_map(|(group, plural)| view.store.list(&ResourceKey::new(group, plural), None));
-        all.filter(|(key, _)| key.name != "kube-root-ca.crt")
+        let ours = |name: &str| name != "kube-root-ca.crt" && !name.starts_with("kusion-state.");
+        all.filter(|(key, _)| ours(&key.name))
             .map(|(_, object)| (id(&object.value), Value::clone(&object.value)))
             .filter(|(id, _)| id.contains(":lab"))
             .collect()

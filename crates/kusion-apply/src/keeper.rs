@@ -1,0 +1,78 @@
+//! The keeper of the records: commits what came of the steps in groups and shows that the lease is held, beside the walk, so that
+//! a slow medium never holds up a step.
+
+use std::time::Duration;
+
+use futures::channel::mpsc::UnboundedReceiver;
+use futures::future::{BoxFuture, Either, pending, select};
+use futures::stream::StreamExt;
+use kusion_model::ReleaseNo;
+use kusion_store::{Outcome, Session, StoreError};
+
+use crate::{CancelToken, Clock};
+
+/// How often the lease is shown to be alive.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Outcomes are committed in groups: at the latest after this many, or this long. Each group costs a medium that is waited for;
+/// what a crash loses of one is read from the world again, because the plan is durable before the first write.
+const GROUP_SIZE: usize = 500;
+const GROUP_TIME: Duration = Duration::from_millis(1000);
+
+/// What the walk tells.
+pub(crate) enum Told {
+    Came(Outcome),
+    /// Only health is waited for, and that may take minutes: write down what is known.
+    Idle,
+}
+
+pub(crate) struct Keeper<'k> {
+    pub(crate) session: &'k mut Session,
+    pub(crate) release: ReleaseNo,
+    pub(crate) clock: &'k dyn Clock,
+    pub(crate) inbox: UnboundedReceiver<Told>,
+    /// Tells the walk that nothing more can be written.
+    pub(crate) trouble: CancelToken,
+}
+
+impl Keeper<'_> {
+    /// Keeps until the walk has ended and everything is written, or cannot be.
+    pub(crate) async fn run(mut self) -> Result<(), StoreError> {
+        let mut group = Vec::new();
+        let mut beat = self.clock.sleep(HEARTBEAT);
+        let mut due: BoxFuture<'static, ()> = Box::pin(pending());
+        loop {
+            let written = match select(self.inbox.next(), select(&mut beat, &mut due)).await {
+                Either::Left((Some(Told::Came(outcome)), _)) => {
+                    if group.is_empty() {
+                        due = self.clock.sleep(GROUP_TIME);
+                    }
+                    group.push(outcome);
+                    if group.len() < GROUP_SIZE { Ok(()) } else { self.commit(&mut group).await }
+                }
+                Either::Left((None, _)) => return self.commit(&mut group).await,
+                Either::Left((Some(Told::Idle), _)) | Either::Right((Either::Right(_), _)) => {
+                    due = Box::pin(pending());
+                    self.commit(&mut group).await
+                }
+                Either::Right((Either::Left(_), _)) => {
+                    beat = self.clock.sleep(HEARTBEAT);
+                    self.session.heartbeat(self.clock.now()).await
+                }
+            };
+            if let Err(error) = written {
+                return self.give_up(error).await;
+            }
+        }
+    }
+
+    async fn commit(&mut self, group: &mut Vec<Outcome>) -> Result<(), StoreError> {
+        self.session.record(self.release, std::mem::take(group)).await
+    }
+
+    /// A state that cannot be written stops the run: what is in flight ends, nothing new starts, and it is heard to its end.
+    async fn give_up(mut self, error: StoreError) -> Result<(), StoreError> {
+        self.trouble.cancel();
+        while self.inbox.next().await.is_some() {}
+        Err(error)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a medium must promise to keep the log of a stack.
+//!
+//! Nothing here is about files: a folder, an object store with create-if-absent, a database or a cluster can promise it. A
+//! position is a number that a medium gives out and nobody else looks into: bytes in a folder, a count of objects elsewhere.
+
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+use kusion_model::Scope;
+
+use crate::{Fence, Head, Lease, StoreError};
+
+/// An answer that may take its time.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// A medium that keeps logs, one for each stack.
+///
+/// A write that is answered is durable. One that fails has not happened; only [`StoreError::Unanswered`] leaves it open.
+pub trait Backend: Send + Sync {
+    /// Where the state of a stack is, for people.
+    fn place(&self, scope: &Scope) -> PathBuf;
+
+    /// The stacks that have a state, in order.
+    fn list(&self) -> Answer<'_, Vec<Scope>>;
+
+    /// What is written from a position on (0: all of it). Needs no lock. The head is read before the records, so that they
+    /// reach at least as far as it says.
+    fn read<'a>(&'a self, scope: &'a Scope, from: u64) -> Answer<'a, Written>;
+
+    /// Makes the log with its first record, unless there is a log.
+    fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()>;
+
+    /// Adds a record if the log still ends at a position and the lease is still ours, then moves the head. Returns the new end.
+    /// A crash in the middle leaves the log as it was, a piece of the record behind it, or all of it with the head unmoved.
+    fn append_if<'a>(
+        &'a self,
+        scope: &'a Scope,
+        fence: &'a Fence,
+        at: u64,
+        record: &'a str,
+        head: &'a Head,
+    ) -> Answer<'a, u64>;
+
+    /// Moves the head, then puts other records in place of all, under the same conditions, all or nothing. Returns the new end.
+    fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64>;
+
+    /// The lease as it stands; `None` if nobody has ever held it.
+    fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>>;
+
+    /// Puts a lease in place of the one that was read (`None`: there was none). False if another was quicker.
+    fn swap_lease<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+    ) -> Answer<'a, bool>;
+
+    /// A small private thing beside the log: the key.
+    fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>>;
+
+    /// Keeps a small private thing unless there is one of that name.
+    fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()>;
+}
+
+/// What a medium has of a stack.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The records, one behind the other; absent if there is no log.
+    pub log: Option<Records>,
+    pub head: Kept,
+    /// Somebody has held the lease, whatever it says now.
+    pub leased: bool,
+}
+
+/// Records as they are on the medium, good or not.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// All of their bytes.
+    pub bytes: Vec<u8>,
+    /// Where each of them is in `bytes`.
+    pub bounds: Vec<std::ops::Range<usize>>,
+    /// The position behind each.
+    pub ends: Vec<u64>,
+    /// The last record has no end: whoever wrote it was interrupted, or somebody cut it.
+    pub unfinished: bool,
+    /// The position behind everything, finished or not.
+    pub end: u64,
+}
+
+impl Records {
+    /// The bytes of each record.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.bounds.iter().map(|bounds| &self.bytes[bounds.clone()])
+    }
+}
+
+/// What stands where the head should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    #[default]
+    Absent,
+    /// Something that is no head.
+    Garbled,
+    Head(Head),
+}
+
+/// Other records for a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// Where the log must end.
+    pub at: u64,
+    pub records: &'a [String],
+    pub head: &'a Head,
+    /// The name under which the old log is kept; one of that name stays as it is.
+    pub keep_as: Option<&'a str>,
+}
+
+/// A lease with what [`Backend::swap_lease`] needs to know about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseSlot {
+    /// Changes whenever the lease does.
+    pub version: String,
+    /// `None`: what stands there is no lease.
+    pub lease: Option<Lease>,
+}

@@ -1,0 +1,97 @@
+//! The cluster remembers how far the log was written, and a folder that was put back is told by it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kusion::DryRun;
+use kusion::model::Spec;
+use kusion_store::{Damage, StoreError};
+use serde_json::Value;
+
+use crate::lab::Lab;
+use crate::objects::{others, spec, ten};
+
+/// The witnesses of the lab's stack.
+fn witnesses(lab: &Lab) -> Vec<Value> {
+    lab.host.with(|world| {
+        let view = world.view();
+        let maps = sandbox_world::ResourceKey::new("", "configmaps");
+        let all = view.store.list(&maps, None);
+        let ours = all.filter(|(key, _)| key.name.starts_with("kusion-state."));
+        ours.map(|(_, object)| Value::clone(&object.value)).collect()
+    })
+}
+
+async fn damage(lab: &Lab, wanted: &Value) -> Damage {
+    let target = lab.target();
+    let wanted = Spec::from_value(wanted.clone(), &target.key).unwrap();
+    match lab.engine().plan(&target, wanted, DryRun::Updates).await {
+        Err(kusion::PlanFailure::Store(StoreError::Damaged { damage, .. })) => damage,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("planned on a state that is not the newest"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn head_is_told_at_begin_and_end_and_forgotten_with_the_last_object() {
+    let lab = Lab::new();
+    lab.apply(&ten("1")).await;
+    let head = lab.state().head().unwrap();
+    let known = witnesses(&lab);
+    assert_eq!(known.len(), 1);
+    assert_eq!(known[0]["metadata"]["namespace"], "lab");
+    assert_eq!(known[0]["data"]["serial"], head.serial.to_string());
+    assert_eq!(
+        (&known[0]["data"]["hash"], &known[0]["data"]["lineage"]),
+        (&head.hash.into(), &head.lineage.into())
+    );
+    lab.apply(&others()).await;
+    assert_eq!(witnesses(&lab)[0]["data"]["serial"], lab.state().serial.to_string());
+    lab.apply(&spec(&[])).await;
+    assert!(witnesses(&lab).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_folder_and_a_lost_one_are_told_before_anything_is_planned() {
+    let lab = Lab::new();
+    let scope = lab.target().scope;
+    lab.apply(&ten("1")).await;
+    let mut older = None;
+    lab.medium.tamper(&scope, |stack| older = Some(stack.clone()));
+    lab.apply(&others()).await;
+    lab.medium.tamper(&scope, |stack| *stack = older.clone().unwrap());
+    assert!(matches!(damage(&lab, &ten("1")).await, Damage::Old { .. }));
+    lab.medium.tamper(&scope, |stack| *stack = Default::default());
+    assert!(matches!(damage(&lab, &ten("1")).await, Damage::Lost { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn cluster_that_forbids_the_witness_is_warned_about_and_worked_on() {
+    let lab = Lab::new();
+    lab.faults("path=*kusion-state* error=403");
+    let ready = lab.plan(&ten("1")).await;
+    assert_eq!(ready.warnings.len(), 1, "{:?}", ready.warnings);
+    assert!(
+        ready.warnings[0].contains("could not be read: the cluster does not allow it"),
+        "{:?}",
+        ready.warnings
+    );
+    assert!(lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap().is_success());
+    lab.faults("");
+    lab.assert_converged(&ten("1"), "without a witness").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_medium_holds_up_no_step() {
+    let lab = Lab::new();
+    lab.apply(&ten("1")).await;
+    let ready = lab.plan(&others()).await;
+    lab.medium.set_pause(Some(Arc::new(|| Box::pin(tokio::time::sleep(Duration::from_secs(10))))));
+    let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
+    lab.medium.set_pause(None);
+    assert!(report.is_success());
+    // Every write of the state takes ten seconds; the longest step does not know.
+    let longest = report.millis.values().max().unwrap();
+    assert!(*longest < 5_000, "{longest} ms");
+    lab.assert_converged(&others(), "on a slow medium").await;
+}
