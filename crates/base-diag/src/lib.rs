@@ -8,8 +8,10 @@
 
 mod diagnostic;
 mod files;
+mod nearest;
 mod render;
 
 pub use diagnostic::{Code, Diagnostic, Fix, Label, Place, Severity, Telling};
 pub use files::{FileId, LineIndex, Position, SourceFile, SourceMap, Span};
+pub use nearest::nearest;
 pub use render::{Color, render_full, render_short, to_json};

@@ -153,6 +153,7 @@ impl Host for MachineHost<'_, '_> {
 
     fn set_output(&mut self, text: String, documents: &Value, written: OutputOptions) {
         self.machine.output = Some(text);
+        self.machine.replaced_at = self.machine.current_place();
         self.machine.streamed = Some((documents.clone(), written));
     }
 

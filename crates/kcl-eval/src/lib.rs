@@ -66,6 +66,7 @@ pub use outline::Outline;
 
 use std::sync::Arc;
 
+use base_diag::Place;
 use kcl_syntax::program::Program;
 use kcl_value::{OutputOptions, Str, Value};
 
@@ -91,6 +92,8 @@ pub struct Output {
     pub value: Value,
     /// Text that replaces it (`manifests.yaml_stream`).
     pub replaced: Option<String>,
+    /// Where the call stands that replaced it.
+    pub replaced_at: Place,
     /// The documents of that text, and how they were written.
     pub streamed: Option<(Value, OutputOptions)>,
     /// Where values came from, if tracked.
@@ -169,5 +172,6 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
     let value = machine.selected_value(value)?;
     machine.charge(kcl_value::weight(&value, machine.options.output.show_hidden))?;
     let (replaced, streamed) = (machine.output.take(), machine.streamed.take());
-    Ok(Output { value, replaced, streamed, origins: machine.origins.take() })
+    let replaced_at = machine.replaced_at;
+    Ok(Output { value, replaced, replaced_at, streamed, origins: machine.origins.take() })
 }

@@ -86,6 +86,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) scratch: String,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
     pub(crate) output: Option<String>,
+    /// Where the call stands that replaced it.
+    pub(crate) replaced_at: Place,
     /// The documents of that output, and how they were written.
     pub(crate) streamed: Option<(Value, OutputOptions)>,
     /// Instances per schema id, if the program asks for them: (package of creation, value).
@@ -176,6 +178,7 @@ impl<'p> Machine<'p> {
             asked: RefCell::default(),
             scratch: String::new(),
             output: None,
+            replaced_at: Place::None,
             streamed: None,
             instances: None,
             origins: options.track_origins.then(Origins::default),

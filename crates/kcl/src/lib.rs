@@ -42,5 +42,5 @@ pub use manifest::{Manifest, Profile};
 pub use reads::Reads;
 pub use request::{Entry, Formats, Limits, Request};
 pub use run::{Outcome, deep, run};
-pub use settings::{Settings, apply_settings};
+pub use settings::{SECTIONS, SETTINGS, Settings, SettingsError, UnknownKey};
 pub use why::{Why, WhyAt, WhyStep};

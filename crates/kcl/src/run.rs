@@ -36,6 +36,8 @@ pub struct Outcome {
     pub sources: SourceMap,
     /// What the result depends on.
     pub reads: Reads,
+    /// File and line of the call of `manifests.yaml_stream` that replaced the output, if there was one.
+    pub stream_at: Option<(String, u32)>,
     /// Where every value came from, if [`Request::track_origins`] asked for it.
     pub why: Option<Why>,
 }
@@ -120,6 +122,7 @@ fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, wor
     match evaluation.result {
         Ok(mut output) => {
             write(request, &options, &output, &mut outcome);
+            outcome.stream_at = line_of(output.replaced_at, &loaded.program);
             let origins = output.origins.take();
             outcome.why = origins.map(|rows| crate::why::collect(&loaded.program, rows, output.shown()));
             release(request, output);
@@ -140,13 +143,22 @@ fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, wor
 /// `-d`: the frames that were running. There is one: calls have put the line back by the time an error is told.
 fn with_backtrace(diagnostic: Diagnostic, program: &Program) -> Diagnostic {
     let place = diagnostic.labels.last().map_or(Place::None, |label| label.place);
+    match line_of(place, program) {
+        Some((path, line)) => {
+            diagnostic.with_note(format!("backtrace:\n\t0: kcl_main\n\t\tat {path}:{line}"))
+        }
+        None => diagnostic,
+    }
+}
+
+/// The file and the line of a place.
+fn line_of(place: Place, program: &Program) -> Option<(String, u32)> {
     let (file, line) = match place {
         Place::Span(file, span) => (file, program.sources.position(file, span.start).line),
         Place::Line(file, line) => (file, line),
-        Place::None => return diagnostic,
+        Place::None => return None,
     };
-    let path = program.sources.get(file).map_or("", |source| &source.path);
-    diagnostic.with_note(format!("backtrace:\n\t0: kcl_main\n\t\tat {path}:{line}"))
+    Some((program.sources.get(file).map_or_else(String::new, |source| source.path.clone()), line))
 }
 
 fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut Outcome) {

@@ -1,23 +1,58 @@
 //! Settings files: `kcl.yaml` and `-Y`. Text in, request out; reading the file is the caller's.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::request::{Entry, Request};
 use base_yaml::{Data, Node};
 
-/// Lays one settings file over a request; returns the `output` it asks for. See [`Settings::add`].
-///
-/// # Errors
-/// A sentence about a text that is not a settings file.
-pub fn apply_settings(
-    text: &str,
-    shown: &str,
-    folder: &Path,
-    request: &mut Request,
-) -> Result<Option<PathBuf>, String> {
-    let mut settings = Settings::default();
-    settings.add(text, shown, folder, request)?;
-    Ok(settings.output)
+/// The sections of a settings file.
+pub const SECTIONS: &[&str] = &["kcl_cli_configs", "kcl_options"];
+
+/// The keys of its section `kcl_cli_configs`; `verbose` and `fast_eval` change nothing.
+pub const SETTINGS: &[&str] = &[
+    "file",
+    "files",
+    "output",
+    "overrides",
+    "path_selector",
+    "strict_range_check",
+    "disable_none",
+    "verbose",
+    "debug",
+    "sort_keys",
+    "show_hidden",
+    "fast_eval",
+    "include_schema_type_path",
+    "package_maps",
+];
+
+/// A text that is not a settings file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingsError {
+    /// The sentence.
+    pub message: String,
+    /// Line of the problem, from 1; 0 if it has no place.
+    pub line: u32,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// A key that no settings file has. The reference ignores it; who wants to be strict can refuse it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownKey {
+    /// The key.
+    pub key: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// The keys that are known in its place.
+    pub known: &'static [&'static str],
 }
 
 /// What several settings files say together, as far as a request cannot hold it.
@@ -28,6 +63,8 @@ pub struct Settings {
     files: Vec<String>,
     /// Where the output goes.
     pub output: Option<PathBuf>,
+    /// Keys that nobody knows, in the order of the files.
+    pub unknown: Vec<UnknownKey>,
 }
 
 impl Settings {
@@ -44,37 +81,52 @@ impl Settings {
         shown: &str,
         folder: &Path,
         request: &mut Request,
-    ) -> Result<(), String> {
-        let invalid = || format!("Failed to load '{shown}', invalid setting file format");
+    ) -> Result<(), SettingsError> {
+        let invalid = |line: u32| SettingsError {
+            message: format!("Failed to load '{shown}', invalid setting file format"),
+            line,
+        };
+        let because = |line: u32, why: String| {
+            let SettingsError { message, line } = invalid(line);
+            SettingsError { message: format!("{message}: {why}"), line }
+        };
         let documents = base_yaml::parse_documents(text, &base_yaml::Limits::default())
-            .map_err(|error| format!("{}: {error}", invalid()))?;
+            .map_err(|error| because(error.line, error.to_string()))?;
         let root = match documents.as_slice() {
             [] => return Ok(()),
             [root] => root,
-            _ => return Err(invalid()),
+            [_, second, ..] => return Err(invalid(second.span.line)),
         };
-        let Data::Map(sections) = &root.value else { return Err(invalid()) };
+        let Data::Map(sections) = &root.value else { return Err(invalid(root.span.line)) };
         for section in sections {
+            let line = section.key_span.line;
             match (section.key.as_str(), &section.value.value) {
+                (key, _) if !SECTIONS.contains(&key) => self.unknown_key(key, line, SECTIONS),
                 (_, Data::Null) => {}
                 ("kcl_cli_configs", Data::Map(entries)) => {
-                    for entry in entries.iter().filter(|entry| entry.value.value != Data::Null) {
-                        let set = self.configure(&entry.key, &entry.value, folder, request);
-                        set.ok_or_else(|| {
-                            format!("{}: `{}` takes {}", invalid(), entry.key, wanted(&entry.key))
-                        })?;
+                    for entry in entries {
+                        let (key, line) = (&entry.key, entry.key_span.line);
+                        if !SETTINGS.contains(&key.as_str()) {
+                            self.unknown_key(key, line, SETTINGS);
+                        } else if entry.value.value != Data::Null {
+                            let set = self.configure(key, &entry.value, folder, request);
+                            set.ok_or_else(|| because(line, format!("`{key}` takes {}", wanted(key))))?;
+                        }
                     }
                 }
                 ("kcl_options", Data::List(items)) => {
                     for item in items {
-                        request.arguments.push(option(item).ok_or_else(invalid)?);
+                        request.arguments.push(option(item).ok_or_else(|| invalid(item.span.line))?);
                     }
                 }
-                ("kcl_cli_configs" | "kcl_options", _) => return Err(invalid()),
-                _ => {}
+                _ => return Err(invalid(line)),
             }
         }
         Ok(())
+    }
+
+    fn unknown_key(&mut self, key: &str, line: u32, known: &'static [&'static str]) {
+        self.unknown.push(UnknownKey { key: key.to_owned(), line, known });
     }
 
     /// Sets one thing; nothing if the value is not of its type.
@@ -176,6 +228,26 @@ fn sort_keys(node: &mut Node) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn apply_settings(
+        text: &str,
+        shown: &str,
+        folder: &Path,
+        request: &mut Request,
+    ) -> Result<(), SettingsError> {
+        Settings::default().add(text, shown, folder, request)
+    }
+
+    #[test]
+    fn unknown_keys_are_kept_with_their_line_and_what_is_wrong_has_one() {
+        let (mut settings, mut request) = (Settings::default(), Request::default());
+        let text = "kcl_cli_config:\n  file: [a.k]\nkcl_cli_configs:\n  disable_non: true\n  verbose: 1\n";
+        settings.add(text, "x", Path::new(""), &mut request).unwrap();
+        let found: Vec<(&str, u32)> = settings.unknown.iter().map(|k| (k.key.as_str(), k.line)).collect();
+        assert_eq!(found, [("kcl_cli_config", 1), ("disable_non", 4)]);
+        let wrong = settings.add("kcl_cli_configs:\n  sort_keys: maybe\n", "x", Path::new(""), &mut request);
+        assert_eq!(wrong.unwrap_err().line, 2);
+    }
 
     #[test]
     fn later_files_replace_lists_and_add_options() {

@@ -6,7 +6,8 @@ use futures::channel::mpsc::UnboundedSender;
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kusion_model::{
-    Action, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord, Step, Tally, Timestamp, Wait, seal_like,
+    Action, INTERRUPTED, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord, Step, Tally, Timestamp,
+    Wait, seal_like,
 };
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
@@ -333,7 +334,7 @@ impl<'i> Walk<'i> {
             }
             _ => None,
         });
-        let message = message.or_else(|| report.cancelled.then(|| "cancelled".to_owned()));
+        let message = message.or_else(|| report.cancelled.then(|| INTERRUPTED.to_owned()));
         let end = ReleaseEnd {
             phase: report.phase,
             ended: self.input.clock.now(),

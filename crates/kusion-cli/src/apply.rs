@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
 use kusion_apply::{ApplyError, FailurePolicy, Options};
-use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec};
+use kusion_model::{Phase, Plan, Reason, Release, ReleaseNo, Spec};
 use kusion_plan::moved_since;
 use kusion_store::{ReleaseDraft, Session, State, StoreError, wait};
 use serde_json::json;
@@ -18,9 +18,10 @@ use crate::hold::{Way, hold, lock_ask};
 use crate::namesake::{self, kin};
 use crate::output::{Format, format_of, print, tell};
 use crate::place::{Place, now, open, subject};
+use crate::plan_view::ago;
 use crate::planned::{ready, refuse_conflicts, wanted};
 use crate::preview::{detail_of, show};
-use crate::progress::{Look, Progress};
+use crate::progress::{EVENT, Look, Progress};
 
 pub(crate) const FLAGS: &[Flag] = &[
     flag("yes", Some('y'), "", "do not ask"),
@@ -72,12 +73,23 @@ pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
         None => previous_good(&state).ok_or_else(|| {
             Failure::usage("there is no release to go back to")
                 .cause("no release before the latest one succeeded")
-                .next("`kusion release list` shows them")
+                .next(format!("`kusion release list {}` shows them", place.target.scope))
         })?,
     };
     let spec = wait(rollback_target(&place.target.store, to))?;
+    if let Some(target) = state.releases.get(&to).filter(|_| format_of(given).ok() == Some(Format::Text)) {
+        print(&back_to(target, &place))?;
+    }
     let draft = ReleaseDraft { rollback_to: Some(to), ..draft(given, &place) };
     run(given, &place, Task { verb: "rollback", spec, draft, saved: None })
+}
+
+/// `Rollback of shop/dev to release 3 (succeeded, 2 min ago, by li@host: first)`
+fn back_to(release: &Release, place: &Place) -> String {
+    let when = ago(release.ended.unwrap_or(release.started));
+    let message = release.message.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    let (scope, no, word) = (&place.target.scope, release.no, release.word());
+    format!("Rollback of {scope} to release {no} ({word}, {when}, by {}{message})\n", release.by)
 }
 
 /// Reads the number of a release.
@@ -94,7 +106,11 @@ fn draft(given: &Given, place: &Place) -> ReleaseDraft {
         commit: kusion::commit_of(&place.folder.stack_dir),
         folder: Some(namesake::folder(place)),
         cluster: None,
-        inputs: place.arguments.iter().cloned().collect(),
+        inputs: place
+            .arguments
+            .iter()
+            .map(|(name, value)| (name.clone(), place.target.key.sealed(value)))
+            .collect(),
         message: given.last("message"),
         ..ReleaseDraft::default()
     }
@@ -145,7 +161,7 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         tokio.block_on(verify(given, &ready, &world, format))?;
     }
     if !plan.is_empty() && asks {
-        consent(task.verb, plan)?;
+        consent(task.verb, plan, &world.context)?;
     } else if task.saved.is_none() && !given.has("same-project") {
         kin(&ready.state, place).refuse(plan, place)?;
     }
@@ -252,7 +268,7 @@ fn finish_empty(format: Format, verb: &str, state: &State) -> Result<(), Failure
     match format {
         Format::Json => print(&format!(
             "{}\n",
-            json!({"event": "nothing-to-do", "release": state.latest().map(|r| r.no)})
+            json!({"schema": EVENT, "event": "nothing-to-do", "release": state.latest().map(|r| r.no)})
         )),
         Format::Text if verb == "destroy" => print("Nothing to destroy.\n"),
         Format::Text => print("Nothing to do: everything is as the configuration says.\n"),

@@ -28,7 +28,12 @@ pub(crate) const CLUSTER: &[Flag] = &[
     flag("as", None, "USER", "act as another user, where the cluster allows it"),
     flag("as-group", None, "GROUP", "act as a member of a group; may be repeated"),
     flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
-    flag("profile", None, "NAME", "graces of health: default or sandbox"),
+    flag(
+        "profile",
+        None,
+        "NAME",
+        "how long health may take before it counts as failed: default, or sandbox (short)",
+    ),
     flag("rules", None, "FILE", "health rules for custom kinds, beside health.rules of project and stack"),
 ];
 

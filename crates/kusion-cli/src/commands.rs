@@ -305,6 +305,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
                 failure
             })?;
             given.file = config::load()?;
+            given.command = command.name;
             (command.run)(&given)
         }
     }
@@ -318,7 +319,7 @@ fn find(name: &str) -> Option<&'static Command> {
 
 fn unknown(name: &str) -> Failure {
     let failure = Failure::usage(format!("there is no command `{name}`"));
-    match flags::nearest(COMMANDS.iter().map(|command| command.name), name) {
+    match base_diag::nearest(COMMANDS.iter().map(|command| command.name), name) {
         Some(near) => failure.next(format!("did you mean `kusion {near}`?")),
         None => failure.next("`kusion --help` lists the commands"),
     }
@@ -332,6 +333,8 @@ fn help() -> String {
     for command in COMMANDS {
         out.push_str(&format!("  {:<12} {}\n", command.name, command.help));
     }
+    out.push_str("\nExit codes:\n");
+    man::CODES.iter().for_each(|(code, what)| out.push_str(&format!("  {code:<12} {what}\n")));
     out.push_str("\n`kusion COMMAND --help` says more.\n");
     out
 }
@@ -349,6 +352,8 @@ fn help_of(command: &Command) -> String {
         out.push_str("\nFlags (each also as a variable, e.g. --exit-code as KUSION_EXIT_CODE):\n");
         command.flags.iter().for_each(|rows| out.push_str(&flags::help(rows)));
     }
+    let codes: Vec<String> = man::CODES.iter().map(|(code, what)| format!("{code} {what}")).collect();
+    out.push_str(&format!("\nExit codes: {}.\n", codes.join("; ")));
     out
 }
 

@@ -108,7 +108,7 @@ fn words(list: &[&str]) -> Vec<String> {
 
 fn stacks() -> Vec<String> {
     let Ok(here) = here() else { return Vec::new() };
-    let found = stacks_below(&Disk, &here);
+    let (found, _) = stacks_below(&Disk, &here);
     let one_project = found.windows(2).all(|pair| pair[0].project.name == pair[1].project.name);
     let name = |stack: &kusion_generate::StackFolder| match one_project {
         true => stack.stack.name.clone(),

@@ -2,13 +2,14 @@
 //!
 //! The weakest of four: flag, `KUSION_*` variable, this file, built-in default.
 
+use base_diag::nearest;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::flags::{Flag, Given, flag, nearest, variable_name};
+use crate::flags::{Flag, Given, flag, variable_name};
 use crate::output::{Format, format_of, print, print_json, tell};
 use crate::style::Style;
 use crate::table::table;
@@ -74,7 +75,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let words: Vec<&str> = given.rest.iter().map(String::as_str).collect();
     let mut values = load()?;
     match words.as_slice() {
-        [] | ["list"] if format_of(given)? == Format::Json => print_json(&json!(values)),
+        [] | ["list"] if format_of(given)? == Format::Json => {
+            print_json(&json!({"schema": "kusion.io/config-file/v1", "settings": values}))
+        }
         [] | ["list"] if values.is_empty() => {
             tell("nothing is set; `kusion config explain` shows the defaults\n");
             Ok(())
@@ -85,7 +88,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             None => Err(Failure::usage(format!("`{key}` is not set")).next("kusion config explain")),
         },
         ["set", key, value] => {
-            values.insert(check(key)?.to_owned(), (*value).to_owned());
+            check_value(check(key)?, value)?;
+            values.insert((*key).to_owned(), (*value).to_owned());
             save(&values)
         }
         ["unset", key] => {
@@ -114,6 +118,30 @@ fn check(key: &str) -> Result<&str, Failure> {
         Some(near) => failure.next(format!("did you mean `{near}`?")),
         None => failure.next("kusion config explain lists them"),
     })
+}
+
+/// A value that its flag would refuse is refused here, where it is written.
+fn check_value(key: &str, value: &str) -> Result<(), Failure> {
+    let is_time = |text: &str| {
+        let number = text.strip_suffix(['s', 'm']).unwrap_or(text);
+        number.parse::<u64>().is_ok()
+    };
+    let (fits, wanted) = match key {
+        "output" => (matches!(value, "text" | "json"), "text or json"),
+        "on-failure" => (matches!(value, "stop" | "continue" | "rollback"), "stop, continue or rollback"),
+        "profile" => (matches!(value, "default" | "sandbox"), "default or sandbox"),
+        "detail" => (matches!(value, "fields" | "all"), "fields or all"),
+        "no-watch" => (matches!(value, "on" | "off" | "true" | "false"), "on or off"),
+        "timeout" | "lock-timeout" | "request-timeout" => (is_time(value), "a time: 90, 90s or 5m"),
+        "kubeconfig" => (std::path::Path::new(value).is_file(), "a file that is there"),
+        _ => (!value.is_empty(), "a name"),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{key}` cannot be `{value}`"))
+        .cause(format!("it takes {wanted}"))
+        .next(format!("kusion config set {key} VALUE; nothing was changed")))
 }
 
 fn explain(given: &Given, values: &BTreeMap<String, String>) -> Result<(), Failure> {

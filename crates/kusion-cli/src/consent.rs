@@ -6,25 +6,21 @@ use kusion_model::Plan;
 
 use crate::failure::Failure;
 use crate::output::{print, tell};
-use crate::plan_view::{self, Detail};
+use crate::plan_view::{self, Detail, count};
 use crate::style::Style;
 
 /// Asks; without a terminal the question becomes an error that names the flag.
-pub(crate) fn consent(verb: &str, plan: &Plan) -> Result<(), Failure> {
+pub(crate) fn consent(verb: &str, plan: &Plan, cluster: &str) -> Result<(), Failure> {
+    let scope = &plan.scope;
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         let what = format!("`kusion {verb}` needs consent and there is no terminal to ask on");
         return Err(Failure::usage(what).cause("nothing was changed").next(format!(
-            "look at the plan above, then: kusion {verb} -y, or save it: kusion preview --plan FILE"
+            "look at the plan above, then: kusion {verb} {scope} -y, or save it: kusion preview {scope} --plan FILE"
         )));
     }
     let style = Style::stderr();
     loop {
-        tell(&format!(
-            "{} {} this plan  {}  yes   details   no: ",
-            style.cyan("?"),
-            capital(verb),
-            style.glyph("›", ">")
-        ));
+        tell(&format!("{} {}  yes   details   no: ", style.cyan("?"), question(verb, plan, cluster)));
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
         match line.trim() {
@@ -72,7 +68,13 @@ fn details(line: &str, plan: &Plan) -> Result<(), Failure> {
     print(&plan_view::steps(&shown, Detail::All, &Style::stdout()))
 }
 
-fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+/// `Destroy 6 resources of shop/dev on kind-dev?`
+fn question(verb: &str, plan: &Plan, cluster: &str) -> String {
+    let n = plan.steps.iter().filter(|step| step.is_change()).count();
+    let scope = &plan.scope;
+    match verb {
+        "destroy" => format!("Destroy {} of {scope} on {cluster}?", count(n, "resource")),
+        "rollback" => format!("Roll back {} of {scope} on {cluster}?", count(n, "resource")),
+        _ => format!("Apply {} to {scope} on {cluster}?", count(n, "change")),
+    }
 }

@@ -38,6 +38,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             print(&table(&["", "CONTEXT", "SERVER"], &rows, &Style::stdout()))
         }
         ["show"] => match current {
+            Some(name) if format_of(given)? == Format::Json => {
+                let server = known.iter().find(|c| c.name == name).map(|c| c.server.as_str());
+                print_json(&json!({"schema": "kusion.io/context/v1", "name": name, "server": server}))
+            }
             Some(name) => print(&format!("{name}\n")),
             None => Err(Failure::usage("no context is chosen").next("kusion context use NAME")),
         },

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
-use crate::place::here;
+use crate::place::{here, tell_broken};
 
 pub(crate) const FLAGS: &[Flag] = &[
     flag("focus", None, "FILE", "the file or folder in question; may be repeated"),
@@ -32,7 +32,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             .place(missing.display().to_string())
             .next("--focus FILE, seen from the folder you are in"));
     }
-    let stacks = stacks_below(&Disk, &folder);
+    let (stacks, broken) = stacks_below(&Disk, &folder);
+    tell_broken(&broken);
     let up = match given.last("direct").as_deref() {
         None | Some("down") => false,
         Some("up") => true,

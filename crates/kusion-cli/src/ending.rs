@@ -1,9 +1,10 @@
 //! The end of an apply: what failed with cause, where and next; the release in one line; the exit code.
 
 use kusion::{Ready, Report, StepEnd};
-use kusion_model::{Action, FieldPath, Phase, Scope, SourceRef};
+use kusion_model::{Action, Phase, Scope, SourceRef};
 use serde_json::json;
 
+use crate::culprit::culprit;
 use crate::failure::{Failure, exit};
 use crate::output::{Format, print};
 use crate::place::Place;
@@ -40,7 +41,8 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             Some(next) => format!("{next}\n{}", next_step(ready, scope)),
             None => next_step(ready, scope),
         };
-        let rows = [("cause", cause), ("where", source_of(ready, place, key)), ("next", Some(next))];
+        let place_of = source_of(ready, place, key, cause.as_deref().unwrap_or_default());
+        let rows = [("cause", cause), ("where", place_of), ("next", Some(next))];
         for (word, text) in rows {
             if let Some(text) = text {
                 out.push_str(&format!("    {word:<5}  {}\n", text.replace('\n', "\n           ")));
@@ -100,17 +102,19 @@ fn next_step(ready: &Ready, scope: &Scope) -> String {
     }
 }
 
-/// The line behind a resource: that of its first changed field, else its own.
-fn source_of(ready: &Ready, place: &Place, key: &str) -> Option<String> {
+/// The line of the field that a cause is about; if only one field was changed, of that.
+fn source_of(ready: &Ready, place: &Place, key: &str, cause: &str) -> Option<String> {
     let step = ready.planned.plan.steps.iter().find(|step| step.key.to_string() == key)?;
-    let changed = step.changes.iter().find_map(|change| change.source.as_ref());
     let resource = ready.spec.resources.iter().find(|resource| resource.key() == step.key);
-    let first = ["spec.template.spec.containers[0].image", "spec", "metadata.name", "metadata"];
-    let own = || {
-        let map = &resource?.source;
-        first.iter().find_map(|path| map.find(&FieldPath::parse(path).ok()?))
+    let about = resource.and_then(|resource| {
+        let field = culprit(&resource.attributes, cause)?;
+        resource.source.find(&field)
+    });
+    let changed = match step.changes.as_slice() {
+        [only] => only.source.as_ref(),
+        _ => None,
     };
-    let source = changed.or_else(own)?;
+    let source = about.or(changed)?;
     // A line of something that has secrets may hold one.
     let silent = resource.is_none_or(|resource| !resource.secrets.is_empty());
     let text = if silent { None } else { line_of(place, source) };

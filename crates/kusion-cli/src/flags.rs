@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use base_diag::nearest;
+
 use crate::failure::Failure;
 
 /// One flag.
@@ -36,6 +38,8 @@ pub(crate) struct Given {
     pub(crate) rest: Vec<String>,
     /// Defaults of the user's configuration file.
     pub(crate) file: BTreeMap<String, String>,
+    /// The name of the command.
+    pub(crate) command: &'static str,
 }
 
 impl Given {
@@ -58,6 +62,20 @@ impl Given {
     /// All values of a flag in order; the line only.
     pub(crate) fn all(&self, long: &str) -> Vec<&str> {
         self.flags.iter().filter(|(name, _)| *name == long).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// The command line for others to see: values are left out, because one may be a password.
+    pub(crate) fn without_values(&self) -> String {
+        let mut out = format!("kusion {}", self.command);
+        self.rest.iter().for_each(|word| out.push_str(&format!(" {word}")));
+        for (name, value) in &self.flags {
+            out.push_str(&match (*name, value.split_once('=')) {
+                ("argument", Some((argument, _))) => format!(" -D {argument}=.."),
+                _ if value.is_empty() => format!(" --{name}"),
+                _ => format!(" --{name}=.."),
+            });
+        }
+        out
     }
 
     /// Where a value came from: the flag, its variable or the default.
@@ -157,34 +175,6 @@ pub(crate) fn help(table: &[Flag]) -> String {
     out
 }
 
-/// The nearest of some names, if one is near at all.
-pub(crate) fn nearest<'a>(names: impl Iterator<Item = &'a str>, wrong: &str) -> Option<&'a str> {
-    let limit = if wrong.chars().count() <= 4 { 1 } else { 2 };
-    let near = names.map(|name| (distance(name, wrong), name)).min_by_key(|(distance, _)| *distance);
-    near.filter(|(distance, _)| *distance <= limit).map(|(_, name)| name)
-}
-
-/// Edits between two words; a swap of neighbours counts once.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(64).collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            if i == 0 || j == 0 {
-                rows[i][j] = i + j;
-                continue;
-            }
-            let cost = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + cost);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,16 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn others_see_no_values() {
+        let table = [TABLE, &[flag("argument", Some('D'), "K=V", "")]].concat();
+        let mut given = read(&table, &words("dev -y -ojson -D password=x=y -Dbare")).unwrap();
+        given.command = "apply";
+        assert_eq!(given.without_values(), "kusion apply dev --yes --output=.. -D password=.. --argument=..");
+    }
+
+    #[test]
     fn a_wrong_flag_gets_a_suggestion_and_a_missing_value_is_named() {
         assert!(read(TABLE, &words("--plna x")).unwrap_err().next.unwrap().contains("--plan"));
         assert!(read(TABLE, &words("-o")).unwrap_err().what.contains("needs a value"));
         assert!(read(TABLE, &words("--yes=1")).unwrap_err().what.contains("no value"));
-    }
-
-    #[test]
-    fn nearest_knows_swaps_and_does_not_guess_wildly() {
-        assert_eq!(nearest(["apply", "destroy"].into_iter(), "aply"), Some("apply"));
-        assert_eq!(nearest(["apply", "destroy"].into_iter(), "detsroy"), Some("destroy"));
-        assert_eq!(nearest(["apply", "destroy"].into_iter(), "xyz"), None);
     }
 }

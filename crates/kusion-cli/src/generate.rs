@@ -19,9 +19,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let resources: Vec<Value> =
         generated.spec.resources.iter().map(|r| serde_json::to_value(r).unwrap_or_default()).collect();
     let spec = json!({ "resources": resources });
+    let with_schema = || json!({"schema": "kusion.io/spec/v1", "resources": spec["resources"]});
     match given.last("output").as_deref() {
         None | Some("yaml") => print(&yaml::text(&spec)),
-        Some("json") => print_json(&spec),
+        Some("json") => print_json(&with_schema()),
         Some(file) => {
             let text = match file.ends_with(".json") {
                 true => serde_json::to_string_pretty(&spec).unwrap_or_default() + "\n",

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{print, print_json};
 use crate::place::open;
+use crate::plan_view::count;
 use crate::planned::{SPEC, spec_problems, wanted};
 use crate::style::Style;
 
@@ -39,7 +40,11 @@ fn text(graph: &Prepared<'_>, style: &Style) -> String {
             out.push_str(&format!("  {arrow} {}\n", style.dim(&line)));
         }
     }
-    out.push_str(&format!("\n{} resources, {} edges.\n", graph.keys.len(), graph.edges.len()));
+    out.push_str(&format!(
+        "\n{}, {}.\n",
+        count(graph.keys.len(), "resource"),
+        count(graph.edges.len(), "edge")
+    ));
     out
 }
 

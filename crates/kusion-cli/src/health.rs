@@ -35,10 +35,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         let text = read_text(file)?;
         let documents = read_documents(&text).map_err(|error| {
             let place = if error.line == 0 { file.to_owned() } else { format!("{file}:{}", error.line) };
-            Failure::usage(format!("{file} is neither YAML nor JSON"))
-                .cause(error.message)
-                .place(place)
-                .next("several objects are `---` documents, a JSON array, or a List; mend the file there")
+            Failure::usage(format!("{file} is neither YAML nor JSON")).cause(error.message).place(place).next(
+                "several objects are `---` documents, a JSON array, or a List; correct the file at that line",
+            )
         })?;
         objects.extend(documents);
     }

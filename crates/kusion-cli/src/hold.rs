@@ -82,15 +82,14 @@ pub(crate) async fn hold(
             return Ok((session, ready));
         }
         session.close(now()).await?;
-        consent(way.verb, &ready.planned.plan)?;
+        consent(way.verb, &ready.planned.plan, &world.context)?;
     }
 }
 
 /// Who wants the lock, and for how long.
 pub(crate) fn lock_ask(given: &Given) -> Result<ApplyAsk, Failure> {
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
     let mut ask = ApplyAsk::new(kusion::ReleaseDraft::default());
-    ask.owner = owner(&command);
+    ask.owner = owner(&given.without_values());
     ask.alive = liveness;
     ask.lock_timeout = seconds(given, "lock-timeout")?.unwrap_or_default();
     ask.observer = Arc::new(|happening| {

@@ -1,12 +1,13 @@
 //! `kusion init`: a project from a template, ready to preview.
 
+use base_diag::nearest;
 use std::path::Path;
 
 use kusion_generate::embedded_konfig;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::flags::{Flag, Given, flag, nearest};
+use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::here;
 
@@ -64,7 +65,7 @@ const TEMPLATES: &[Template] = &[
             ("dev/stack.yaml", "name: dev\n"),
             (
                 "dev/main.k",
-                "_namespace = \"${option(\"app\")}-${option(\"env\")}\"\n\nresources = [\n    {\n        apiVersion = \"v1\"\n        kind = \"Namespace\"\n        metadata.name = _namespace\n    }\n    {\n        apiVersion = \"v1\"\n        kind = \"ConfigMap\"\n        metadata = {name = \"settings\", namespace = _namespace}\n        data = {greeting = \"hello\"}\n    }\n]\n",
+                "_namespace = option(\"app\") + \"-\" + option(\"env\")\n\nresources = [\n    {\n        apiVersion = \"v1\"\n        kind = \"Namespace\"\n        metadata.name = _namespace\n    }\n    {\n        apiVersion = \"v1\"\n        kind = \"ConfigMap\"\n        metadata = {name = \"settings\", namespace = _namespace}\n        data = {greeting = \"hello\"}\n    }\n]\n",
             ),
         ],
     },

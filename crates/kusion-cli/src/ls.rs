@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
-use crate::place::{here, open_named, stores};
+use crate::place::{here, open_named, stores, tell_broken};
 use crate::plan_view::ago;
 use crate::style::Style;
 use crate::table::table;
@@ -22,7 +22,14 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     // A word that means a stack shows its resources; a folder of stacks shows the stacks.
     match &word {
         Some(word) if !folder.is_dir() || locate(&Disk, &here, Some(word)).is_ok() => resources(given, word),
-        _ => stacks(given, &stacks_below(&Disk, &folder)),
+        _ => {
+            let (found, broken) = stacks_below(&Disk, &folder);
+            tell_broken(&broken);
+            match (found.is_empty(), broken.into_iter().next()) {
+                (true, Some(problem)) => Err(problem.into()),
+                _ => stacks(given, &found),
+            }
+        }
     }
 }
 
@@ -59,7 +66,7 @@ fn latest(state: &State) -> String {
     match state.latest() {
         None => "none".to_owned(),
         Some(release) => {
-            format!("{} {}, {}", release.no, release.phase, ago(release.ended.unwrap_or(release.started)))
+            format!("{} {}, {}", release.no, release.word(), ago(release.ended.unwrap_or(release.started)))
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::flags::{self, Given};
 use crate::output::print;
 
 /// Exit codes and what they mean.
-const CODES: [(&str, &str); 10] = [
+pub(crate) const CODES: [(&str, &str); 10] = [
     ("0", "done, or nothing to do"),
     ("1", "usage or configuration error"),
     ("2", "changes pending (preview --exit-code, drift, diff --exit-code)"),

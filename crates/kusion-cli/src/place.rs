@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base_diag::nearest;
 use kcl::Disk;
 use kusion::Target;
-use kusion_generate::{EMBEDDED_KONFIG, GenerateError, Generated, Inputs, StackFolder, generate, locate};
+use kusion_generate::{
+    EMBEDDED_KONFIG, FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate,
+};
 use kusion_model::{Subject, Timestamp};
 use kusion_store::{
     Damage, Liveness, LocalFolder, Owner, Store, StoreError, local_liveness, local_owner, wait,
@@ -13,6 +16,7 @@ use kusion_store::{
 
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
+use crate::hush::Hush;
 use crate::meter::{Meter, Metered};
 use crate::output::tell;
 use crate::style::Style;
@@ -47,6 +51,7 @@ pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
 /// Finds a stack by name; other words belong to the command.
 pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Failure> {
     let folder = locate(&Disk, &here()?, word).map_err(Failure::from)?;
+    folder.notes.iter().for_each(|text| note(text));
     let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
     if workspace != "default" {
         return Err(Failure::usage(format!("there is no workspace `{workspace}`"))
@@ -58,6 +63,19 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
     let target = wait(Target::open(&stores, &folder, &workspace))?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(Place { folder, target, arguments, meter })
+}
+
+/// Tells a person something that is no failure.
+pub(crate) fn note(text: &str) {
+    tell(&format!("{} {text}\n", Style::stderr().yellow("note:")));
+}
+
+/// Tells which stacks cannot be read; the others are shown all the same.
+pub(crate) fn tell_broken(broken: &[FileProblem]) {
+    for problem in broken {
+        let place = problem.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        note(&format!("a stack is left out, it cannot be read: {problem}{place}"));
+    }
 }
 
 /// The folder the user stands in.
@@ -90,7 +108,7 @@ pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
 fn argument(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Failure::usage(format!("-D {text} is no option")).next("-D NAME=VALUE")),
+        _ => Err(Failure::usage("-D needs a name and a value").next("-D NAME=VALUE")),
     }
 }
 
@@ -103,6 +121,7 @@ impl Place {
 
     /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
     pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
+        let hush = Hush::new(&self.arguments);
         let inputs = Inputs {
             workspace: self.target.scope.workspace.clone(),
             cluster: cluster.to_owned(),
@@ -110,21 +129,32 @@ impl Place {
             arguments: self.arguments.clone(),
             origins,
         };
-        let generated = generate(&Disk, &self.folder, &inputs, &self.target.key).map_err(render)?;
+        let generated =
+            generate(&Disk, &self.folder, &inputs, &self.target.key).map_err(|e| render(e, &hush))?;
         if !generated.log.is_empty() {
-            tell(&generated.log);
+            tell(&hush.text(&generated.log));
+        }
+        for name in &generated.unused {
+            let near = nearest(generated.options.iter().map(String::as_str), name);
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            note(&format!("-D {name} is not used: the program never asks for option(\"{name}\"){near}"));
         }
         Ok(generated)
     }
 }
 
-fn render(error: GenerateError) -> Failure {
+fn render(error: GenerateError, hush: &Hush) -> Failure {
     match error {
-        GenerateError::Files(problem) => Failure::from(*problem),
-        GenerateError::Program { diagnostics, mut sources } => {
+        GenerateError::Files(mut problem) => {
+            let texts = [Some(&mut problem.what), problem.cause.as_mut(), problem.next.as_mut()];
+            texts.into_iter().flatten().for_each(|text| *text = hush.text(text));
+            Failure::from(*problem)
+        }
+        GenerateError::Program { mut diagnostics, mut sources } => {
             if let Ok(folder) = std::env::current_dir() {
                 sources.show_from(folder.display().to_string());
             }
+            diagnostics.iter_mut().for_each(|diagnostic| hush.diagnostic(diagnostic));
             let colour = Style::stderr().has_colour();
             let color = if colour { base_diag::Color::Always } else { base_diag::Color::Never };
             for diagnostic in &diagnostics {
@@ -140,9 +170,9 @@ fn render(error: GenerateError) -> Failure {
     }
 }
 
-impl From<kusion_generate::FileProblem> for Failure {
-    fn from(problem: kusion_generate::FileProblem) -> Failure {
-        let kusion_generate::FileProblem { what, cause, place, next } = problem;
+impl From<FileProblem> for Failure {
+    fn from(problem: FileProblem) -> Failure {
+        let FileProblem { what, cause, place, next } = problem;
         Failure { code: exit::USAGE, what, cause, place, next }
     }
 }

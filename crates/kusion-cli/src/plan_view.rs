@@ -25,7 +25,7 @@ pub(crate) fn header(state: &State, context: &str, style: &Style) -> String {
         None => "no release yet".to_owned(),
         Some(release) => {
             let when = ago(release.ended.unwrap_or(release.started));
-            format!("release {} ({}, {when}, by {})", release.no, release.phase, release.by)
+            format!("release {} ({}, {when}, by {})", release.no, release.word(), release.by)
         }
     };
     let scope = &state.scope;
@@ -39,6 +39,11 @@ pub(crate) fn header(state: &State, context: &str, style: &Style) -> String {
         "Stack {scope} {dot} workspace {} {dot} cluster {context} {dot} {release}\n{interrupted}",
         scope.workspace
     )
+}
+
+/// `1 resource`, `2 resources`.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// How long ago something was, in words.

@@ -7,13 +7,13 @@ use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
 use kusion_plan::{Problem, conflicts};
 use kusion_runtime::ErrorKind;
 
-use crate::cluster::{World, patiently, remote, world};
+use crate::cluster::{World, choice, patiently, remote, world};
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::moved;
 use crate::namesake::kin;
 use crate::output::tell;
-use crate::place::Place;
+use crate::place::{Place, here, home_at, note};
 use crate::style::Style;
 
 pub(crate) const CONFLICT: &[Flag] = &[flag(
@@ -92,19 +92,34 @@ pub(crate) async fn ready(
     kin(&state, place).note(&state).iter().for_each(|text| note(text));
     let asked = format!("the cluster {} at {}", world.context, world.server);
     let planned = patiently(&asked, world.engine.plan_from(&target, state, spec, dry_run)).await;
-    let ready = planned.map_err(|failure| failed(failure, place, &world.server))?;
+    let ready = planned.map_err(|failure| {
+        let away = matches!(&failure, PlanFailure::Remote(error) if error.kind == ErrorKind::Unreachable);
+        let told = failed(failure, place, &world.server);
+        if away && world.context.contains("sandbox") { sandbox_down(given, place, told) } else { told }
+    })?;
     moved::notes(&ready.recognised, &ready.state).iter().for_each(|text| note(text));
     ready.warnings.iter().for_each(|text| warn(text));
     Ok((ready, world))
 }
 
-fn note(text: &str) {
-    tell(&format!("{} {text}\n", Style::stderr().yellow("note:")));
-}
-
 /// Says something that changes nothing.
 pub(crate) fn warn(text: &str) {
     tell(&format!("{} {text}\n", Style::stderr().yellow("warning:")));
+}
+
+/// The sandbox keeps its objects while it is down; it has only to be started.
+fn sandbox_down(given: &Given, place: &Place, told: Failure) -> Failure {
+    let file = choice(given, Some(place)).ok().and_then(|(file, _)| file);
+    let folder = file.and_then(|file| Some(file.parent()?.to_owned()));
+    let folder = folder.and_then(|folder| folder.canonicalize().ok());
+    let default = here().and_then(|here| home_at(given, &here)).ok().map(|home| home.join("sandbox"));
+    let command = match folder {
+        Some(folder) if Some(&folder) != default.and_then(|d| d.canonicalize().ok()).as_ref() => {
+            format!("kusion sandbox start --folder {}", folder.display())
+        }
+        _ => "kusion sandbox start".to_owned(),
+    };
+    Failure { what: "the sandbox is not running".to_owned(), ..told.next(format!("start it: {command}")) }
 }
 
 /// Everything wrong with a Spec, and the next step for the first.

@@ -15,6 +15,7 @@ use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, tell};
 use crate::place::open_named;
+use crate::progress::EVENT;
 use crate::sight::{look, named, pods};
 
 pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text, or json: one line per port")];
@@ -171,7 +172,7 @@ async fn serve(runtime: Arc<KubeRuntime>, goal: &Goal, format: Format) -> Result
         let local = listener.local_addr().map_or_else(|_| String::new(), |address| address.to_string());
         let line = match format {
             Format::Json => {
-                json!({"event": "forwarding", "local": local, "namespace": goal.namespace, "pod": goal.pod, "port": ports.remote})
+                json!({"schema": EVENT, "event": "forwarding", "local": local, "namespace": goal.namespace, "pod": goal.pod, "port": ports.remote})
                     .to_string()
             }
             Format::Text => format!("{local} leads to port {} of pod {}/{}", ports.remote, goal.namespace, goal.pod),

@@ -1,5 +1,7 @@
 //! `kusion preview`: what an apply would do, and why.
 
+use std::path::Path;
+
 use kusion::{DryRun, Ready};
 use kusion_model::upstream_view;
 use serde_json::json;
@@ -11,6 +13,7 @@ use crate::output::{Format, format_of, print, print_json};
 use crate::place::open;
 use crate::plan_view::{self, Detail};
 use crate::planned::{ready, wanted};
+use crate::private;
 use crate::style::Style;
 
 pub(crate) const FLAGS: &[Flag] = &[
@@ -28,7 +31,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     show(&ready, &world.context, format, detail_of(given)?)?;
     let plan = &ready.planned.plan;
     if let Some(file) = given.last("plan") {
-        std::fs::write(&file, plan.to_json()).map_err(|e| {
+        private::write(Path::new(&file), &plan.to_json()).map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
         })?;
     }

@@ -8,6 +8,7 @@ use kusion::{Happening, Healths, Node, below};
 use kusion_apply::{Event, EventKind, HealthVerdict};
 use kusion_health::{Profile, Verdict};
 use kusion_model::{Action, Plan, ResourceKey};
+use serde_json::json;
 
 use crate::board::{Board, Frame};
 use crate::output::{Format, print};
@@ -19,6 +20,12 @@ use crate::style::Style;
 
 /// Between two pictures.
 const TICK: Duration = Duration::from_millis(120);
+
+/// Without a terminal: the longest silence.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// The schema of a line of `-o json`.
+pub(crate) const EVENT: &str = "kusion.io/event/v1";
 
 /// How to show it.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +46,9 @@ pub(crate) struct Progress {
     started: Instant,
     /// The last line told about a resource, so that nothing is told twice.
     told: Mutex<BTreeMap<ResourceKey, String>>,
+    /// What has begun and not ended, with the last that is known of it.
+    waiting: Mutex<BTreeMap<ResourceKey, String>>,
+    spoke: Mutex<Instant>,
     live: Option<Mutex<Live>>,
 }
 
@@ -60,9 +70,10 @@ impl Progress {
             let screen = Screen::default();
             Mutex::new(Live { board: Board::new(plan, title), screen, healths: None, warnings: Vec::new() })
         });
-        let told = Mutex::new(BTreeMap::new());
+        let (told, waiting) = (Mutex::default(), Mutex::default());
         let (style, started) = (Style::stdout(), Instant::now());
-        Progress { format: look.format, wait: look.wait, style, width, started, told, live }
+        let spoke = Mutex::new(started);
+        Progress { format: look.format, wait: look.wait, style, width, started, told, waiting, spoke, live }
     }
 
     fn elapsed(&self) -> u64 {
@@ -84,20 +95,49 @@ impl Progress {
         match happening {
             Happening::Began(_) | Happening::Waiting(_) => {}
             Happening::Warning(text) => warn(text),
-            Happening::Event(event) => self.event(event),
-            Happening::Verdict { key, verdict } => self.verdict(key, verdict),
+            Happening::Event(event) => {
+                if let Ok(mut waiting) = self.waiting.lock() {
+                    remember(&mut waiting, &event.kind);
+                }
+                self.event(event);
+            }
+            Happening::Verdict { key, verdict } => {
+                if let Some(known) = self.waiting.lock().ok().as_mut().and_then(|all| all.get_mut(*key)) {
+                    known.clone_from(verdict.cause.as_ref().unwrap_or(&verdict.message));
+                }
+                self.verdict(key, verdict);
+            }
         }
     }
 
-    /// Draws until somebody drops it; without a terminal it only waits.
+    /// Draws until somebody drops it; without a terminal it says every 15 seconds what is waited for.
     pub(crate) async fn keep_drawing(&self) {
-        if self.live.is_none() {
-            return std::future::pending().await;
-        }
         loop {
-            tokio::time::sleep(TICK).await;
-            self.draw();
+            if self.live.is_some() {
+                tokio::time::sleep(TICK).await;
+                self.draw();
+                continue;
+            }
+            let silent = self.spoke.lock().map_or(Duration::ZERO, |spoke| spoke.elapsed());
+            match SILENCE.checked_sub(silent).filter(|left| !left.is_zero()) {
+                Some(left) => tokio::time::sleep(left).await,
+                None => self.still_waiting(),
+            }
         }
+    }
+
+    /// A sign of life.
+    fn still_waiting(&self) {
+        let waiting = self.waiting.lock().map(|waiting| waiting.clone()).unwrap_or_default();
+        self.print(&heartbeat(self.format, self.started.elapsed().as_secs(), &waiting));
+    }
+
+    /// A line that somebody reads later.
+    fn print(&self, text: &str) {
+        if let Ok(mut spoke) = self.spoke.lock() {
+            *spoke = Instant::now();
+        }
+        let _ = print(text);
     }
 
     /// Says something to the user: in the picture, or as a line of its own.
@@ -129,8 +169,9 @@ impl Progress {
     /// One event of the executor.
     fn event(&self, event: &Event) {
         if self.format == Format::Json {
-            let line = serde_json::to_string(event).unwrap_or_default();
-            let _ = print(&format!("{line}\n"));
+            let mut line = serde_json::to_value(event).unwrap_or_default();
+            line["schema"] = json!(EVENT);
+            self.print(&format!("{line}\n"));
             return;
         }
         let style = &self.style;
@@ -138,7 +179,7 @@ impl Progress {
             EventKind::StepApplied { key, action, warnings, .. } => {
                 self.line(key, &glyph(*action, style), done_word(*action), "");
                 for warning in warnings {
-                    let _ = print(&format!("      {} {warning}\n", style.yellow("warning:")));
+                    self.print(&format!("      {} {warning}\n", style.yellow("warning:")));
                 }
             }
             EventKind::StepFailed { key, message, .. } => {
@@ -159,7 +200,7 @@ impl Progress {
                 self.line(key, &glyph, &word, cause.as_ref().unwrap_or(message));
             }
             EventKind::Draining { in_flight } => {
-                let _ = print(&format!("stopping: nothing new starts, {in_flight} in flight\n"));
+                self.print(&format!("stopping: nothing new starts, {in_flight} in flight\n"));
             }
             _ => {}
         }
@@ -190,8 +231,35 @@ impl Progress {
         let elapsed = format!("{:.1} s", self.started.elapsed().as_secs_f64());
         let id = self.style.cyan(&column(key, self.width));
         let text = format!("  {glyph} {id}  {word:<11} {elapsed:>7}  {text}");
-        let _ = print(&format!("{}\n", text.trim_end()));
+        self.print(&format!("{}\n", text.trim_end()));
     }
+}
+
+/// Keeps in mind what has begun and not ended.
+fn remember(waiting: &mut BTreeMap<ResourceKey, String>, kind: &EventKind) {
+    match kind {
+        EventKind::StepStarted { key, .. } => _ = waiting.insert(key.clone(), "in flight".to_owned()),
+        EventKind::HealthAwaited { key } => _ = waiting.insert(key.clone(), "not healthy yet".to_owned()),
+        EventKind::StepApplied { key, .. }
+        | EventKind::StepFailed { key, .. }
+        | EventKind::HealthKnown { key, .. } => _ = waiting.remove(key),
+        _ => {}
+    }
+}
+
+/// What is waited for, in one line.
+fn heartbeat(format: Format, seconds: u64, waiting: &BTreeMap<ResourceKey, String>) -> String {
+    if format == Format::Json {
+        let keys: Vec<_> =
+            waiting.iter().map(|(key, why)| json!({"key": key.to_string(), "message": why})).collect();
+        let line = json!({"schema": EVENT, "event": "waiting", "seconds": seconds, "for": keys});
+        return format!("{line}\n");
+    }
+    let shown: Vec<String> = waiting.iter().take(3).map(|(key, why)| format!("{key} ({why})")).collect();
+    let more = waiting.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let what = if shown.is_empty() { "the cluster".to_owned() } else { shown.join(", ") };
+    format!("  {seconds} s: still waiting for {what}{more}\n")
 }
 
 fn tree(healths: Option<&Healths>, key: &ResourceKey) -> Vec<Node> {
@@ -232,5 +300,28 @@ fn health_word(verdict: HealthVerdict, style: &Style) -> (String, String) {
         HealthVerdict::TimedOut => (style.red(style.glyph("✘", "x")), style.red("timed out")),
         HealthVerdict::Unknown => ("?".to_owned(), "unknown".to_owned()),
         HealthVerdict::Suspended => (style.dim("."), "suspended".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kusion_model::ResourceId;
+
+    #[test]
+    fn a_heartbeat_names_what_is_waited_for() {
+        let key = |name: &str| ResourceKey::new(ResourceId::kubernetes("v1", "Pod", None, name));
+        let mut waiting = BTreeMap::new();
+        remember(&mut waiting, &EventKind::HealthAwaited { key: key("a") });
+        for name in ["b", "c"] {
+            remember(&mut waiting, &EventKind::StepStarted { key: key(name), action: Action::Create });
+        }
+        let (millis, warnings) = (0, Vec::new());
+        let applied = EventKind::StepApplied { key: key("c"), action: Action::Create, millis, warnings };
+        remember(&mut waiting, &applied);
+        let line = heartbeat(Format::Text, 15, &waiting);
+        assert_eq!(line, "  15 s: still waiting for v1:Pod:a (not healthy yet), v1:Pod:b (in flight)\n");
+        let value: serde_json::Value = serde_json::from_str(&heartbeat(Format::Json, 15, &waiting)).unwrap();
+        assert_eq!((&value["event"], &value["for"][1]["key"]), (&json!("waiting"), &json!("v1:Pod:b")));
     }
 }

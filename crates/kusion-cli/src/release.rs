@@ -1,6 +1,6 @@
 //! `kusion release list|show|diff|unlock`: what happened to a stack, by whom, and with what result.
 
-use kusion_model::{Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
+use kusion_model::{INTERRUPTED, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
 use kusion_plan::three_way;
 use kusion_store::{State, wait};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::{Place, open_named};
-use crate::plan_view::{ago, done, fields};
+use crate::plan_view::{ago, count, done, fields};
 use crate::state;
 use crate::style::Style;
 use crate::table::table;
@@ -62,7 +62,7 @@ fn list(given: &Given, place: &Place) -> Result<(), Failure> {
         return print(&format!("Stack {} has no release yet.\n", state.scope));
     }
     let rows: Vec<Vec<String>> = state.releases.values().rev().map(row).collect();
-    print(&table(&["RELEASE", "PHASE", "WHEN", "BY", "COMMIT", "WHAT"], &rows, &Style::stdout()))
+    print(&table(&["RELEASE", "RESULT", "WHEN", "BY", "COMMIT", "WHAT", "WHY"], &rows, &Style::stdout()))
 }
 
 fn row(release: &Release) -> Vec<String> {
@@ -70,17 +70,27 @@ fn row(release: &Release) -> Vec<String> {
     if let Some(to) = release.rollback_to {
         what = format!("rollback to {to}: {what}");
     }
-    if let Some(message) = &release.message {
-        what = format!("{what} ({message})");
-    }
     vec![
         release.no.to_string(),
-        release.phase.to_string(),
+        release.word(),
         ago(release.ended.unwrap_or(release.started)),
         release.by.to_string(),
         release.commit.clone().unwrap_or_else(|| "-".to_owned()),
         what,
+        why(release),
     ]
+}
+
+/// What its author said, and why it did not succeed; in one line.
+fn why(release: &Release) -> String {
+    let cause = release.cause.as_deref().filter(|cause| *cause != INTERRUPTED);
+    let parts: Vec<&str> = [release.message.as_deref(), cause].into_iter().flatten().collect();
+    let text = parts.join(": ").replace('\n', " ");
+    match text.char_indices().nth(72) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None if text.is_empty() => "-".to_owned(),
+        None => text,
+    }
 }
 
 /// The release that is meant, or which ones there are.
@@ -116,8 +126,9 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         }));
     }
     let style = Style::stdout();
-    let mut out = format!("Release {} of {}: {}\n", release.no, state.scope, release.phase);
-    let inputs: Vec<String> = release.inputs.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let mut out = format!("Release {} of {}: {}\n", release.no, state.scope, release.word());
+    let inputs: Vec<String> =
+        release.inputs.iter().map(|(name, seal)| format!("{name}={}", shortened(seal))).collect();
     let rows = [
         ("started", Some(release.started.to_string())),
         ("ended", release.ended.map(|at| at.to_string())),
@@ -130,6 +141,7 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         ("engine", Some(release.engine.clone())),
         ("result", Some(done(&release.tally))),
         ("message", release.message.clone()),
+        ("cause", release.cause.clone()),
         ("rollback", release.rollback_to.map(|to| format!("to release {to}"))),
     ];
     for (name, value) in rows {
@@ -137,7 +149,7 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
             out.push_str(&format!("  {name:<9} {value}\n"));
         }
     }
-    out.push_str(&format!("\n{} resources after it:\n", records.len()));
+    out.push_str(&format!("\n{} after it:\n", count(records.len(), "resource")));
     for (key, record) in records.iter() {
         out.push_str(&format!(
             "  {}  {}\n",
@@ -146,6 +158,11 @@ fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failu
         ));
     }
     print(&out)
+}
+
+/// `(secret)#1f2e3d4c`: enough to see whether two releases had the same value.
+fn shortened(seal: &str) -> &str {
+    seal.char_indices().nth(17).map_or(seal, |(at, _)| &seal[..at])
 }
 
 fn since(record: &ResourceRecord, now: ReleaseNo) -> String {

@@ -1,12 +1,13 @@
 //! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
 
+use base_diag::nearest;
 use kcl::{OriginKind, WhyStep};
 use kusion_model::{FieldPath, Resource, Segment, is_sealed};
 use serde_json::{Value, json};
 
 use crate::blame::{Author, author};
 use crate::failure::Failure;
-use crate::flags::{Flag, Given, flag, nearest};
+use crate::flags::{Flag, Given, flag};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::{Place, open_named};
 use crate::plan_view::ago;

@@ -7,7 +7,7 @@ use crate::documents::read_documents;
 use crate::error::FileProblem;
 use crate::locate::StackFolder;
 
-/// Adds them behind the program's resources; one that the program gives itself is not added again.
+/// Adds them behind the program's resources; one that the program gives in the same words is not added again.
 pub(crate) fn append(
     files: &dyn Files,
     stack: &StackFolder,
@@ -28,8 +28,10 @@ pub(crate) fn append(
         for document in documents {
             let mut resource = Resource::from_manifest(document, key)
                 .map_err(|e| FileProblem::new(e.to_string()).place(shown.clone()))?;
-            if spec.resources.iter().any(|known| known.key() == resource.key()) {
-                continue;
+            match spec.resources.iter().find(|known| known.key() == resource.key()) {
+                Some(known) if known.attributes == resource.attributes => continue,
+                Some(known) => return Err(twice(known, &shown)),
+                None => {}
             }
             let place = SourceRef { file: shown.as_str().into(), line: 1, col: 1 };
             resource.source.insert(FieldPath::root(), place);
@@ -37,4 +39,13 @@ pub(crate) fn append(
         }
     }
     Ok(())
+}
+
+fn twice(known: &Resource, shown: &str) -> FileProblem {
+    let other =
+        known.place_of(&FieldPath::root()).map_or_else(|| "the program".to_owned(), ToString::to_string);
+    FileProblem::new(format!("{} is defined twice, and not in the same words", known.id))
+        .cause(format!("once in {shown}, once in {other}"))
+        .place(shown)
+        .next("keep one of them")
 }

@@ -33,7 +33,7 @@ pub fn read_documents(text: &str) -> Result<Vec<Value>, DocumentError> {
 }
 
 /// Turns a node into a value; the reader bounds its depth.
-fn value_of(node: Node) -> Value {
+pub(crate) fn value_of(node: Node) -> Value {
     match node.value {
         Data::Null => Value::Null,
         Data::Bool(value) => Value::Bool(value),

@@ -1,16 +1,18 @@
 //! Evaluating a stack and reading its output as a Spec.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use kcl::{Compiler, DiskWorld, Files, Why, WhyAt, WhyStep};
+use kcl::{Compiler, DiskWorld, Files, Outcome, Request, Why, WhyAt, WhyStep};
 use kusion_model::{DigestKey, FieldPath, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
-use crate::documents::read_documents;
+use crate::collect::{Collected, Lost};
+use crate::documents::{read_documents, value_of_data};
 use crate::embedded::{EMBEDDED_KONFIG, Overlay};
 use crate::error::{FileProblem, GenerateError};
 use crate::locate::StackFolder;
-use crate::program::{Inputs, RENDERED, request};
+use crate::program::{Inputs, RENDER_FILE, renders, request};
 use crate::world::ReadOnly;
 
 /// What a stack's files say.
@@ -22,6 +24,10 @@ pub struct Generated {
     pub paths: Vec<String>,
     /// What `print` wrote.
     pub log: String,
+    /// Names of [`Inputs::arguments`] that the program never asked for.
+    pub unused: Vec<String>,
+    /// The names that it asked for.
+    pub options: BTreeSet<String>,
 }
 
 /// Evaluates a stack.
@@ -36,21 +42,11 @@ pub fn generate(
 ) -> Result<Generated, GenerateError> {
     let overlay = Overlay::new(files);
     let request = request(&overlay, stack, inputs)?;
-    let mut world = DiskWorld::new(&stack.stack_dir);
-    world.allow(&stack.project_dir);
-    let outcome = Compiler::new(&overlay).run(&request, &ReadOnly(world));
-    if !outcome.is_ok() {
-        let sources = Box::new(outcome.sources);
-        return Err(GenerateError::Program { diagnostics: outcome.diagnostics, sources });
-    }
-    let mut items = Vec::new();
-    let documents = outcome.documents.into_iter().map(crate::documents::value_of_data).enumerate();
-    for (at, document) in documents {
-        let stream = outcome.why.as_ref().is_none_or(kcl::Why::is_stream);
-        let prefix = if stream { format!("[{at}]") } else { String::new() };
-        collect(document, prefix, 0, &mut items).map_err(|found| not_a_spec(stack, at + 1, &found))?;
-    }
-    let (values, paths): (Vec<Value>, Vec<String>) = items.into_iter().unzip();
+    let mut outcome = run(&overlay, stack, &request)?;
+    refuse_stream_beside_models(stack, &request, &outcome)?;
+    let collected = collect(&mut outcome);
+    let collected = collected.map_err(|lost| told(&overlay, stack, &request, &outcome, &lost))?;
+    let (values, paths): (Vec<Value>, Vec<String>) = collected.items.into_iter().unzip();
     let mut spec = Spec::from_value(Value::Array(values), key).map_err(|e| {
         FileProblem::new(e.to_string())
             .place(stack.stack_dir.display().to_string())
@@ -62,7 +58,50 @@ pub fn generate(
         }
     }
     crate::crds::append(files, stack, key, &mut spec)?;
-    Ok(Generated { spec, why: outcome.why, paths, log: outcome.log })
+    let options: BTreeSet<String> = outcome.reads.options().map(|(name, _)| name.to_owned()).collect();
+    let names = inputs.arguments.iter().map(|(name, _)| name);
+    let unused = names.filter(|name| !options.contains(*name)).cloned().collect();
+    Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options })
+}
+
+fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<Outcome, GenerateError> {
+    let mut world = DiskWorld::new(&stack.stack_dir);
+    world.allow(&stack.project_dir);
+    let outcome = Compiler::new(files).run(request, &ReadOnly(world));
+    if outcome.is_ok() {
+        return Ok(outcome);
+    }
+    Err(GenerateError::Program { diagnostics: outcome.diagnostics, sources: Box::new(outcome.sources) })
+}
+
+/// The resources of an output, or what would be lost.
+fn collect(outcome: &mut Outcome) -> Result<Collected, Lost> {
+    let stream = outcome.why.as_ref().is_none_or(kcl::Why::is_stream);
+    let mut collected = Collected::default();
+    let documents = std::mem::take(&mut outcome.documents).into_iter().map(value_of_data);
+    for (at, document) in documents.enumerate() {
+        let prefix = if stream { format!("[{at}]") } else { String::new() };
+        collected.document(document, prefix)?;
+    }
+    Ok(collected)
+}
+
+/// A stream replaces the output, and with it what the models' render step has made.
+fn refuse_stream_beside_models(
+    stack: &StackFolder,
+    request: &Request,
+    outcome: &Outcome,
+) -> Result<(), FileProblem> {
+    let Some((file, line)) = outcome.stream_at.as_ref().filter(|_| renders(request)) else { return Ok(()) };
+    let place = stack.stack_dir.join(file);
+    Err(FileProblem::new(
+        "the objects of the models would be lost: manifests.yaml_stream replaces the whole output",
+    )
+    .cause("the stack uses the models of konfig, and their objects are part of the output")
+    .place(format!("{}:{line}", stack.shown(&place)))
+    .next(
+        "give its list to a variable instead: `extra = [..]`; manifests in variables stand beside the models",
+    ))
 }
 
 /// The files that a stack's program is made of, imported ones too; the embedded models are not among them.
@@ -79,7 +118,7 @@ pub fn source_files(
     let loaded = Compiler::new(&overlay).load(&request);
     let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));
     let paths = sources.map(|source| stack.stack_dir.join(&source.path));
-    let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with("kusion_render.k");
+    let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with(RENDER_FILE);
     Ok(paths.filter(own).collect())
 }
 
@@ -91,86 +130,78 @@ pub fn read_spec(text: &str, shown: &str, key: &DigestKey) -> Result<Spec, FileP
     let documents = read_documents(text).map_err(|e| {
         FileProblem::new("the Spec file is not YAML").cause(e.message).place(format!("{shown}:{}", e.line))
     })?;
-    let mut items = Vec::new();
+    let mut collected = Collected::default();
     for document in documents {
-        collect(document, String::new(), 0, &mut items)
-            .map_err(|found| FileProblem::new(format!("this is no Spec: {found}")).place(shown))?;
+        collected.document(document, String::new()).map_err(|lost| lost_problem(&lost).place(shown))?;
     }
-    let values = items.into_iter().map(|(value, _)| value).collect();
+    let values = collected.items.into_iter().map(|(value, _)| value).collect();
     Spec::from_value(Value::Array(values), key).map_err(|e| FileProblem::new(e.to_string()).place(shown))
 }
 
-/// Takes the resources out of one document, each with its path in the output.
-fn collect(document: Value, path: String, depth: u8, items: &mut Vec<(Value, String)>) -> Result<(), String> {
-    let list = |values: Vec<Value>, path: String, items: &mut Vec<(Value, String)>| {
-        values
-            .into_iter()
-            .enumerate()
-            .try_for_each(|(at, value)| collect(value, format!("{path}[{at}]"), depth + 1, items))
+/// What would be lost, with its line. If the lines are not known the program is run once more for them.
+fn told(
+    files: &Overlay<'_>,
+    stack: &StackFolder,
+    request: &Request,
+    outcome: &Outcome,
+    lost: &Lost,
+) -> FileProblem {
+    let again = match outcome.why {
+        Some(_) => None,
+        None => {
+            let again = Request { track_origins: true, ..request.clone() };
+            let again = run(files, stack, &again).ok();
+            again.and_then(|mut outcome| Some((collect(&mut outcome).err()?, outcome.why?)))
+        }
     };
-    if depth > 4 {
-        return Err("lists in lists in lists".to_owned());
-    }
-    match document {
-        Value::Null => Ok(()),
-        Value::Array(values) => list(values, path, items),
-        Value::Object(mut map) => {
-            let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            if let Some(Value::Array(values)) = map.get_mut(RENDERED) {
-                return list(std::mem::take(values), under(RENDERED), items);
-            }
-            let manifest = map.contains_key("apiVersion") && map.contains_key("kind");
-            if manifest && map.get("kind").and_then(Value::as_str) == Some("List") {
-                let values = map.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
-                return list(values.unwrap_or_default(), under("items"), items);
-            }
-            if manifest {
-                items.push((Value::Object(map), path));
-                return Ok(());
-            }
-            if map.contains_key("id") {
-                let attributes = under("attributes");
-                items.push((Value::Object(map), attributes));
-                return Ok(());
-            }
-            match map.get_mut("resources") {
-                Some(Value::Array(values)) => return list(std::mem::take(values), under("resources"), items),
-                Some(Value::Null) => return Ok(()),
-                _ => {}
-            }
-            // Variables that are manifests, or lists of them, count; helpers beside them do not.
-            if map.is_empty() || map.values().any(is_manifests) {
-                let manifests = map.into_iter().filter(|(_, value)| is_manifests(value));
-                return manifests
-                    .map(|(key, value)| (under(&key), value))
-                    .try_for_each(|(path, value)| collect(value, path, depth + 1, items));
-            }
-            let keys: Vec<&str> = map.keys().take(6).map(String::as_str).collect();
-            Err(format!("a mapping with the keys {}", keys.join(", ")))
-        }
-        other => Err(format!("a {}", if other.is_string() { "text" } else { "scalar" })),
+    let (lost, why) = match &again {
+        Some((lost, why)) => (lost, Some(why)),
+        None => (lost, outcome.why.as_ref()),
+    };
+    let step = why.and_then(|why| parents(&lost.path).find_map(|path| why.at(path)?.find(is_own)));
+    let place = match step {
+        Some(step) => format!("{}:{}", stack.shown(Path::new(&step.file)), step.line),
+        None => stack.stack_dir.display().to_string(),
+    };
+    let problem = lost_problem(lost).place(place);
+    match uses_models(&outcome.sources) && !renders(request) {
+        true => problem.next(
+            "the models of konfig are rendered by the last file of kcl.yaml: ${konfig:KCL_MOD}/render.k",
+        ),
+        false => problem,
     }
 }
 
-/// Whether a value is a manifest, a resource, or a list of them.
-fn is_manifests(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => {
-            (map.contains_key("apiVersion") && map.contains_key("kind"))
-                || (map.contains_key("id") && map.contains_key("attributes"))
+/// A path and what is around it: `a.b[0]`, `a.b`, `a`.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rfind(['.', '[']).map(|at| &path[..at]))
+}
+
+fn lost_problem(lost: &Lost) -> FileProblem {
+    let name = lost.path.split(['.', '[']).next().unwrap_or_default();
+    let problem = match lost.path.as_str() {
+        "" => FileProblem::new("the output is not made of resources")
+            .cause(format!("it is {}; {RESOURCE}", lost.what)),
+        path => FileProblem::new(format!("`{path}` is not a resource and would be lost"))
+            .cause(format!("it is {}; {RESOURCE}", lost.what)),
+    };
+    match name {
+        "" | "resources" => {
+            problem.next("correct it; resources stand in variables, in lists or in mappings of them")
         }
-        Value::Array(items) => {
-            !items.is_empty() && items.iter().all(|item| item.is_object() && is_manifests(item))
-        }
-        _ => false,
+        name => problem.next(format!(
+            "correct it; or, if it only helps other values, begin its name with `_`: `_{name}`"
+        )),
     }
 }
 
-fn not_a_spec(stack: &StackFolder, number: usize, found: &str) -> FileProblem {
-    FileProblem::new(format!("the stack's output is no Spec: document {number} is {found}"))
-        .cause("a stack gives `resources:`, Kubernetes manifests, or resources with id and attributes")
-        .place(stack.stack_dir.display().to_string())
-        .next("with the models of konfig, let kcl.yaml end with ${konfig:KCL_MOD}/render.k")
+const RESOURCE: &str =
+    "a resource has apiVersion, kind and metadata (a Kubernetes manifest), or id, type and attributes";
+
+/// Whether the program has read the models of konfig.
+fn uses_models(sources: &base_diag::SourceMap) -> bool {
+    let paths = (0..).map_while(|n| sources.get(base_diag::FileId(n)));
+    paths.into_iter().any(|source| source.path.contains("models/frontend/"))
 }
 
 /// Remembers for each field the line that a person would change.
@@ -205,7 +236,5 @@ fn visit(value: &Value, path: &FieldPath, at: Option<WhyAt<'_>>, see: &mut dyn F
 
 /// Whether a step stands in the user's own files: what a person would edit. Models come only in `kusion why`.
 fn is_own(step: &WhyStep) -> bool {
-    step.package == "__main__"
-        && !step.file.starts_with(EMBEDDED_KONFIG)
-        && !step.file.ends_with("kusion_render.k")
+    step.package == "__main__" && !step.file.starts_with(EMBEDDED_KONFIG) && !step.file.ends_with(RENDER_FILE)
 }

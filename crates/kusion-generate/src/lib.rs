@@ -9,12 +9,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod collect;
 mod crds;
 mod documents;
 mod embedded;
 mod error;
 mod generate;
 mod locate;
+mod meta;
 mod program;
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use kcl::Files;
-use kusion_model::{MetaError, Project, Scope, Stack};
-use serde_json::Value;
+use kusion_model::{Component, Project, Scope, Stack};
 
-use crate::documents::read_documents;
 use crate::error::FileProblem;
+use crate::meta;
 
 /// A stack and where it lives.
 #[derive(Clone, Debug)]
@@ -19,6 +18,8 @@ pub struct StackFolder {
     pub project_dir: PathBuf,
     pub stack: Stack,
     pub stack_dir: PathBuf,
+    /// What its files say that is not used.
+    pub notes: Vec<String>,
 }
 
 /// How far below a folder `project/stack` is looked for, and in how many folders.
@@ -62,25 +63,39 @@ pub fn locate(files: &dyn Files, here: &Path, word: Option<&str>) -> Result<Stac
             .cause("there is no project.yaml in its folder or above")
             .next(format!("write `name: NAME` into {}/project.yaml", parent(&stack_dir).display()))
     })?;
-    let project = meta(files, &project_dir.join("project.yaml"), Project::from_value)?;
-    let stack = meta(files, &stack_dir.join("stack.yaml"), Stack::from_value)?;
-    Ok(StackFolder { project, project_dir, stack, stack_dir })
+    let mut notes = Vec::new();
+    let project: Project = meta::read(files, &project_dir.join("project.yaml"), &mut notes)?;
+    let stack: Stack = meta::read(files, &stack_dir.join("stack.yaml"), &mut notes)?;
+    for folder in components(files, &stack_dir) {
+        meta::read::<Component>(files, &folder.join("component.yaml"), &mut notes)?;
+    }
+    Ok(StackFolder { project, project_dir, stack, stack_dir, notes })
 }
 
-/// Lists the stacks of all projects in and below a folder, or of the project around it.
+/// The folders of a stack that are components of it.
+pub(crate) fn components(files: &dyn Files, stack_dir: &Path) -> Vec<PathBuf> {
+    let mut names = files.list(stack_dir);
+    names.sort();
+    let folders = names.into_iter().map(|name| stack_dir.join(name));
+    folders.filter(|folder| files.is_file(&folder.join("component.yaml"))).collect()
+}
+
+/// Lists the stacks of all projects in and below a folder, or of the project around it, and those that cannot be read.
 #[must_use]
-pub fn stacks_below(files: &dyn Files, here: &Path) -> Vec<StackFolder> {
+pub fn stacks_below(files: &dyn Files, here: &Path) -> (Vec<StackFolder>, Vec<FileProblem>) {
     let start = above(files, here, "project.yaml").unwrap_or_else(|| here.to_owned());
-    let mut found = Vec::new();
+    let (mut found, mut broken) = (Vec::new(), Vec::new());
     let mut left = SEARCH_FOLDERS;
     walk(files, &start, SEARCH_DEPTH, &mut left, &mut |folder| {
-        if files.is_file(&folder.join("stack.yaml"))
-            && let Ok(stack) = locate(files, folder, None)
-        {
-            found.push(stack);
+        if files.is_file(&folder.join("stack.yaml")) {
+            match locate(files, folder, None) {
+                Ok(stack) => found.push(stack),
+                Err(problem) => broken.push(problem),
+            }
         }
     });
-    found
+    broken.dedup();
+    (found, broken)
 }
 
 fn named(files: &dyn Files, here: &Path, word: &str) -> Result<PathBuf, FileProblem> {
@@ -98,7 +113,7 @@ fn named(files: &dyn Files, here: &Path, word: &str) -> Result<PathBuf, FileProb
     {
         return Ok(project.join(word));
     }
-    let known = stacks_below(files, here);
+    let (known, broken) = stacks_below(files, here);
     let name = |stack: &StackFolder| format!("{}/{}", stack.project.name, stack.stack.name);
     if let Some(stack) = known.iter().find(|stack| name(stack) == word || stack.stack.name == word) {
         return Ok(stack.stack_dir.clone());
@@ -110,7 +125,11 @@ fn named(files: &dyn Files, here: &Path, word: &str) -> Result<PathBuf, FileProb
         }
         at = folder.parent();
     }
-    let problem = FileProblem::new(format!("there is no stack `{word}`"));
+    let mut problem = FileProblem::new(format!("there is no stack `{word}`"));
+    if let Some(first) = broken.first() {
+        problem = problem.cause(format!("{} of the stacks cannot be read: {first}", broken.len()));
+        problem.place.clone_from(&first.place);
+    }
     let names: Vec<String> = known.iter().map(name).take(12).collect();
     Err(match names.is_empty() {
         true => problem.next("name a folder with a stack.yaml, or make one with `kusion init`"),
@@ -124,7 +143,7 @@ fn usable(files: &dyn Files, folder: &Path) -> bool {
 
 fn choose(files: &dyn Files, project: &Path) -> FileProblem {
     let stacks: Vec<String> =
-        stacks_below(files, project).into_iter().map(|stack| stack.stack.name).collect();
+        stacks_below(files, project).0.into_iter().map(|stack| stack.stack.name).collect();
     let problem = FileProblem::new("this is a project; which stack?").place(project.display().to_string());
     match stacks.is_empty() {
         true => problem.cause("it has no folder with a stack.yaml").next("make a folder with a stack.yaml"),
@@ -135,7 +154,7 @@ fn choose(files: &dyn Files, project: &Path) -> FileProblem {
 fn outside(files: &dyn Files, folder: &Path) -> FileProblem {
     let problem = FileProblem::new("there is no stack here")
         .cause(format!("neither {} nor a folder above it has a stack.yaml", folder.display()));
-    let known = stacks_below(files, folder);
+    let (known, _) = stacks_below(files, folder);
     match known.first() {
         Some(first) => {
             let name = format!("{}/{}", first.project.name, first.stack.name);
@@ -172,20 +191,6 @@ fn walk(files: &dyn Files, folder: &Path, depth: usize, left: &mut usize, see: &
             walk(files, &below, depth - 1, left, see);
         }
     }
-}
-
-fn meta<T>(
-    files: &dyn Files,
-    path: &Path,
-    read: impl Fn(Value) -> Result<T, MetaError>,
-) -> Result<T, FileProblem> {
-    let place = path.display().to_string();
-    let text = files.read(path).map_err(|e| FileProblem::new(e).place(place.clone()))?;
-    let documents = read_documents(&text).map_err(|e| {
-        FileProblem::new("the file is not YAML").cause(e.message).place(format!("{place}:{}", e.line))
-    })?;
-    let value = documents.into_iter().next().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    read(value).map_err(|e| FileProblem::new(e.to_string()).place(place).next("write at least `name: NAME`"))
 }
 
 #[cfg(test)]
@@ -228,6 +233,6 @@ mod tests {
         assert!(next("/w", Some("shop/test")).contains("shop/dev"));
         assert!(next("/w", None).contains("shop/dev"));
         assert!(next("/elsewhere", None).contains("kusion init"));
-        assert!(locate(&files, Path::new("/w/odd/x"), None).unwrap_err().what.contains("no `name`"));
+        assert!(locate(&files, Path::new("/w/odd/x"), None).unwrap_err().what.contains("no key `nme`"));
     }
 }

@@ -10,7 +10,7 @@ use kusion_model::NamespaceMapping;
 
 use crate::embedded::EMBEDDED_KONFIG;
 use crate::error::FileProblem;
-use crate::locate::StackFolder;
+use crate::locate::{StackFolder, above, components};
 
 /// What the engine tells the program, beside what its files say.
 #[derive(Clone, Debug, Default)]
@@ -24,13 +24,15 @@ pub struct Inputs {
     pub origins: bool,
 }
 
-/// The variable that carries the resources when the render step is ours: a value has origins, a stream of text has not.
-pub(crate) const RENDERED: &str = "kusionRenderedResources";
+/// The name of our render step among the files of a program.
+pub(crate) const RENDER_FILE: &str = "kusion_render.k";
 
+/// The render step; its variables are those of `collect.rs`.
 const RENDER: &str = "\
 import konfig.models.frontend as kusion_frontend
 import konfig.models.render as kusion_render
 
+kusionRenderedModels = kusion_frontend.Server.instances() + kusion_frontend.Job.instances()
 kusionRenderedResources = kusion_render.resources(kusion_frontend.Server.instances(), kusion_frontend.Job.instances())
 ";
 
@@ -53,10 +55,10 @@ pub(crate) fn request(
     if files.is_file(&settings) {
         let shown = stack.shown(&settings);
         let text = files.read(&settings).map_err(|e| FileProblem::new(e).place(shown.clone()))?;
-        kcl::apply_settings(&text, &shown, &stack.stack_dir, &mut request)
-            .map_err(|e| FileProblem::new(e).place(shown.clone()))?;
+        read_settings(&text, &shown, stack, &mut request)?;
         check_entries(files, stack, &request, &text, &shown)?;
     }
+    check_module(files, stack)?;
     request.arguments.extend(inputs.arguments.iter().cloned());
     if request.entries.is_empty() {
         request.entries = default_entries(files, stack)?;
@@ -66,10 +68,15 @@ pub(crate) fn request(
     }
     for entry in &mut request.entries {
         if matches!(entry, Entry::Path(path) if path == RENDER_ENTRY) {
-            *entry = Entry::Source { path: "kusion_render.k".to_owned(), text: RENDER.to_owned() };
+            *entry = Entry::Source { path: RENDER_FILE.to_owned(), text: RENDER.to_owned() };
         }
     }
     Ok(request)
+}
+
+/// Whether the models are rendered by our step.
+pub(crate) fn renders(request: &Request) -> bool {
+    request.entries.iter().any(|entry| matches!(entry, Entry::Source { path, .. } if path == RENDER_FILE))
 }
 
 fn engine_options(stack: &StackFolder, inputs: &Inputs) -> Vec<(String, String)> {
@@ -87,6 +94,45 @@ fn engine_options(stack: &StackFolder, inputs: &Inputs) -> Vec<(String, String)>
     }
     let json = |value: &str| serde_json::Value::from(value).to_string();
     options.into_iter().map(|(name, value)| (name.to_owned(), json(value))).collect()
+}
+
+/// Lays `kcl.yaml` over the request. `kcl` ignores keys that nobody knows, as the reference does; here they are refused.
+fn read_settings(
+    text: &str,
+    shown: &str,
+    stack: &StackFolder,
+    request: &mut Request,
+) -> Result<(), FileProblem> {
+    let mut settings = kcl::Settings::default();
+    settings.add(text, shown, &stack.stack_dir, request).map_err(|error| {
+        FileProblem::new("kcl.yaml cannot be used")
+            .cause(error.message)
+            .place(format!("{shown}:{}", error.line))
+    })?;
+    let Some(unknown) = settings.unknown.first() else { return Ok(()) };
+    let names = unknown.known.join(", ");
+    let next = match base_diag::nearest(unknown.known.iter().copied(), &unknown.key) {
+        Some(near) => format!("did you mean `{near}`? The keys there are: {names}"),
+        None => format!("the keys there are: {names}"),
+    };
+    Err(FileProblem::new(format!("kcl.yaml has no key `{}`", unknown.key))
+        .place(format!("{shown}:{}", unknown.line))
+        .next(next))
+}
+
+/// `kcl` reads of most manifests no more than where they stand; one that cannot be read is a mistake all the same.
+fn check_module(files: &dyn Files, stack: &StackFolder) -> Result<(), FileProblem> {
+    let Some(root) = above(files, &stack.stack_dir, "kcl.mod") else { return Ok(()) };
+    let path = root.join("kcl.mod");
+    let text = files.read(&path).map_err(|e| FileProblem::new(e).place(path.display().to_string()))?;
+    kcl::Manifest::parse(&text).map(|_| ()).map_err(|error| {
+        // `kcl.mod:3: what is wrong`, or without a line.
+        let rest = error.strip_prefix("kcl.mod:").unwrap_or(&error);
+        let (line, cause) = rest.split_once(": ").unwrap_or(("", rest));
+        let shown = stack.shown(&path);
+        let place = if line.is_empty() { shown } else { format!("{shown}:{line}") };
+        FileProblem::new("kcl.mod cannot be used").cause(cause.trim()).place(place)
+    })
 }
 
 /// A kcl.yaml that names a missing file is answered with its line.
@@ -118,13 +164,8 @@ fn check_entries(
 fn default_entries(files: &dyn Files, stack: &StackFolder) -> Result<Vec<Entry>, FileProblem> {
     let mut found = program_files(files, &stack.project_dir.join("base"));
     found.extend(program_files(files, &stack.stack_dir));
-    let mut folders = files.list(&stack.stack_dir);
-    folders.sort();
-    for name in folders {
-        let folder = stack.stack_dir.join(name);
-        if files.is_file(&folder.join("component.yaml")) {
-            found.extend(program_files(files, &folder));
-        }
+    for folder in components(files, &stack.stack_dir) {
+        found.extend(program_files(files, &folder));
     }
     if found.is_empty() {
         let what = format!("stack {} has no configuration", stack.scope("default"));

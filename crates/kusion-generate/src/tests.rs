@@ -25,9 +25,112 @@ fn ids(generated: &Generated) -> Vec<&str> {
     generated.spec.resources.iter().map(|resource| resource.id.as_str()).collect()
 }
 
+fn problem(files: &[(&str, &str)]) -> crate::FileProblem {
+    match made(files) {
+        Err(GenerateError::Files(problem)) => *problem,
+        Err(other) => panic!("{other}"),
+        Ok(generated) => panic!("{:?}", ids(&generated)),
+    }
+}
+
+const APP: &str =
+    "import konfig.models.frontend\n\napp: frontend.Server {\n    name = \"web\"\n    image = \"web:1\"\n}\n";
+const HPA: &str =
+    "{apiVersion = \"autoscaling/v2\", kind = \"HorizontalPodAutoscaler\", metadata.name = \"web\"}";
+
 #[test]
-fn variables_that_are_manifests_count_and_helpers_do_not() {
-    let text = "helper = {a = 1}\nspace = {apiVersion = \"v1\", kind = \"Namespace\", metadata.name = option(\"app\")}\nrest = [{apiVersion = \"v1\", kind = \"ConfigMap\", metadata.name = option(\"env\")}]\n";
+fn plain_objects_stand_beside_the_models() {
+    for beside in [
+        format!("resources = [{HPA}]\n"),
+        format!("hpa = {HPA}\n"),
+        format!("more = {{a = {{b = {HPA}}}}}\n"),
+    ] {
+        let text = format!("{APP}{beside}");
+        let generated = made(&[("dev/main.k", &text)]).unwrap();
+        let all = ids(&generated).join(" ");
+        assert!(all.contains("Deployment") && all.contains("HorizontalPodAutoscaler"), "{beside}: {all}");
+        let hpa = generated.spec.resources.last().unwrap();
+        assert_eq!(hpa.place_of(&FieldPath::keys(["kind"])).unwrap().to_string(), "dev/main.k:7");
+    }
+}
+
+#[test]
+fn a_stream_beside_the_models_is_refused_with_its_line() {
+    let text = format!("import manifests\n{APP}manifests.yaml_stream([{HPA}])\n");
+    let problem = problem(&[("dev/main.k", &text)]);
+    assert!(problem.what.contains("objects of the models would be lost"), "{problem:?}");
+    assert_eq!(problem.place.as_deref(), Some("dev/main.k:8"));
+    let stream = format!("import manifests\nmanifests.yaml_stream([{HPA}])\n");
+    assert_eq!(ids(&made(&[("dev/main.k", &stream)]).unwrap()).len(), 1);
+}
+
+#[test]
+fn what_would_be_lost_is_named_with_its_line() {
+    for (text, what, line) in [
+        (format!("resources = [{HPA}]\nlabels = {{a = \"b\"}}\n"), "`labels` is", 2),
+        (format!("{APP}\nhelper = {{a = 1}}\n"), "`helper` is", 8),
+        ("resources = [\n    {apiVerson = \"v1\", kind = \"Pod\"}\n]\n".to_owned(), "`resources[0]` is", 2),
+    ] {
+        let problem = problem(&[("dev/main.k", &text)]);
+        assert!(problem.what.starts_with(what), "{problem:?}");
+        assert_eq!(problem.place, Some(format!("dev/main.k:{line}")));
+    }
+    let text = format!("{APP}\napiVersion = \"v1\"\nkind = \"Pod\"\nmetadata = {{name = \"x\"}}\n");
+    problem(&[("dev/main.k", &text)]);
+}
+
+#[test]
+fn an_argument_that_nobody_reads_is_told() {
+    let mut memory = MemoryFiles::default();
+    memory.add("/w/shop/project.yaml", "name: shop\n");
+    memory.add("/w/shop/dev/stack.yaml", "name: dev\n");
+    memory.add("/w/shop/dev/main.k", "resources = []\n_a = option(\"replicas\")\n");
+    let stack = locate(&memory, Path::new("/w/shop/dev"), None).unwrap();
+    let arguments = vec![("replicas".to_owned(), "1".to_owned()), ("replcas".to_owned(), "2".to_owned())];
+    let generated = generate(&memory, &stack, &Inputs { arguments, ..Inputs::default() }, &KEY).unwrap();
+    assert_eq!(generated.unused, ["replcas"]);
+}
+
+#[test]
+fn settings_and_manifests_are_read_strictly() {
+    let main = ("dev/main.k", "resources = []\n");
+    let wrong =
+        problem(&[main, ("dev/kcl.yaml", "kcl_cli_configs:\n  file: [main.k]\n  disable_non: true\n")]);
+    assert_eq!(wrong.what, "kcl.yaml has no key `disable_non`");
+    assert_eq!(wrong.place.as_deref(), Some("dev/kcl.yaml:3"));
+    assert!(wrong.next.unwrap().starts_with("did you mean `disable_none`?"));
+    let broken = problem(&[main, ("kcl.mod", "[package]\nname = \"shop\n")]);
+    assert_eq!(broken.what, "kcl.mod cannot be used");
+    assert_eq!(broken.place.as_deref(), Some("kcl.mod:2"));
+    let files = [
+        main,
+        ("kcl.mod", "[package]\nname = \"shop\"\n[own]\nx = 1\n"),
+        ("dev/kcl.yaml", "kcl_cli_configs:\n  files: [main.k]\n"),
+    ];
+    assert!(made(&files).is_ok());
+}
+
+#[test]
+fn applications_that_disagree_about_one_object_are_refused() {
+    let app = |name: &str, color: &str| {
+        format!(
+            "{name}: frontend.Server {{\n    name = \"{name}\"\n    image = \"i\"\n    configMaps = [{{name = \"shared\", data = {{color = \"{color}\"}}}}]\n}}\n"
+        )
+    };
+    let text = |b: &str| format!("import konfig.models.frontend\n\n{}{}", app("a", "red"), app("b", b));
+    let Err(GenerateError::Program { diagnostics, .. }) = made(&[("dev/main.k", &text("blue"))]) else {
+        panic!()
+    };
+    assert!(
+        diagnostics[0].message().contains("v1:ConfigMap:shop-dev:shared"),
+        "{}",
+        diagnostics[0].message()
+    );
+}
+
+#[test]
+fn variables_that_are_manifests_count_and_single_values_do_not() {
+    let text = "helper = 1\nspace = {apiVersion = \"v1\", kind = \"Namespace\", metadata.name = option(\"app\")}\nrest = [{apiVersion = \"v1\", kind = \"ConfigMap\", metadata.name = option(\"env\")}]\n";
     assert_eq!(ids(&made(&[("dev/main.k", text)]).unwrap()), ["v1:Namespace:shop", "v1:ConfigMap:dev"]);
 }
 
@@ -55,9 +158,9 @@ fn definitions_of_the_project_are_resources_of_the_stack() {
 
 #[test]
 fn output_that_is_no_spec_says_what_a_spec_is() {
-    let Err(GenerateError::Files(problem)) = made(&[("dev/main.k", "a = 1\nb = 2\n")]) else { panic!() };
-    assert!(problem.what.contains("a mapping with the keys a, b"), "{}", problem.what);
-    assert!(problem.cause.is_some() && problem.next.is_some());
+    let problem = problem(&[("dev/main.k", "a = 1\nb = 2\n")]);
+    assert!(problem.cause.as_ref().unwrap().contains("a mapping with the keys a, b"), "{problem:?}");
+    assert!(problem.next.is_some());
 }
 
 #[test]

@@ -45,12 +45,14 @@ pub use path::{FieldPath, PathError, Segment};
 pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};
 pub use plan_view::upstream_view;
 pub use project::{
-    Component, ConflictPolicy, ConflictRule, MetaError, NamespaceMapping, Project, Stack, StackOutput,
+    Component, ConflictPolicy, ConflictRule, MetaError, MetaFile, NamespaceMapping, Project, Stack,
+    StackOutput,
 };
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, scan_references};
-pub use release::{Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
+pub use release::{INTERRUPTED, Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
 pub use secret::{
-    DigestKey, Redacted, SecretBag, Sensitivity, has_seal, is_sealed, kubernetes_sensitivity, seal, seal_like,
+    DigestKey, Redacted, SecretBag, Sensitivity, has_seal, is_seal, is_sealed, kubernetes_sensitivity, seal,
+    seal_like,
 };
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};

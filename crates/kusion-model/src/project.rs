@@ -1,13 +1,13 @@
 //! The files that name things: `project.yaml`, `stack.yaml`, `component.yaml`.
 //!
-//! In: the JSON value of a file (reading YAML happens elsewhere). Out: typed data plus the keys nobody knows, so that a
-//! caller can warn with a "did you mean". Both namespace mappings of the product live here: stack → namespace
+//! In: the JSON value of a file (reading YAML happens elsewhere). Out: typed data. [`MetaFile`] says which keys a file has, so
+//! that a reader can refuse others with a "did you mean". Both namespace mappings of the product live here: stack → namespace
 //! (components share its quota) and component → namespace (the stack is a label).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{FieldPath, Reference, ResourceId, Template};
 
@@ -38,9 +38,6 @@ pub struct Project {
     pub extensions: Vec<Value>,
     #[serde(default)]
     pub namespaces: Option<NamespaceMapping>,
-    /// Keys that this version does not know (old files have `tenant`, `backend`, `generator`).
-    #[serde(flatten)]
-    pub unknown: Map<String, Value>,
 }
 
 /// `stack.yaml`.
@@ -67,8 +64,6 @@ pub struct Stack {
     /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
     #[serde(default)]
     pub outputs: Vec<String>,
-    #[serde(flatten)]
-    pub unknown: Map<String, Value>,
 }
 
 /// `component.yaml`.
@@ -78,8 +73,6 @@ pub struct Component {
     pub name: String,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    #[serde(flatten)]
-    pub unknown: Map<String, Value>,
 }
 
 /// What a namespace stands for.
@@ -186,36 +179,74 @@ impl std::fmt::Display for StackOutput {
     }
 }
 
-impl Project {
-    /// Reads the value of a `project.yaml`.
-    pub fn from_value(value: Value) -> Result<Self, MetaError> {
-        let project: Project = read(value, "project.yaml")?;
-        check_name(&project.name, "project.yaml")?;
+/// One of the files that name things.
+pub trait MetaFile: Default + Serialize {
+    /// What it is called.
+    const FILE: &'static str;
+    /// Keys that it may have, and that nothing reads: upstream's, of all its eras.
+    const UNUSED: &'static [&'static str];
+
+    /// Reads the value of such a file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn from_value(value: Value) -> Result<Self, MetaError>;
+
+    /// Returns the keys that are used.
+    fn keys() -> Vec<String> {
+        let fields = serde_json::to_value(Self::default()).unwrap_or_default();
+        let names = fields.as_object().into_iter().flat_map(|map| map.keys().cloned());
+        names.filter(|name| !Self::UNUSED.contains(&name.as_str())).collect()
+    }
+}
+
+impl MetaFile for Project {
+    const FILE: &'static str = "project.yaml";
+    const UNUSED: &'static [&'static str] = &[
+        "labels",
+        "extensions",
+        "tenant",
+        "backend",
+        "generator",
+        "secret_stores",
+        "secretStores",
+        "prometheus",
+    ];
+
+    fn from_value(value: Value) -> Result<Self, MetaError> {
+        let project: Project = read(value, Self::FILE)?;
+        check_name(&project.name, Self::FILE)?;
         Ok(project)
     }
 }
 
-impl Stack {
-    /// Reads the value of a `stack.yaml`.
-    pub fn from_value(value: Value) -> Result<Self, MetaError> {
-        let stack: Stack = read(value, "stack.yaml")?;
-        check_name(&stack.name, "stack.yaml")?;
+impl MetaFile for Stack {
+    const FILE: &'static str = "stack.yaml";
+    const UNUSED: &'static [&'static str] = &["labels", "extensions", "backend", "workspace"];
+
+    fn from_value(value: Value) -> Result<Self, MetaError> {
+        let stack: Stack = read(value, Self::FILE)?;
+        check_name(&stack.name, Self::FILE)?;
         stack.read_outputs()?;
         Ok(stack)
     }
+}
 
-    /// Returns what other stacks may refer to: ids, or references in the plain or quoted form without `$kusion_path`.
-    pub fn read_outputs(&self) -> Result<Vec<StackOutput>, MetaError> {
-        self.outputs.iter().map(|text| read_output(text)).collect()
+impl MetaFile for Component {
+    const FILE: &'static str = "component.yaml";
+    const UNUSED: &'static [&'static str] = &["labels"];
+
+    fn from_value(value: Value) -> Result<Self, MetaError> {
+        let component: Component = read(value, Self::FILE)?;
+        check_name(&component.name, Self::FILE)?;
+        Ok(component)
     }
 }
 
-impl Component {
-    /// Reads the value of a `component.yaml`.
-    pub fn from_value(value: Value) -> Result<Self, MetaError> {
-        let component: Component = read(value, "component.yaml")?;
-        check_name(&component.name, "component.yaml")?;
-        Ok(component)
+impl Stack {
+    /// Returns what other stacks may refer to: ids, or references in the plain or quoted form without `$kusion_path`.
+    pub fn read_outputs(&self) -> Result<Vec<StackOutput>, MetaError> {
+        self.outputs.iter().map(|text| read_output(text)).collect()
     }
 }
 
@@ -267,17 +298,18 @@ mod tests {
     }
 
     #[test]
-    fn stack_file_reads_rules_outputs_and_keeps_unknown_keys() {
+    fn stack_file_reads_rules_and_outputs() {
         let stack = Stack::from_value(json!({
             "name": "dev",
             "conflicts": [{"kind": "Deployment", "path": "spec.replicas", "policy": "leave"}],
             "outputs": ["v1:Service:shop-dev:web", "v1:Service:shop-dev:db.spec.clusterIP"],
-            "contxt": "x"
         }))
         .unwrap();
         assert!(stack.conflicts[0].covers("deployment", &FieldPath::keys(["spec", "replicas"])));
         assert!(!stack.conflicts[0].covers("StatefulSet", &FieldPath::keys(["spec", "replicas"])));
-        assert!(stack.unknown.contains_key("contxt"));
+        assert!(
+            Stack::keys().contains(&"kubeConfig".to_owned()) && !Stack::keys().contains(&"labels".to_owned())
+        );
         let outputs = stack.read_outputs().unwrap();
         assert!(outputs[0].path.0.is_empty());
         assert_eq!(outputs[1].path.to_string(), "spec.clusterIP");

@@ -82,8 +82,8 @@ pub struct Release {
     /// The clusters that were left for others of the same name: what was recorded there is forgotten.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub moved: BTreeSet<String>,
-    /// Options, arguments and files that the configuration was made from.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// The arguments of the program: names, and seals of their values. A value may be a password.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "sealed_inputs")]
     pub inputs: BTreeMap<String, String>,
     pub plan_hash: String,
     pub engine: String,
@@ -91,12 +91,38 @@ pub struct Release {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
     pub tally: Tally,
-    /// The cause of a failure, or a word about the release.
+    /// What its author says about it: `apply -m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Why it did not succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// The release whose state this one went back to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<ReleaseNo>,
+}
+
+/// The cause of a release that was stopped, by hand or by a kill.
+pub const INTERRUPTED: &str = "interrupted";
+
+impl Release {
+    /// Returns the word for how it went: its phase, or that it was interrupted.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self.cause.as_deref() {
+            Some(INTERRUPTED) => INTERRUPTED.to_owned(),
+            _ => self.phase.to_string(),
+        }
+    }
+}
+
+/// What an input of an old log is shown as: those were kept in clear.
+const HIDDEN: &str = "(hidden)";
+
+fn sealed_inputs<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let mut inputs = BTreeMap::<String, String>::deserialize(from)?;
+    inputs.values_mut().filter(|text| !crate::is_seal(text)).for_each(|text| *text = HIDDEN.to_owned());
+    Ok(inputs)
 }
 
 /// The difference between the states of two releases.

@@ -21,6 +21,14 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Clone, PartialEq, Eq)]
 pub struct DigestKey(pub [u8; 32]);
 
+impl DigestKey {
+    /// Returns what stands for a text that must not be kept: equal texts have equal seals, and nobody reads them back.
+    #[must_use]
+    pub fn sealed(&self, text: &str) -> String {
+        format!("{SEAL}{}", &hmac_sha256_hex(&self.0, text.as_bytes())[..DIGEST_LEN])
+    }
+}
+
 impl fmt::Debug for DigestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("DigestKey(…)")
@@ -239,17 +247,22 @@ fn seal_pair(tree: &mut Value, like: &Value, path: &FieldPath, key: &DigestKey, 
 }
 
 fn seal_text(value: &Value, key: &DigestKey) -> Value {
-    let bytes = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    Value::String(format!("{SEAL}{}", &hmac_sha256_hex(&key.0, bytes.as_bytes())[..DIGEST_LEN]))
+    Value::String(match value {
+        Value::String(text) => key.sealed(text),
+        other => key.sealed(&other.to_string()),
+    })
 }
 
 /// Returns whether a value is the sealed text of a secret.
 #[must_use]
 pub fn is_sealed(value: &Value) -> bool {
-    let digest = value.as_str().and_then(|text| text.strip_prefix(SEAL));
+    value.as_str().is_some_and(is_seal)
+}
+
+/// Returns whether a text is a seal.
+#[must_use]
+pub fn is_seal(text: &str) -> bool {
+    let digest = text.strip_prefix(SEAL);
     digest.is_some_and(|d| d.len() == DIGEST_LEN && d.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 

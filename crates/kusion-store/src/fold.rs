@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, ClusterIdentity, Phase, Prior, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope,
-    Step, Timestamp,
+    Action, ClusterIdentity, INTERRUPTED, Phase, Prior, Records, Release, ReleaseNo, ResourceKey,
+    ResourceRecord, Scope, Step, Timestamp,
 };
 use serde_json::Value;
 
@@ -263,7 +263,7 @@ impl State {
             release.phase = end.phase;
             release.ended = Some(end.ended);
             release.tally = end.tally;
-            release.message = end.message;
+            release.cause = end.message;
         }
         // A release that ended in order has not tried what has no outcome.
         for (key, action) in std::mem::take(&mut self.pending) {
@@ -297,7 +297,7 @@ fn ended(release: Release) -> Release {
     if release.phase.is_final() {
         return release;
     }
-    Release { phase: Phase::Failed, message: Some("interrupted".to_owned()), ..release }
+    Release { phase: Phase::Failed, cause: Some(INTERRUPTED.to_owned()), ..release }
 }
 
 fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {

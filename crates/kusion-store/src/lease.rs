@@ -76,7 +76,7 @@ impl fmt::Display for Holder {
         if !command.is_empty() {
             write!(f, ", `{command}`")?;
         }
-        write!(f, ") since {}; its last sign of life was at {}", self.since, self.heartbeat)
+        write!(f, ") since {}; last seen at {}", self.since, self.heartbeat)
     }
 }
 

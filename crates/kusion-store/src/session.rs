@@ -90,6 +90,7 @@ impl Session {
             ended: None,
             tally: plan.tally(),
             message: draft.message,
+            cause: None,
             rollback_to: draft.rollback_to,
         };
         let steps = plan.steps.iter().filter(|step| step.is_change());

@@ -23,8 +23,10 @@ struct Runner<'a> {
     name: String,
     env: Vec<(String, String)>,
     background: Option<(Child, String)>,
-    /// Everything that was printed.
+    /// Every command, and what it printed.
     transcript: String,
+    /// What was printed alone: a command line may name a secret.
+    printed: String,
     /// Folders that are disks of their own.
     disks: Vec<PathBuf>,
     /// Clusters beside the backend; they end with the scenario.
@@ -54,6 +56,7 @@ pub(crate) fn run(name: &str, scenario: &Scenario, backend: Option<&dyn Backend>
         env: Vec::new(),
         background: None,
         transcript: String::new(),
+        printed: String::new(),
         disks: Vec::new(),
         clusters: Vec::new(),
         rewritten: Blocks::new(),
@@ -154,6 +157,7 @@ impl Runner<'_> {
                 let _ = child.kill();
                 let status = child.wait().unwrap();
                 self.transcript.push_str(&format!("$ {} (killed)\n{seen}", call.words.join(" ")));
+                self.printed.push_str(&seen);
                 match status.code() {
                     None => Ok(()),
                     Some(code) => Err(format!("it ended with {code} before it could be killed")),
@@ -265,6 +269,7 @@ impl Runner<'_> {
 
     fn judge(&mut self, line: usize, call: &Call, code: Option<i32>, text: &str) -> Result<(), String> {
         self.transcript.push_str(&format!("$ {}\n{text}", call.words.join(" ")));
+        self.printed.push_str(text);
         let problem = match self.compare(call, code, text) {
             Ok(()) => return Ok(()),
             Err(problem) => problem,
@@ -297,7 +302,7 @@ impl Runner<'_> {
     fn no_secret(&self) -> Result<(), String> {
         let coded = ["Q0FOQVJZ", "NBTkFSW", "DQU5BUl"];
         let has = |text: &str| text.contains(CANARY) || coded.iter().any(|code| text.contains(code));
-        if has(&self.transcript) {
+        if has(&self.printed) {
             return Err("a secret was printed".to_owned());
         }
         let mut files = Vec::new();
