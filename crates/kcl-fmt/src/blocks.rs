@@ -28,7 +28,7 @@ impl Printer<'_> {
     pub(crate) fn lines(&mut self, id: NodeId, blanks: Blanks, commas: Commas) {
         let tree = self.tree;
         let mut region: Option<Region> = None;
-        let mut last = None;
+        let (mut begun, mut last) = (false, None);
         for child in tree.children(id) {
             if let Some(open) = &mut region {
                 if open.take(tree, child) {
@@ -43,7 +43,7 @@ impl Printer<'_> {
                     if leaf.kind != LeafKind::Comment {
                         continue;
                     }
-                    if last.is_none() {
+                    if !std::mem::replace(&mut begun, true) {
                         self.before_first(id);
                     }
                     if region::is_off(tree.leaf_text(leaf)) && self.on_own_line(leaf.span.start) {
@@ -53,7 +53,7 @@ impl Printer<'_> {
                     }
                 }
                 Element::Node(node) => {
-                    if last.is_none() {
+                    if !std::mem::replace(&mut begun, true) {
                         self.before_first(id);
                     }
                     self.item(node, last, blanks, commas);
@@ -165,8 +165,8 @@ impl Printer<'_> {
 
     /// After a body that is no block: a comment further in than its header belongs to it.
     fn end_body(&mut self, header: NodeId, empty_line: bool) {
-        let column = self.column(self.tree.span(header).start) + 1;
-        self.ended.push(Ended { column, level: self.level + 1, empty_line });
+        let at = self.tree.span(header).start;
+        self.ended.push(Ended { at, deeper: 1, level: self.level + 1, empty_line });
     }
 
     /// Writes the lines of an indented block.
@@ -175,10 +175,10 @@ impl Printer<'_> {
         self.opened = true;
         let is_first = |kind: LeafKind| !kind.is_trivia() && kind != LeafKind::Token(T::Newline);
         let first = self.tree.leaves(id).iter().find(|leaf| is_first(leaf.kind));
-        let column = first.map_or(0, |leaf| self.column(leaf.span.start));
+        let at = first.map_or(0, |leaf| leaf.span.start);
         self.lines(id, blanks, Commas::None);
         self.level -= 1;
-        self.ended.push(Ended { column, level: self.level + 1, empty_line: false });
+        self.ended.push(Ended { at, deeper: 0, level: self.level + 1, empty_line: false });
     }
 
     /// Writes `if`, `elif`, `else` with their bodies: statements, items or entries.

@@ -67,6 +67,10 @@ impl Printer<'_> {
 
     /// Writes `mixin [..]`: one name per line.
     pub(crate) fn mixins(&mut self, id: NodeId) {
+        // An empty list may not have a line end.
+        if self.tree.children(id).all(|child| matches!(child, Element::Leaf(_))) {
+            return self.inline(id);
+        }
         self.bracket_lines(id, Commas::Between);
     }
 

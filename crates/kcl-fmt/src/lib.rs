@@ -6,8 +6,8 @@
 //! inside long strings (CRLF becomes LF, which means the same). So a program cannot change its meaning, and comments
 //! cannot move or vanish. Rules of style: `docs/fmt.md`.
 //!
-//! [`layout`] finds out which brackets go over several lines, [`spacing`] says where a blank stands, [`printer`] writes
-//! lines and comments, [`blocks`], [`brackets`] and [`region`] walk the tree.
+//! `layout` finds out which brackets go over several lines, `spacing` says where a blank stands, `printer` writes
+//! lines and comments, `blocks`, `brackets` and `region` walk the tree.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod blocks;

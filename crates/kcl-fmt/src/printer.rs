@@ -23,8 +23,9 @@ pub(crate) enum Blanks {
 
 /// A block that has just ended. A comment that follows may still belong to it: its column tells.
 pub(crate) struct Ended {
-    /// Column of the block's lines in the source.
-    pub(crate) column: u32,
+    /// Where its lines begin in the source: the column of an offset, and so many more.
+    pub(crate) at: u32,
+    pub(crate) deeper: u32,
     /// Level of its lines in the output.
     pub(crate) level: usize,
     /// An empty line follows the block.
@@ -137,7 +138,10 @@ impl Printer<'_> {
             };
             let column = self.column(leaf.span.start);
             let mut forced = self.empty_line;
-            while self.ended.first().is_some_and(|block| block.column > column) {
+            while let Some(block) = self.ended.first() {
+                if self.column(block.at) + block.deeper <= column {
+                    break;
+                }
                 forced |= self.ended.remove(0).empty_line;
             }
             let level = self.ended.first().map_or(self.level, |block| block.level);
@@ -216,7 +220,7 @@ impl Printer<'_> {
     }
 
     /// Writes the parts of a node on one line.
-    fn inline(&mut self, id: NodeId) {
+    pub(crate) fn inline(&mut self, id: NodeId) {
         let mut parts = Parts::default();
         for child in self.tree.children(id) {
             self.part(id, child, &mut parts);

@@ -27,30 +27,29 @@ fn word(comment: &str) -> Option<&str> {
 pub(crate) struct Region {
     off: Span,
     end: u32,
-    commented: bool,
 }
 
 impl Region {
     pub(crate) fn new(off: Span) -> Region {
-        Region { off, end: off.end, commented: true }
+        Region { off, end: off.end }
     }
 
     /// Takes one more child; true if it ends the region.
     pub(crate) fn take(&mut self, tree: &SyntaxTree, child: Element) -> bool {
         match child {
             Element::Node(node) => {
-                (self.end, self.commented) = (tree.span(node).end, false);
+                self.end = tree.span(node).end;
                 false
             }
             Element::Leaf(leaf) => {
                 let leaf = tree.leaf(leaf);
                 match leaf.kind {
                     LeafKind::Comment => {
-                        (self.end, self.commented) = (leaf.span.end, true);
+                        self.end = leaf.span.end;
                         is_on(tree.leaf_text(leaf))
                     }
                     LeafKind::Token(T::Comma) => {
-                        (self.end, self.commented) = (leaf.span.end, false);
+                        self.end = leaf.span.end;
                         false
                     }
                     _ => false,
@@ -75,6 +74,7 @@ impl Printer<'_> {
         let all = tree.leaves(tree.root());
         let first = all.partition_point(|leaf| leaf.span.start < region.off.start);
         let mut leaves = all[first..].iter();
+        let mut last = (region.off.end, true);
         if let Some(off) = leaves.next() {
             self.comment(off, Blanks::Keep);
         }
@@ -89,11 +89,14 @@ impl Printer<'_> {
                 text.push_str(raw);
             }
             line_start = text.ends_with('\n');
+            if !matches!(leaf.kind, LeafKind::Blank | LeafKind::Token(T::Newline)) {
+                last = (leaf.span.end, leaf.kind == LeafKind::Comment);
+            }
         }
         let text = text.replace("\r\n", "\n");
-        let text = text.trim_end_matches('\n');
+        let text = text.trim_end();
         self.out.push_str(text);
-        self.resume(region.end, region.commented);
+        self.resume(last.0, last.1);
     }
 }
 

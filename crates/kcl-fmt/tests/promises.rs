@@ -67,9 +67,40 @@ fn generated_programs_stay_what_they_are() {
 }
 
 #[test]
+fn odd_programs_stay_what_they_are() {
+    for text in [
+        "schema A:\n    mixin []\n    a: int\n",
+        "if True: assert True\n",
+        "a = [if x > 1: x for x in [1, 2]]\n",
+        "schema A:\n  a: int\n  # fmt: off\n  check:  # c\n   a # d\n# e\nb = 1\n",
+        "a = {\n# fmt: off\n  b  =  1,\n  # fmt: on\n  c=2\n}\n",
+        "a = 1 b = 2 [3]\n",
+        "@a\n# c\n@b(x=1) # d\nschema S[p](B) for P: # t\n\t# in\n",
+    ] {
+        assert!(judge(text).unwrap(), "{text}");
+    }
+}
+
+#[test]
 fn broken_texts_come_back_as_they_were() {
     for text in ["a = = 1\nb=2\n", "a = [1,2\n", "x = {\n", "if a:\nb\n", "a = 'open\n", "\u{0}", "a = 1;\n"]
     {
         assert!(!judge(text).unwrap(), "{text}");
     }
+}
+
+#[test]
+fn deep_and_long_texts_end_soon() {
+    let deep = |open: &str, close: &str, n: usize| format!("a = {}1{}\n", open.repeat(n), close.repeat(n));
+    judge(&deep("[", "]", 190)).unwrap();
+    judge(&deep("(", ")", 90)).unwrap();
+    judge(&deep("{b = ", "}", 90)).unwrap();
+    judge(&deep("lambda x: int = ", " {1}", 60)).unwrap();
+    judge(&format!("a = 1{}\n", " + 1".repeat(400))).unwrap();
+    let nested: String = (0..80).map(|i| format!("{}if a:\n", "  ".repeat(i))).collect();
+    judge(&format!("{nested}{}b = 1\n", "  ".repeat(80))).unwrap();
+    // One line, and nothing but comments: neither may cost the square of its length.
+    judge(&"if a: b = 1 ".repeat(20_000)).unwrap();
+    judge(&"# c\n".repeat(100_000)).unwrap();
+    judge(&format!("a = [{}]\n", "1, ".repeat(200_000))).unwrap();
 }
