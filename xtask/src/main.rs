@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod bench;
 mod ci;
 mod codegen;
+mod format;
 mod fuzz;
 mod oracle;
 mod record;
@@ -22,10 +23,15 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
 
 const CHORES: &[Chore] = &[
     ("ci", "everything that judges a change, in one command", ci::main),
-    ("bench", "kcl|engine: ours beside the released wheel, or beside kubectl and Helm", bench::main),
+    ("bench", "kcl|fmt|engine: ours beside the released wheel, or beside kubectl and Helm", bench::main),
     ("codegen", "kube|protobuf: fact tables, from the real API server and from its Go types", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),
+    (
+        "fmt",
+        "[--generated N] [--files FOLDER]…: the promises of the formatter on many programs",
+        format::main,
+    ),
     ("fuzz", "[--minutes N] [TARGET…]: the fuzz targets, each for some minutes", fuzz::main),
     ("oracle", "--spec | --generated N: ours beside the released wheel, differences shrunk", oracle::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),

@@ -64,6 +64,14 @@ pub(super) fn write_all(folder: &str) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// One run of our command with its words, in a folder.
+pub(super) fn whole_process(folder: &Path, words: &[&str]) -> Result<Sample, String> {
+    let kcl = kcl_binary()?;
+    let mut command = vec![kcl.as_path()];
+    command.extend(words.iter().map(Path::new));
+    run(folder, 1, &command)
+}
+
 fn run(folder: &Path, times: u32, command: &[&Path]) -> Result<Sample, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/runner.py");
     let python = std::env::var("KCL_ORACLE_PYTHON").unwrap_or_else(|_| "python3".into());
