@@ -15,7 +15,7 @@ pub(crate) fn refused(other: &OtherCluster, place: &Place) -> Failure {
     let scope = &place.target.scope;
     Failure::new(exit::CONFLICT, format!("{scope} is on another cluster"))
         .cause(format!("its state is of {before}\nand this is {found}"))
-        .place(place.target.store.dir().display().to_string())
+        .place(place.target.store.place().display().to_string())
         .next(format!(
             "go back to that cluster: --context {} or --kubeconfig FILE\nor leave there what it has, and begin here: kusion apply {scope} --move-cluster",
             before.context

@@ -7,14 +7,16 @@ use kusion_runtime::{ErrorKind, RuntimeError, Witness, WitnessPlace};
 use serde_json::{Value, json};
 
 use crate::KubeRuntime;
-use crate::api::segment;
+use crate::apply::APPLY;
+use crate::border::{Written, ended, written};
+use crate::kinds::{Kind, builtin_kind};
 
 /// The manager of the witness's fields, apart from those of the stack.
 const MANAGER: &str = "kusion-witness";
-const APPLY: &str = "application/apply-patch+yaml";
 
-fn path(at: &WitnessPlace) -> String {
-    format!("/api/v1/namespaces/{}/configmaps/{}", segment(&at.namespace), segment(&at.name))
+fn config_maps() -> Result<Kind, RuntimeError> {
+    builtin_kind("v1", "ConfigMap")
+        .ok_or_else(|| RuntimeError::new(ErrorKind::Unexpected, "ConfigMap is not among the known kinds"))
 }
 
 fn object(at: &WitnessPlace, head: &Head) -> Value {
@@ -30,36 +32,26 @@ fn object(at: &WitnessPlace, head: &Head) -> Value {
     })
 }
 
-/// Reads a witness; an answer that is none is a failed read, not an absence.
+/// Reads a witness; a ConfigMap that is none is a failed read, not an absence.
 fn head_of(body: &Value, at: &WitnessPlace) -> Result<Head, RuntimeError> {
     let text = |name: &str| body.pointer("/data")?.get(name)?.as_str().map(str::to_owned);
     let number = |name: &str| text(name)?.parse::<u64>().ok();
-    let is_it = body.get("kind").and_then(Value::as_str) == Some("ConfigMap")
-        && body.pointer("/metadata/name").and_then(Value::as_str) == Some(at.name.as_str());
     let head = || {
         let release = ReleaseNo(number("release")?);
         Some(Head { lineage: text("lineage")?, serial: number("serial")?, hash: text("hash")?, release })
     };
-    head().filter(|_| is_it).ok_or_else(|| {
+    head().ok_or_else(|| {
         let text = format!("ConfigMap {}/{} is not the witness that was written", at.namespace, at.name);
         RuntimeError::new(ErrorKind::Unexpected, text)
     })
 }
 
-/// Whether an answer proves that the object, or its namespace, does not exist.
-fn is_absent(code: u16, body: &Value) -> bool {
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
-    code == 404 && text("kind") == Some("Status") && text("reason") == Some("NotFound")
-}
-
 impl Witness for KubeRuntime {
     fn recall<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<Option<Head>, RuntimeError>> {
         Box::pin(async move {
-            let answer = self.api.get(&path(at)).await?;
-            if is_absent(answer.code, &answer.body) {
-                return Ok(None);
-            }
-            head_of(&answer.ok()?, at).map(Some)
+            let kind = config_maps()?;
+            let found = self.api.object(&kind.one(&at.namespace, &at.name)).await?;
+            found.map(|object| head_of(&object, at)).transpose()
         })
     }
 
@@ -69,24 +61,34 @@ impl Witness for KubeRuntime {
         head: &'a Head,
     ) -> BoxFuture<'a, Result<bool, RuntimeError>> {
         Box::pin(async move {
-            let path = format!("{}?fieldManager={MANAGER}&force=true", path(at));
+            let kind = config_maps()?;
+            let asked = kind.one(&at.namespace, &at.name);
+            let path = format!("{}?fieldManager={MANAGER}&force=true", asked.path());
             let body = object(at, head).to_string().into_bytes();
             // Applying it twice is applying it once, so troubles that pass are waited out as for a read.
-            let answer = self.api.ask(Method::PATCH, &path, Some((APPLY, body))).await?;
-            // No namespace yet, or one that is going away.
-            let terminating = answer.body.pointer("/details/causes/0/reason").and_then(Value::as_str)
-                == Some("NamespaceTerminating");
-            if is_absent(answer.code, &answer.body) || terminating {
-                return Ok(false);
-            }
-            answer.ok().map(|_| true)
+            let once = || async {
+                let mut answer = self.api.call(Method::PATCH, &path, Some((APPLY, body.clone()))).await?;
+                match written(&asked, &mut answer, Written::Stored) {
+                    Ok(_) => Ok(true),
+                    // No namespace yet, or one that is going away.
+                    Err(error) if error.kind == ErrorKind::ParentMissing => Ok(false),
+                    Err(error) => Err(error),
+                }
+            };
+            self.api.patiently(once).await
         })
     }
 
     fn forget<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<(), RuntimeError>> {
         Box::pin(async move {
-            let answer = self.api.ask(Method::DELETE, &path(at), None).await?;
-            if is_absent(answer.code, &answer.body) { Ok(()) } else { answer.ok().map(|_| ()) }
+            let kind = config_maps()?;
+            let asked = kind.one(&at.namespace, &at.name);
+            let path = asked.path();
+            let once = || async {
+                let answer = self.api.call(Method::DELETE, &path, None).await?;
+                ended(&asked, None, answer).map(|_| ())
+            };
+            self.api.patiently(once).await
         })
     }
 }
@@ -96,17 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_witness_of_that_name_is_believed() {
+    fn only_a_witness_is_believed() {
         let at = WitnessPlace { namespace: "n".into(), name: "w".into() };
         let head = Head { lineage: "l".into(), serial: 7, hash: "h".into(), release: ReleaseNo(2) };
         let good = object(&at, &head);
         assert_eq!(head_of(&good, &at).unwrap(), head);
-        let other = WitnessPlace { name: "x".into(), ..at.clone() };
-        assert!(head_of(&good, &other).is_err());
         for wrong in [json!({}), json!({"kind": "ConfigMap"}), json!("<html>")] {
             assert!(head_of(&wrong, &at).is_err(), "{wrong}");
         }
-        assert!(!is_absent(404, &json!("404 page not found")));
-        assert!(!is_absent(200, &json!({"kind": "Status", "reason": "NotFound"})));
     }
 }
