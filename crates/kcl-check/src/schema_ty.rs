@@ -122,6 +122,7 @@ impl Checker<'_> {
             info.host = self.host_protocol(id, host, true);
         }
         if let Some(host) = info.host {
+            info.index = self.schema_index(host);
             for link in self.chain(host) {
                 let names: Vec<Str> = self.schema_info(link).attrs.keys().cloned().collect();
                 for name in names {

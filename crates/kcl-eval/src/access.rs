@@ -15,6 +15,20 @@ pub(crate) enum Step {
     Index(Value),
 }
 
+impl Step {
+    /// Returns the part of a value that the step leads to, if it is there.
+    pub(crate) fn part_of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        match (value, self) {
+            (Value::List(list), Step::Index(Value::Int(i))) => {
+                let at = if *i < 0 { *i + list.items.len() as i64 } else { *i };
+                list.items.get(usize::try_from(at).ok()?)
+            }
+            (value, Step::Member(key) | Step::Index(Value::Str(key))) => value.as_dict()?.get(key),
+            _ => None,
+        }
+    }
+}
+
 impl Machine<'_> {
     /// Returns `value.name`.
     pub(crate) fn select(&mut self, value: &Value, name: &Str) -> Eval<Value> {

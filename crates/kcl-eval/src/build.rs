@@ -30,6 +30,8 @@ pub(crate) struct Run {
     pub(crate) args: Rc<Vec<Value>>,
     pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
     pub(crate) position: Position,
+    /// Whether the configuration holds values of an instance that is finished already.
+    pub(crate) again: bool,
 }
 
 impl Machine<'_> {
@@ -58,7 +60,8 @@ impl Machine<'_> {
         match &**func {
             Function::SchemaType(schema) => {
                 let schema = self.schema(schema.id).clone();
-                let run = Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position };
+                let run =
+                    Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
                 self.run_schema(&schema, run)
             }
             Function::RuleType(id) => {
@@ -83,6 +86,7 @@ impl Machine<'_> {
             args: Rc::new(args),
             kwargs: Rc::new(kwargs),
             position: Position::default(),
+            again: false,
         };
         self.run_schema(schema, run)
     }
@@ -106,6 +110,7 @@ impl Machine<'_> {
             index_key: RefCell::new(None),
             woken: RefCell::new(Vec::new()),
             lost: RefCell::new(Vec::new()),
+            reached: (!run.again).then(RefCell::default),
         };
         let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));
@@ -202,7 +207,8 @@ impl Machine<'_> {
         };
         self.targets.push(name.clone());
         building.declared.borrow_mut()[i] = Some((self.pkg as u32, attr.ty));
-        let entry = building.config.entry(name);
+        let entry = building.configured(i, name);
+        let entry = entry.as_deref();
         if entry.is_some() {
             for decorator in &attr.decorators {
                 self.decorator(*decorator, name, building.position)?;
@@ -267,7 +273,10 @@ impl Machine<'_> {
         }
         drop(lost);
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
+        // Instances that come from an index signature are parts of this one: they are tested with it, once all is merged.
+        self.nesting += 1;
         self.extra_keys(record, schema, &mut attrs)?;
+        self.nesting -= 1;
         self.pkg = saved_pkg;
         let instance = Instance {
             schema: schema.reference.clone(),
@@ -350,11 +359,13 @@ impl Machine<'_> {
     ) -> Eval<Entry> {
         let mut merged = Dict::default();
         if let Some(default) = default
-            && entry.op == Op::Union
+            && entry.op != Op::Override
         {
             merged.set(key.clone(), default.clone(), Op::Override);
         }
-        self.merge_entry(&mut merged, key, entry.clone(), Mode::INDEX_DEFAULT, &mut Path::new())?;
+        // What is inserted at an index is appended: the index belonged to the braces.
+        let entry = Entry { index: NO_INDEX, ..entry.clone() };
+        self.merge_entry(&mut merged, key, entry, Mode::INDEX_DEFAULT, &mut Path::new())?;
         let mut merged = merged.remove(key).unwrap_or_default();
         let ty = self.rtype(self.pkg, signature.value);
         merged.value = self.pack(merged.value, ty)?;

@@ -138,7 +138,7 @@ impl Machine<'_> {
             self.leave();
             return Ok(Dict::default().into());
         };
-        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position };
+        let run = Run { config, args: Rc::default(), kwargs: Rc::default(), position, again: false };
         let value = self.run_schema(&host, run)?;
         self.rule_decorators(rule, position)?;
         let record = self.finished_record(&host, &value)?;

@@ -83,6 +83,7 @@ impl Machine<'_> {
                     args: Rc::default(),
                     kwargs: Rc::default(),
                     position: self.current_position(),
+                    again: false,
                 };
                 // An empty dict that leaves required attributes open is tried, but stays a dict.
                 let hopeless = direct && dict.is_empty() && self.needs_values(schema)?;

@@ -4,6 +4,7 @@
 //! statements have not run yet runs the last of them on demand; what was read is cached. The rules that decide who
 //! runs when are in `lazy.rs`; this file holds the data.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -231,6 +232,45 @@ pub(crate) struct Building {
     pub(crate) woken: RefCell<Vec<(usize, usize)>>,
     /// Slots that are no attributes of the finished instance, and the body whose variables they are.
     pub(crate) lost: RefCell<Vec<(usize, u32)>>,
+    /// What bodies changed inside values of the configuration; none for a run over finished values, which have seen it.
+    pub(crate) reached: Option<RefCell<Reached>>,
+}
+
+/// Changes inside values of the configuration. Where an attribute is the very instance that was configured, a body that assigns to a
+/// part of it (`tree.names += ..`) changes that instance: laying the configuration over the attribute again must not undo it.
+#[derive(Debug, Default)]
+pub(crate) struct Reached {
+    /// Slots, and what their configured value is by now.
+    values: Vec<(usize, Value)>,
+    /// The statements that did it: body and place.
+    by: Vec<(u32, u32)>,
+}
+
+impl Reached {
+    /// Puts a changed value in the place of the configured one.
+    pub(crate) fn put(&mut self, slot: usize, value: Value, by: (u32, u32)) {
+        self.values.retain(|(at, _)| *at != slot);
+        self.values.push((slot, value));
+        self.by.push(by);
+    }
+
+    /// Whether a statement has had its effect: one that a reader made run early is not repeated in its turn.
+    pub(crate) fn is_done(&self, by: (u32, u32)) -> bool {
+        self.by.contains(&by)
+    }
+}
+
+impl Building {
+    /// Returns what is configured for a name, with what bodies changed in it.
+    pub(crate) fn configured(&self, slot: usize, name: &str) -> Option<Cow<'_, Entry>> {
+        let entry = self.config.entry(name)?;
+        if let Some(reached) = &self.reached
+            && let Some((_, value)) = reached.borrow().values.iter().find(|(at, _)| *at == slot)
+        {
+            return Some(Cow::Owned(Entry { value: value.clone(), ..entry.clone() }));
+        }
+        Some(Cow::Borrowed(entry))
+    }
 }
 
 impl Record {

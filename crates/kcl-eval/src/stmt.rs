@@ -7,11 +7,11 @@ use kcl_value::{Op, Str, Value};
 
 use crate::access::Step;
 use crate::fault::Eval;
-use crate::lazy::Sequential;
+use crate::lazy::{Sequential, same_object};
 use crate::machine::{Machine, StorePlace};
 use crate::origin::OriginKind;
 use crate::package::Symbol;
-use crate::record::{Building, Record, Slot};
+use crate::record::{Building, Record, Slot, mentions};
 use crate::rtype::RType;
 
 impl<'p> Machine<'p> {
@@ -164,7 +164,10 @@ impl<'p> Machine<'p> {
         let name = &target.name.name;
         let root = self.load(name)?;
         let steps = self.target_steps(&target.path)?;
-        let changed = self.set_path(root.clone(), &steps, value)?;
+        if place == StorePlace::Instance && self.has_reached(target, seq) {
+            return Ok(());
+        }
+        let changed = self.set_path(root.clone(), &steps, value.clone())?;
         match place {
             StorePlace::Locals => {
                 let origin = self.origin;
@@ -183,10 +186,65 @@ impl<'p> Machine<'p> {
                     && let Some(i) = record.position(name)
                 {
                     self.replace_in_place(&record, i, &root, &changed);
-                    self.store_attribute(&record, i, changed)?;
+                    self.reach_configured(
+                        &record,
+                        i,
+                        target,
+                        &Change { root, steps, value, changed: &changed },
+                    )?;
+                    self.store_attribute(&record, i, changed.clone())?;
+                    // A reader that holds the changed object sees the configuration laid over it.
+                    let stored = record.stored(i);
+                    if let Some((cached, _)) = &mut record.lazy.borrow_mut()[i].cache
+                        && same_object(cached, &changed)
+                    {
+                        *cached = stored;
+                    }
                 }
             }
         }
+        Ok(())
+    }
+
+    // Whether an assignment that builds on the old value was made in the configured value already, when a reader made it run early.
+    fn has_reached(&self, target: &Target, seq: Sequential) -> bool {
+        let Some(record) = self.record() else { return false };
+        let Some(building) = &record.instance else { return false };
+        let Some(reached) = &building.reached else { return false };
+        let builds_on_old = match seq {
+            Sequential::Augmented => true,
+            Sequential::IfMentions(value) => mentions(self.tree(self.pkg), value, &target.name.name),
+            Sequential::Never => false,
+        };
+        builds_on_old && reached.borrow().is_done((building.active.get(), target.span.start))
+    }
+
+    // An assignment to a part of an instance that was configured changes what is configured.
+    fn reach_configured(
+        &mut self,
+        record: &Record,
+        i: usize,
+        target: &Target,
+        change: &Change<'_>,
+    ) -> Eval<()> {
+        let Some(building) = &record.instance else { return Ok(()) };
+        let Some(reached) = &building.reached else { return Ok(()) };
+        let name = &record.shape.names[i];
+        let Some(entry) = building.configured(i, name) else { return Ok(()) };
+        let anything = match self.stored_type(building, i, name)? {
+            Some(ty) => matches!(*ty, RType::Any),
+            None => true,
+        };
+        if !shares(&change.root, &entry.value, &change.steps, anything) {
+            return Ok(());
+        }
+        let value = if same_object(&change.root, &entry.value) {
+            change.changed.clone()
+        } else {
+            let configured = entry.value.clone();
+            self.set_path(configured, &change.steps, change.value.clone())?
+        };
+        reached.borrow_mut().put(i, value, (building.active.get(), target.span.start));
         Ok(())
     }
 
@@ -239,8 +297,8 @@ impl<'p> Machine<'p> {
             None => value,
         };
         let mut slot = Slot { value, op: Op::Override, origin };
-        if let Some(entry) = building.config.entry(name) {
-            slot = self.merge_config(slot, entry)?;
+        if let Some(entry) = building.configured(i, name) {
+            slot = self.merge_config(slot, &entry)?;
             if let Some(ty) = &ty {
                 slot.value = self.pack(slot.value, ty)?;
             }
@@ -281,6 +339,33 @@ impl<'p> Machine<'p> {
         }
         Ok(steps)
     }
+}
+
+/// An assignment to a part of an attribute.
+struct Change<'a> {
+    /// The attribute before.
+    root: Value,
+    steps: Vec<Step>,
+    /// What the part becomes.
+    value: Value,
+    /// The attribute after.
+    changed: &'a Value,
+}
+
+/// Whether a path leads through an object that both values hold. Conversion to a type copies dicts and lists, not instances; `any` copies
+/// nothing.
+fn shares(one: &Value, other: &Value, steps: &[Step], anything: bool) -> bool {
+    let (mut one, mut other) = (one, other);
+    for step in steps {
+        if same_object(one, other) && (anything || matches!(one, Value::Schema(_))) {
+            return true;
+        }
+        match (step.part_of(one), step.part_of(other)) {
+            (Some(a), Some(b)) => (one, other) = (a, b),
+            _ => return false,
+        }
+    }
+    false
 }
 
 fn stored(record: &Record, name: &str) -> Value {

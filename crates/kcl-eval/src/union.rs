@@ -361,6 +361,7 @@ impl Machine<'_> {
             args: merged.args,
             kwargs: merged.kwargs,
             position: self.current_position(),
+            again: true,
         };
         self.run_schema(&schema, run)
     }

@@ -337,22 +337,39 @@ impl Loader<'_> {
     }
 
     fn report_cycle(&mut self, start: usize) {
-        let place = self.open[start].import;
+        let cycle = &self.open[start..];
         let mut message = String::from("Could not compiles due to cyclic import statements");
         let mut names = Vec::new();
-        for open in &self.open[start..] {
+        for open in cycle {
             message.push_str(&format!("\n- {}", open.file.display()));
             let near = open.file.strip_prefix(&self.request.work_dir).unwrap_or(&open.file);
-            names.push(format!("`{}`", near.display()));
+            names.push(near.display().to_string());
         }
-        let (title, help) = match names.as_slice() {
-            [one] => (format!("{one} imports itself"), "remove the import: names of one package need none"),
+        let (code, place, title, help) = match names.as_slice() {
+            [one] => {
+                let title = format!("`{one}` imports itself");
+                let help = "remove the import: names of one package need none";
+                (Code::RECURSIVE_LOAD, cycle[0].import, title, help)
+            }
             _ => {
-                let title = format!("these files import one another: {}", names.join(", "));
-                (title, "put what both need into a third package")
+                let title = |names: &[String]| {
+                    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                    format!("these files import one another: {}", quoted.join(", "))
+                };
+                let help = "put what both need into a third package";
+                if start > 0 {
+                    (Code::RECURSIVE_LOAD, cycle[0].import, title(&names), help)
+                } else {
+                    // The imported files come first, the entry file last.
+                    names.rotate_left(1);
+                    let modules: Vec<String> =
+                        names.iter().map(|name| name.trim_end_matches(".k").replace('/', ".")).collect();
+                    message = format!("There is a circular reference between modules {}", modules.join(", "));
+                    (Code::COMPILE, cycle[1].import, title(&names), help)
+                }
             }
         };
-        let diagnostic = Diagnostic::error(Code::RECURSIVE_LOAD, "import-cycle", place, message)
+        let diagnostic = Diagnostic::error(code, "import-cycle", place, message)
             .with_telling(Telling { title, labels: Vec::new() })
             .with_help(help);
         self.imports.push(diagnostic);

@@ -143,9 +143,13 @@ impl Checker<'_> {
                 }
                 self.check_insert(entry, got);
                 if matches!(entry.key, Key::Indexed(..)) {
-                    // One item says nothing about the name and the key, only that there are lists of such items.
+                    // One item says nothing about the name and the key, only that there are lists of such items;
+                    // what is inserted is a list already.
                     parts.keys.push(TyId::STR);
-                    parts.vals.push(self.types.list(got));
+                    parts.vals.push(match entry.op {
+                        EntryOp::Insert => got,
+                        _ => self.types.list(got),
+                    });
                     return;
                 }
                 self.declare_key(name, got);
