@@ -1,5 +1,6 @@
 //! Renderers: full (source and carets), short (one line), JSON. They need only the data and the texts.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::{Diagnostic, Place, Severity, SourceMap};
@@ -47,9 +48,9 @@ pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -
     let mut message = diagnostic.title().lines();
     let head = format!("{}[{}]", word(diagnostic.severity), diagnostic.code.code);
     let title = message.next().filter(|m| !m.is_empty()).unwrap_or(diagnostic.code.kind);
-    let _ = writeln!(out, "{}: {title}", paint.head(diagnostic.severity, &head));
+    let _ = writeln!(out, "{}: {}", paint.head(diagnostic.severity, &head), clipped(title));
     for line in message {
-        let _ = writeln!(out, "{line}");
+        let _ = writeln!(out, "{}", clipped(line));
     }
     let places = shown(diagnostic);
     let width = places.iter().filter_map(|(p, _)| line_at(*p, sources)).max().unwrap_or(1).to_string().len();
@@ -63,9 +64,39 @@ pub fn render_full(diagnostic: &Diagnostic, sources: &SourceMap, color: Color) -
         let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));
     }
     for (word, text) in remarks {
-        let _ = writeln!(out, "{:width$} {} {word}: {text}", "", paint.dim("="));
+        let _ = writeln!(out, "{:width$} {} {word}: {}", "", paint.dim("="), clipped(text));
     }
     out
+}
+
+/// Longer sentences are cut: they quote what was written, which may be anything.
+const SENTENCE: usize = 2_000;
+
+fn clipped(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SENTENCE) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => {
+            Cow::Owned(format!("{}… ({} more characters)", &text[..end], text[end..].chars().count()))
+        }
+    }
+}
+
+/// Of a longer source line this much is shown, from a little before the place on.
+const SHOWN: usize = 200;
+const BEFORE: usize = 60;
+
+/// Returns what is shown of a source line, and the column of the place in it.
+fn window(line: &str, column: Option<u32>) -> (String, Option<usize>) {
+    let at = column.map(|column| (column as usize).saturating_sub(1));
+    let shown = |text: &str| text.replace('\t', " ");
+    if line.char_indices().nth(SHOWN).is_none() {
+        return (shown(line), at);
+    }
+    let from = at.unwrap_or(0).saturating_sub(BEFORE);
+    let mut chars = line.chars();
+    let part: String = chars.by_ref().skip(from).take(SHOWN).collect();
+    let (front, back) = (if from > 0 { "…" } else { "" }, if chars.next().is_some() { "…" } else { "" });
+    (format!("{front}{}{back}", shown(&part)), at.map(|at| at - from + usize::from(from > 0)))
 }
 
 /// The places with what is said there, the primary one first.
@@ -115,13 +146,14 @@ fn snippet(
     let _ = writeln!(out, "{:width$}{} {place}", "", paint.dim(arrow));
     let start = source.lines().line_start(line) as usize;
     let Some(rest) = source.text.get(start..) else { return };
-    let code = rest.lines().next().unwrap_or("").replace('\t', " ");
+    let (code, column) = window(rest.lines().next().unwrap_or(""), column);
     let _ = writeln!(out, "{:width$} {}", "", paint.dim("|"));
     let _ = writeln!(out, "{} {} {code}", paint.dim(&format!("{line:width$}")), paint.dim("|"));
+    let text = clipped(text);
     if let Some(column) = column {
-        let room = code.chars().count().saturating_sub(column as usize - 1).max(1);
+        let room = code.chars().count().saturating_sub(column).max(1);
         let marks = if related { "-" } else { "^" }.repeat((length as usize).clamp(1, room));
-        let pad = " ".repeat(column as usize - 1);
+        let pad = " ".repeat(column);
         let code = if related { "34" } else { "1;31" };
         let _ = writeln!(
             out,
@@ -238,6 +270,20 @@ mod tests {
         let expected = "error[E2G22]: expected `str`, found `int`\n --> main.k:3:15\n  |\n3 | p = P {name = 1}\n  |               ^ an `int`\n  |\n \
                         ::: main.k:2:5\n  |\n2 |     name: str\n  |     ---- is a `str` here\n  |\n  = help: write a string\n";
         assert_eq!(render_full(&diagnostic.with_telling(telling), &sources, Color::Never), expected);
+    }
+
+    #[test]
+    fn of_a_long_line_the_surroundings_of_the_place_are_shown() {
+        let mut sources = SourceMap::default();
+        let line = format!("a = {}b{}\n", "é".repeat(1000), "c".repeat(1000));
+        let file = sources.add("main.k", line.into());
+        let at = 4 + 2 * 1000;
+        let diagnostic =
+            Diagnostic::error(Code::TYPE, "x", Place::Span(file, Span::new(at, at + 1)), "y".repeat(9000));
+        let text = render_full(&diagnostic, &sources, Color::Never);
+        assert!(text.contains(&format!("1 | …{}b{}…\n", "é".repeat(60), "c".repeat(139))), "{text}");
+        assert!(text.contains(&format!("  | {}^\n", " ".repeat(61))), "{text}");
+        assert!(text.contains("y… (7000 more characters)\n"), "{text}");
     }
 
     #[test]

@@ -134,6 +134,8 @@ impl Types {
             _ => id,
         };
         self.widened.insert(id, wide);
+        // What is wide stays so: a dict that is made of dicts again and again is walked once.
+        self.widened.insert(wide, wide);
         wide
     }
 

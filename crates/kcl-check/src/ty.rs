@@ -193,6 +193,9 @@ fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
+/// The text of a type is cut here.
+const LONGEST_TEXT: usize = 20_000;
+
 impl Types {
     pub(crate) fn new() -> Self {
         let mut types = Types {
@@ -380,6 +383,13 @@ impl Types {
 
     fn write(&self, id: TyId, out: &mut String) {
         use std::fmt::Write as _;
+        // Aliases can double a type again and again: small in memory, endless on paper.
+        if out.len() > LONGEST_TEXT {
+            if !out.ends_with('…') {
+                out.push('…');
+            }
+            return;
+        }
         // Writing to a String cannot fail.
         let _ = match self.kind(id) {
             Ty::Any => write!(out, "any"),

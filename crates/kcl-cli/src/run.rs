@@ -280,9 +280,19 @@ fn refuse_remote(given: &Given) -> Result<(), String> {
     }
 }
 
+/// So many mistakes are told; the others are counted.
+const TOLD: usize = 20;
+
 pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
+    let told = &diagnostics[..diagnostics.len().min(TOLD)];
     match format {
-        ErrorFormat::Short => diagnostics.iter().map(|d| render_short(d, sources) + "\n").collect(),
+        ErrorFormat::Short => {
+            let mut out: String = told.iter().map(|d| render_short(d, sources) + "\n").collect();
+            if told.len() < diagnostics.len() {
+                out.push_str(&format!("{} more errors\n", diagnostics.len() - told.len()));
+            }
+            out
+        }
         ErrorFormat::Json => {
             let all: Vec<_> = diagnostics.iter().map(|d| to_json(d, sources)).collect();
             format!("{}\n", serde_json::Value::Array(all))
@@ -290,11 +300,12 @@ pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: Er
         ErrorFormat::Full => {
             let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
             let color = if plain { Color::Never } else { Color::Always };
-            let mut out: String = diagnostics.iter().map(|d| render_full(d, sources, color) + "\n").collect();
+            let mut out: String = told.iter().map(|d| render_full(d, sources, color) + "\n").collect();
             if let Some(first) = diagnostics.first() {
                 let n = diagnostics.len();
                 let s = if n == 1 { "" } else { "s" };
-                out.push_str(&format!("{n} error{s}. More: `kcl explain {}`\n", first.code.code));
+                let shown = if n > TOLD { format!(", of which {TOLD} are shown") } else { String::new() };
+                out.push_str(&format!("{n} error{s}{shown}. More: `kcl explain {}`\n", first.code.code));
             }
             out
         }

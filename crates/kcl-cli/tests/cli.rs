@@ -24,6 +24,27 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+/// However many mistakes there are and however long their lines: the first twenty are told, and all are counted.
+#[test]
+fn reports_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let programs = [
+        ("lines.k", "a = = 1\n".repeat(20_000), "20000 errors, of which 20 are shown."),
+        ("nots.k", format!("a = {}True\n", "not ".repeat(100_000)), "50000 errors, of which 20 are shown."),
+        ("long.k", format!("a = \"{}\" $\n", "x".repeat(1_000_000)), "1 error."),
+    ];
+    for (name, program, count) in programs {
+        std::fs::write(dir.path().join(name), program).unwrap();
+        let output = kcl(dir.path(), &["run", name], "");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(told.contains(count), "{name}: {}", told.lines().last().unwrap());
+        assert!(told.len() < 50_000, "{name}: {}", told.len());
+        let short = kcl(dir.path(), &["run", name, "--error-format", "short"], "");
+        assert!(text(&short.stderr).lines().count() <= 21, "{name}");
+    }
+}
+
 #[test]
 fn wrong_calls_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use kcl_value::{Function, List, OriginId, Str, Unit, Value};
 
 use crate::call::Closure;
 use crate::fault::Eval;
-use crate::machine::Machine;
+use crate::machine::{Machine, TEXT_CELL};
 use crate::origin::OriginKind;
 
 /// What a call was given: by position, and by name.
@@ -177,7 +177,7 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        self.charge(1 + out.len() as u64 / 32)?;
+        self.charge(1 + (out.len() / TEXT_CELL) as u64)?;
         if self.origins.is_some() {
             self.trace(base_diag::Span::new(span, span), OriginKind::Written);
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl_std::{Error, FileAnswer, FileOp, Host};
+use kcl_std::{Error, FileAnswer, FileOp, Host, Patterns};
 use kcl_syntax::ast::{BasicType, Expr, Tree, Type, TypeId};
 use kcl_value::{Function, OutputOptions, Str, Value};
 
@@ -159,6 +159,10 @@ impl Host for MachineHost<'_, '_> {
 
     fn charge(&mut self, cells: u64) -> Result<(), Error> {
         self.machine.charge(cells).map_err(raised)
+    }
+
+    fn patterns(&mut self) -> &mut Patterns {
+        &mut self.machine.patterns
     }
 
     fn strict_range(&self) -> bool {

@@ -170,7 +170,7 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
     }
     let value = machine.planned_value()?;
     let value = machine.selected_value(value)?;
-    machine.charge(kcl_value::weight(&value, machine.options.output.show_hidden))?;
+    machine.charge_total(kcl_value::weight(&value, machine.options.output.show_hidden))?;
     let (replaced, streamed) = (machine.output.take(), machine.streamed.take());
     let replaced_at = machine.replaced_at;
     Ok(Output { value, replaced, replaced_at, streamed, origins: machine.origins.take() })

@@ -84,6 +84,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) asked: RefCell<Vec<Str>>,
     /// Where interpolated strings are put together.
     pub(crate) scratch: String,
+    /// Regular expressions that were compiled.
+    pub(crate) patterns: kcl_std::Patterns,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
     pub(crate) output: Option<String>,
     /// Where the call stands that replaced it.
@@ -135,6 +137,12 @@ pub(crate) enum StorePlace {
     Locals,
 }
 
+/// One value may take this part of all cells.
+const LARGEST_PART: u64 = 16;
+
+/// So many bytes of text are one cell.
+pub(crate) const TEXT_CELL: usize = 16;
+
 impl<'p> Machine<'p> {
     pub(crate) fn new(
         program: &'p Program,
@@ -177,6 +185,7 @@ impl<'p> Machine<'p> {
             log: String::new(),
             asked: RefCell::default(),
             scratch: String::new(),
+            patterns: kcl_std::Patterns::default(),
             output: None,
             replaced_at: Place::None,
             streamed: None,
@@ -318,8 +327,17 @@ impl<'p> Machine<'p> {
         self.charge(kcl_value::added_weight(value))
     }
 
-    /// Counts value cells that are about to be made.
+    /// Counts value cells that are about to be made for one value. One alone may take a part of the budget only: what doubles is
+    /// stopped before the next doubling fills the machine.
     pub(crate) fn charge(&mut self, cells: u64) -> Eval<()> {
+        if cells > self.options.max_cells / LARGEST_PART {
+            return Err(self.exhausted("memory", "--max-memory", self.options.max_cells));
+        }
+        self.charge_total(cells)
+    }
+
+    /// Counts value cells, however many they are.
+    pub(crate) fn charge_total(&mut self, cells: u64) -> Eval<()> {
         self.cells = self.cells.saturating_add(cells);
         if self.cells > self.options.max_cells {
             return Err(self.exhausted("memory", "--max-memory", self.options.max_cells));

@@ -6,7 +6,7 @@ use kcl_syntax::ast::{BinaryOp, CompareOp, UnaryOp};
 use kcl_value::{List, Value, equal, order};
 
 use crate::fault::{Eval, Fault};
-use crate::machine::Machine;
+use crate::machine::{Machine, TEXT_CELL};
 use crate::union::Mode;
 
 impl Machine<'_> {
@@ -81,7 +81,7 @@ impl Machine<'_> {
             (Value::Int(a), Value::Float(b)) => self.float32_checked(a as f64 + b),
             (Value::Float(a), Value::Int(b)) => self.float32_checked(a + b as f64),
             (Value::Str(mut a), Value::Str(b)) => {
-                self.charge(1 + (a.len() + b.len()) as u64 / 32)?;
+                self.charge(1 + ((a.len() + b.len()) / TEXT_CELL) as u64)?;
                 a.push_str(&b);
                 Ok(Value::Str(a))
             }
@@ -110,7 +110,7 @@ impl Machine<'_> {
             }
             (Value::List(list), Value::Int(n)) | (Value::Int(n), Value::List(list)) => {
                 let n = if list.items.is_empty() { 0 } else { *n };
-                let n = self.repeat_count(n, list.items.len().saturating_mul(32))?;
+                let n = self.repeat_count(n, list.items.len().saturating_mul(TEXT_CELL))?;
                 let mut out = List::default();
                 for _ in 0..n {
                     for (i, item) in list.items.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Machine<'_> {
 
     fn repeat_count(&mut self, n: i64, bytes: usize) -> Eval<usize> {
         let Ok(n) = usize::try_from(n) else { return Err(self.fault("capacity", "capacity overflow")) };
-        self.charge((bytes as u64 / 32 + 1).saturating_mul(n as u64))?;
+        self.charge((bytes / TEXT_CELL + 1).saturating_mul(n) as u64)?;
         Ok(n)
     }
 

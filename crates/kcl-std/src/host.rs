@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use kcl_value::{OutputOptions, Str, Value};
 
+use crate::patterns::Patterns;
+
 /// Why a library function failed.
 #[derive(Debug)]
 pub enum Error {
@@ -69,6 +71,8 @@ pub trait Host {
     fn charge_whole(&mut self, value: &Value) -> Result<(), Error> {
         self.charge(kcl_value::added_weight(value))
     }
+    /// Returns the regular expressions that were compiled so far.
+    fn patterns(&mut self) -> &mut Patterns;
     /// Returns true if 64-bit overflow must be an error (`-d`) where it would otherwise saturate.
     fn debug_mode(&self) -> bool;
     /// Returns true if results of arithmetic must fit 32 bits (`-r`).
@@ -93,6 +97,24 @@ pub trait Host {
     fn now(&self) -> (i64, u32, i32);
     /// Returns 16 random bytes (`crypto.uuid`).
     fn random(&mut self) -> [u8; 16];
+}
+
+/// Charges for a text while it grows: one that grows without end is stopped before it fills the memory.
+#[derive(Debug, Default)]
+pub(crate) struct Growing {
+    charged: usize,
+}
+
+impl Growing {
+    /// Charges whenever the length has doubled since the last time.
+    pub(crate) fn reach(&mut self, host: &mut dyn Host, length: usize) -> Result<(), Error> {
+        const FIRST: usize = 1 << 16;
+        while length >= (self.charged * 2).max(FIRST) {
+            self.charged = (self.charged * 2).max(FIRST);
+            host.charge(self.charged as u64 / 16)?;
+        }
+        Ok(())
+    }
 }
 
 /// A file operation.

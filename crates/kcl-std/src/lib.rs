@@ -10,6 +10,7 @@ mod data;
 mod host;
 mod modules;
 mod numbers;
+mod patterns;
 mod string;
 mod table;
 
@@ -18,6 +19,7 @@ pub use data::{
     values_from_yaml,
 };
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
+pub use patterns::Patterns;
 
 use kcl_value::Value;
 

@@ -81,6 +81,96 @@ fn what_doubles_is_compared_and_built_upon_at_once() {
     }
 }
 
+/// Text that was doubled again and again by each of the ways to do so is stopped before it is made.
+#[test]
+fn text_that_doubles_is_stopped_before_it_fills_the_memory() {
+    let ways = [
+        "_s@ + _s@",
+        "_s@ * 2",
+        "'${_s@}${_s@}'",
+        "'{}{}'.format(_s@, _s@)",
+        "'{0}{0}'.format(_s@)",
+        "_s@.join(['', '', ''])",
+        "''.join([_s@, _s@])",
+        "_s@.replace('x', 'xx')",
+        "regex.replace(_s@, 'x', 'xx')",
+        "template.execute('{{a}}{{a}}', {a = _s@})",
+    ];
+    for way in ways {
+        let mut text = String::from("import regex\nimport template\n_s0 = 'xxxxxxxxxxxxxxxx'\n");
+        for at in 0..60 {
+            let _ = writeln!(text, "_s{} = {}", at + 1, way.replace('@', &at.to_string()));
+        }
+        let stopped = run(&format!("{text}a = len(_s60)\n"));
+        assert!(
+            stopped.as_ref().is_err_and(|message| message.contains("--max-memory")),
+            "{way}: {stopped:?}"
+        );
+    }
+}
+
+/// Chains and nests of every kind end in an error, or in a value: never in an abort.
+#[test]
+fn what_is_nested_without_end_is_refused() {
+    const DEEP: usize = 50_000;
+    let around = |open: &str, core: &str, close: &str| {
+        format!("a = {}{core}{}\n", open.repeat(DEEP), close.repeat(DEEP))
+    };
+    let after = |start: &str, step: &str| format!("{start}{}\n", step.repeat(DEEP));
+    let programs = [
+        around("not ", "True", ""),
+        around("-", "1", ""),
+        around("~", "1", ""),
+        around("not -~+", "1", ""),
+        around("(", "1", ")"),
+        around("[", "1", "]"),
+        around("{a = ", "1", "}"),
+        around("lambda { ", "1", " }"),
+        around("[x for x in ", "[1]", "]"),
+        around("all x in [1] { ", "True", " }"),
+        around("1 if True else ", "2", ""),
+        around("1 < ", "2", ""),
+        around("1 ** ", "1", ""),
+        around("{} | ", "{}", ""),
+        after("a = 1", " as int"),
+        after("a = {}\nb = a", ".x"),
+        after("a = {}\nb = a", "?.x"),
+        after("a = [1]\nb = a", "[0]"),
+        after("f = lambda { 1 }\nb = f", "()"),
+        after("a = {x", ".x"),
+        after("a: ", "["),
+        after("a: ", "{str:"),
+        after("if True:\n    a = 1\n", "elif True:\n    a = 1\n"),
+        (0..2_000).map(|at| format!("{}if True:\n", "    ".repeat(at))).collect(),
+        format!("import json\na = json.decode('{}')\n", "[".repeat(DEEP)),
+        format!("import yaml\na = yaml.decode('{}')\n", "[".repeat(DEEP)),
+        format!("import yaml\na = yaml.decode('{}1')\n", "- ".repeat(DEEP)),
+        format!("import regex\na = regex.match('a', '{}a{}')\n", "(".repeat(DEEP), ")".repeat(DEEP)),
+        "import regex\na = regex.match('a', '((a{1000}){1000}){1000}')\n".to_owned(),
+    ];
+    for program in programs {
+        let head: String = program.chars().take(60).collect();
+        assert!(run(&program).is_err(), "{head}");
+    }
+}
+
+/// Values that are deep without deep text: made, dropped, compared, merged.
+#[test]
+fn deep_values_survive() {
+    const DEEP: usize = 5_000;
+    for (empty, made) in [("{}", "{k = _v@}"), ("[]", "[_v@]")] {
+        let mut text = format!("_v0 = {empty}\n_w0 = {empty}\n");
+        for at in 0..DEEP {
+            for name in ["v", "w"] {
+                let made = made.replace("v@", &format!("{name}{at}"));
+                let _ = writeln!(text, "_{name}{} = {made}", at + 1);
+            }
+        }
+        let _ = writeln!(text, "a = _v{DEEP} == _w{DEEP} and len(_v{DEEP} | _w{DEEP}) == 1");
+        assert_eq!(run(&text), Ok("a: true".to_owned()), "{made}");
+    }
+}
+
 #[test]
 fn what_does_not_end_is_stopped() {
     let alias = "import yaml\n_s = \"a: &a [x,x,x,x,x,x,x,x,x]\\n".to_owned()

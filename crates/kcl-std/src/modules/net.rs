@@ -156,8 +156,14 @@ fn global_v4(ip: Ipv4Addr) -> bool {
     !(special || shared || protocol || benchmark || a == 0 || a >= 224)
 }
 
-/// `2000::/3` but for the documentation network.
+/// `2000::/3` but for the networks of benchmarks and of documentation; and what NAT64 (`64:ff9b::/96`) makes of a global address.
 fn global_v6(ip: Ipv6Addr) -> bool {
-    let [first, second, ..] = ip.segments();
-    first & 0xE000 == 0x2000 && (first, second) != (0x2001, 0x0DB8)
+    match ip.segments() {
+        [0x0064, 0xFF9B, 0, 0, 0, 0, high, low] => {
+            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+            global_v4(Ipv4Addr::new(a, b, c, d))
+        }
+        [0x2001, 0x0002, 0, ..] | [0x2001, 0x0DB8, ..] => false,
+        [first, ..] => first & 0xE000 == 0x2000,
+    }
 }

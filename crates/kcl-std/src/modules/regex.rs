@@ -1,6 +1,5 @@
-//! `regex`: the dialect of the `fancy-regex` crate; patterns are compiled on use.
+//! `regex`: the dialect of the `fancy-regex` crate; patterns are compiled at first use.
 
-use fancy_regex::Regex;
 use kcl_value::Value;
 
 use super::{int, needed, text};
@@ -8,20 +7,10 @@ use crate::{Args, Error, Host};
 
 type Answer = Result<Value, Error>;
 
-/// Backtracking steps before a pattern is given up.
-const BACKTRACK_LIMIT: usize = 1_000_000;
-
-fn compiled(pattern: &str) -> Result<Regex, Error> {
-    fancy_regex::RegexBuilder::new(pattern)
-        .backtrack_limit(BACKTRACK_LIMIT)
-        .build()
-        .map_err(|err| format!("invalid regular expression '{pattern}': {err}").into())
-}
-
 fn is_match(host: &mut dyn Host, args: Args<'_>, function: &str) -> Answer {
     let string = text(args, 0, "string");
     host.charge(string.len() as u64 / 16)?;
-    let regex = compiled(needed(args, 1, "pattern", function)?)?;
+    let regex = host.patterns().compiled(needed(args, 1, "pattern", function)?)?;
     // A match that was given up counts as none, as in the reference.
     Ok(Value::Bool(regex.is_match(string).unwrap_or(false)))
 }
@@ -37,8 +26,8 @@ pub(crate) fn search(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 }
 
 /// `compile(pattern)`: whether the pattern is valid.
-pub(crate) fn compile(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    Ok(Value::Bool(Regex::new(text(args, 0, "pattern")).is_ok()))
+pub(crate) fn compile(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
+    Ok(Value::Bool(host.patterns().compiled(text(args, 0, "pattern")).is_ok()))
 }
 
 /// `replace(string, pattern, replace, count=0)`: 0 and less replace all.
@@ -46,7 +35,7 @@ pub(crate) fn replace(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
     let string = text(args, 0, "string");
     let replacement = needed(args, 2, "replace", "replace")?;
     let count = usize::try_from(int(args, 3, "count")?.unwrap_or(0)).unwrap_or(0);
-    let regex = compiled(needed(args, 1, "pattern", "replace")?)?;
+    let regex = host.patterns().compiled(needed(args, 1, "pattern", "replace")?)?;
     let growth = (string.len() as u64 + 1).saturating_mul(replacement.len() as u64 + 1);
     host.charge(growth / 64)?;
     let done = regex.try_replacen(string, count, replacement).map_err(|err| err.to_string())?;
@@ -56,7 +45,7 @@ pub(crate) fn replace(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
 /// `findall(string, pattern)`: whole matches, or with two groups and more a list of groups for each.
 pub(crate) fn find_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let string = text(args, 0, "string");
-    let regex = compiled(needed(args, 1, "pattern", "findall")?)?;
+    let regex = host.patterns().compiled(needed(args, 1, "pattern", "findall")?)?;
     host.charge(string.len() as u64)?;
     let groups = regex.captures_len().saturating_sub(1);
     let mut found = Vec::new();
@@ -74,7 +63,7 @@ pub(crate) fn find_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer
 /// `split(string, pattern, maxsplit=0)`: `maxsplit=N` gives the first N fields and drops the rest.
 pub(crate) fn split(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let string = text(args, 0, "string");
-    let regex = compiled(needed(args, 1, "pattern", "split")?)?;
+    let regex = host.patterns().compiled(needed(args, 1, "pattern", "split")?)?;
     let limit = match int(args, 2, "maxsplit")?.unwrap_or(0) {
         n if n > 0 => usize::try_from(n).unwrap_or(usize::MAX),
         _ => usize::MAX,

@@ -7,6 +7,7 @@ use kcl_value::{Value, write_text};
 use super::format_number::{format_float, format_int};
 use super::format_spec::Spec;
 use super::text_of;
+use crate::host::Growing;
 use crate::{Args, Error, Host};
 
 /// `format(*xs, **kw)`.
@@ -14,6 +15,7 @@ pub(crate) fn format(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Resul
     let mut out = String::new();
     let mut rest = text_of(this);
     let mut automatic = 0usize;
+    let mut growing = Growing::default();
     while let Some(at) = rest.find(['{', '}']) {
         out.push_str(&rest[..at]);
         let (brace, tail) = rest[at..].split_at(1);
@@ -27,6 +29,7 @@ pub(crate) fn format(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Resul
         }
         let end = field_end(tail).ok_or("format error")?;
         format_field(&mut out, &tail[..end], &mut automatic, args)?;
+        growing.reach(host, out.len())?;
         rest = &tail[end + 1..];
     }
     out.push_str(rest);

@@ -4,18 +4,20 @@ use kcl_value::{Value, write_text};
 
 use super::text_of;
 use crate::builtins::convert::items_of;
+use crate::host::Growing;
 use crate::{Args, Error, Host};
 
 /// `join(iter)`: items in their text form.
 pub(crate) fn join(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<Value, Error> {
     let separator = text_of(this);
     let items = items_of(args.get(0, "iter").unwrap_or(&Value::Undefined))?;
-    let mut out = String::new();
+    let (mut out, mut growing) = (String::new(), Growing::default());
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
             out.push_str(separator);
         }
         write_text(&mut out, item);
+        growing.reach(host, out.len())?;
     }
     host.charge(out.len() as u64 / 16)?;
     Ok(Value::from(out))

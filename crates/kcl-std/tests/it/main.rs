@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl_std::{Args, Error, FileAnswer, FileOp, Host, Member};
+use kcl_std::{Args, Error, FileAnswer, FileOp, Host, Member, Patterns};
 use kcl_value::{OutputOptions, Str, Value, to_text};
 
 /// A host with a small budget, one file and a clock that stands still.
@@ -12,9 +12,14 @@ struct Fake {
     log: String,
     output: Option<String>,
     charged: u64,
+    patterns: Patterns,
 }
 
 impl Host for Fake {
+    fn patterns(&mut self) -> &mut Patterns {
+        &mut self.patterns
+    }
+
     fn call(&mut self, _: &Value, args: &[Value]) -> Result<Value, Error> {
         if args.is_empty() { Err("boom".into()) } else { Ok(args[0].clone()) }
     }
