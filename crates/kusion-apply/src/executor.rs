@@ -73,6 +73,8 @@ pub struct ApplyInput<'a> {
 pub enum ApplyError {
     #[error("other managers own fields of this plan: {}", .0.join("; "))]
     Conflict(Vec<String>),
+    #[error("objects of this plan belong to other stacks: {}", .0.join("; "))]
+    Owned(Vec<String>),
     #[error("the state could not be written: {source}")]
     Store {
         #[source]
@@ -125,6 +127,12 @@ pub async fn carry_out(
 
 fn refuse_conflicts(plan: &Plan) -> Result<(), ApplyError> {
     let all = plan.steps.iter().flat_map(|step| step.changes.iter().map(move |change| (step, change)));
+    let owned =
+        plan.steps.iter().filter_map(|step| Some(format!("{} belongs to {}", step.key, step.refused_for()?)));
+    let owned: Vec<String> = owned.collect();
+    if !owned.is_empty() {
+        return Err(ApplyError::Owned(owned));
+    }
     let refused: Vec<String> = all
         .filter(|(_, change)| change.note == Some(Note::Conflict))
         .map(|(step, change)| {

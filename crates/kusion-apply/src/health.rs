@@ -48,10 +48,23 @@ pub struct HealthOutcome {
     pub observed: Option<Observed>,
 }
 
+/// A resource that was left as it is and is not well, or not known to be.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    /// As it is now; to be waited for.
+    pub target: HealthTarget,
+    /// The end of the wait, if waiting would not help.
+    pub outcome: Option<HealthOutcome>,
+}
+
 /// Waits until a resource is healthy, has failed, or its deadline is over. Event-driven; owns its deadlines.
 pub trait Health: Send + Sync {
     /// Waits for one resource. Many waits run at the same time.
     fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome>;
+
+    /// Looks once at what was left as it is, and gives back what is not surely well. Costs one list per kind, not one
+    /// question per resource.
+    fn doubts<'a>(&'a self, targets: Vec<HealthTarget>) -> BoxFuture<'a, Vec<Doubt>>;
 }
 
 /// Takes everything for ready at once.
@@ -68,5 +81,9 @@ impl Health for NoHealth {
             observed: None,
         };
         Box::pin(futures::future::ready(outcome))
+    }
+
+    fn doubts<'a>(&'a self, _targets: Vec<HealthTarget>) -> BoxFuture<'a, Vec<Doubt>> {
+        Box::pin(futures::future::ready(Vec::new()))
     }
 }

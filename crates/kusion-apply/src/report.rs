@@ -54,11 +54,13 @@ pub struct Report {
     pub phase: Phase,
     /// What was really done.
     pub tally: Tally,
-    /// The steps that change something, by the text of their key.
+    /// The steps that change something, by the text of their key; and what was left as it is and is not well.
     pub steps: BTreeMap<String, StepEnd>,
     /// How long each step took that was started, its wait for health included.
     pub millis: BTreeMap<String, u64>,
     pub cancelled: bool,
+    /// Whether health was waited for: without it success only says that every write was accepted.
+    pub waited: bool,
     /// The failure policy asks for the state before; the caller plans it.
     pub rollback_wanted: bool,
     #[serde(skip)]

@@ -82,8 +82,9 @@ pub(crate) async fn run_step(
         Action::Create | Action::Update | Action::Import => {
             write(input, runtime, step, &attributes, &secrets).await
         }
+        Action::Release => release(input, runtime, step).await.map(|()| Done::Gone { warnings: Vec::new() }),
         // Only the record goes.
-        Action::Release | Action::NoOp => Ok(Done::Gone { warnings: Vec::new() }),
+        Action::NoOp => Ok(Done::Gone { warnings: Vec::new() }),
     };
     match result {
         Ok(Done::Applied { observed, warnings, .. }) => Done::Applied { observed, attributes, warnings },
@@ -103,7 +104,7 @@ async fn write(
     let ask = ApplyAsk {
         key: &step.key,
         action: step.action,
-        imported: step.action == Action::Import || record.is_some_and(|record| record.imported),
+        imported: step.adopts() || record.is_some_and(|record| record.imported),
         attributes,
         secrets,
         prior: record.map(|record| &record.attributes),
@@ -114,11 +115,25 @@ async fn write(
     Ok(Done::Applied { observed: Box::new(observed), attributes: Value::Null, warnings })
 }
 
+/// Gives an object up that somebody else made. What another stack has taken, or somebody made anew, is not even touched.
+async fn release(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
+    if matches!(step.reason, Reason::OwnedBy(_) | Reason::MadeAnew) {
+        return Ok(());
+    }
+    let ask = delete_ask(step);
+    retrying(input, step, || runtime.release(ask.clone())).await
+}
+
+fn delete_ask(step: &Step) -> DeleteAsk<'_> {
+    let (uid, version) = (step.live_uid.as_deref(), step.live_version.as_deref());
+    DeleteAsk { key: &step.key, uid, version, extensions: &step.extensions }
+}
+
 async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
     if step.reason == Reason::AlreadyGone {
         return Ok(End::Gone);
     }
-    let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
+    let ask = delete_ask(step);
     match retrying(input, step, || runtime.delete(ask.clone())).await? {
         Deleted::Gone => Ok(End::Gone),
         Deleted::MadeAnew => Ok(End::MadeAnew),
@@ -127,7 +142,7 @@ async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> R
 }
 
 async fn wait_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
-    let ask = DeleteAsk { key: &step.key, uid: step.live_uid.as_deref(), extensions: &step.extensions };
+    let ask = delete_ask(step);
     let limit = input.options.gone_limit;
     match retrying(input, step, || runtime.wait_gone(ask.clone(), limit)).await? {
         Deleted::Gone => Ok(End::Gone),

@@ -15,41 +15,47 @@ use crate::keeper::Told;
 use crate::resolve::resolve;
 use crate::step::{Done, run_step};
 use crate::{
-    ApplyError, ApplyInput, CancelToken, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
+    ApplyError, ApplyInput, CancelToken, Doubt, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
     HealthVerdict, Report, StepEnd,
 };
 
 /// A future that ended.
-enum Finished {
+pub(crate) enum Finished {
     Call(usize, Done),
     Health(usize, Box<HealthOutcome>),
+    /// The look at what was left as it is.
+    Rest(Vec<Doubt>),
 }
 
 pub(crate) struct Walk<'i> {
-    input: &'i ApplyInput<'i>,
+    pub(crate) input: &'i ApplyInput<'i>,
     release: ReleaseNo,
-    /// The steps that change something, in plan order.
-    steps: Vec<&'i Step>,
+    /// The steps that change something, in plan order; then the resources that are left as they are.
+    pub(crate) steps: Vec<&'i Step>,
+    /// How many of them change something.
+    pub(crate) n_changes: usize,
+    /// What is left as it is has been looked at, or is being.
+    pub(crate) looked: bool,
     /// Per step: who waits for it, and for what.
     waiters: Vec<Vec<(usize, Wait)>>,
     /// Per step: how many edges are still open.
     open_edges: Vec<usize>,
     ready: BTreeSet<usize>,
-    ends: Vec<Option<StepEnd>>,
+    pub(crate) ends: Vec<Option<StepEnd>>,
     /// How long a step took, by its place in `steps`.
     took: BTreeMap<usize, u64>,
-    started: Vec<Option<Timestamp>>,
+    pub(crate) started: Vec<Option<Timestamp>>,
     /// The latest view of every object, for references.
-    seen: BTreeMap<ResourceKey, Observed>,
-    n_calls: usize,
+    pub(crate) seen: BTreeMap<ResourceKey, Observed>,
+    pub(crate) n_calls: usize,
     /// To the keeper of the records.
     outbox: UnboundedSender<Told>,
     /// The keeper knows all that came of the steps and has been told to write it down.
     flushed: bool,
     /// Nothing more can be written.
     trouble: CancelToken,
-    stopping: bool,
-    failed: bool,
+    pub(crate) stopping: bool,
+    pub(crate) failed: bool,
 }
 
 impl<'i> Walk<'i> {
@@ -59,7 +65,10 @@ impl<'i> Walk<'i> {
         outbox: UnboundedSender<Told>,
         trouble: CancelToken,
     ) -> Self {
-        let steps: Vec<&Step> = input.plan.steps.iter().filter(|step| step.is_change()).collect();
+        let (mut steps, kept): (Vec<&Step>, Vec<&Step>) =
+            input.plan.steps.iter().partition(|step| step.is_change());
+        let n_changes = steps.len();
+        steps.extend(kept);
         let index: BTreeMap<&ResourceKey, usize> = steps.iter().map(|step| &step.key).zip(0..).collect();
         let mut waiters = vec![Vec::new(); steps.len()];
         let mut open_edges = vec![0; steps.len()];
@@ -71,7 +80,7 @@ impl<'i> Walk<'i> {
                 }
             }
         }
-        let ready = (0..steps.len()).filter(|&at| open_edges[at] == 0).collect();
+        let ready = (0..n_changes).filter(|&at| open_edges[at] == 0).collect();
         Walk {
             input,
             release,
@@ -79,6 +88,8 @@ impl<'i> Walk<'i> {
             took: BTreeMap::new(),
             started: vec![None; steps.len()],
             steps,
+            n_changes,
+            looked: false,
             waiters,
             open_edges,
             ready,
@@ -94,8 +105,17 @@ impl<'i> Walk<'i> {
 
     /// Brings records up to date whose objects need no write.
     pub(crate) fn refresh_records(&mut self) {
-        let fresh = self.input.plan.steps.iter().filter_map(|step| step.rerecord.clone());
-        fresh.for_each(|record| self.note(Outcome::Recorded(Box::new(record))));
+        for step in &self.input.plan.steps {
+            if let Some(record) = step.rerecord.clone() {
+                self.record(step, record);
+            }
+        }
+    }
+
+    /// The object is known under this id, and under no other any more.
+    fn record(&mut self, step: &Step, record: ResourceRecord) {
+        self.note(Outcome::Recorded(Box::new(record)));
+        step.aliases.iter().cloned().for_each(|alias| self.note(Outcome::Forgotten(alias)));
     }
 
     /// Tells the keeper what came of a step. It has gone only if the run itself has.
@@ -117,6 +137,9 @@ impl<'i> Walk<'i> {
             while !self.stopping && self.n_calls < input.options.concurrency.max(1) {
                 let Some(at) = self.ready.pop_first() else { break };
                 self.start(at, &flight);
+            }
+            if flight.is_empty() {
+                self.look_at_rest(&flight);
             }
             if self.n_calls == 0 && (flight.is_empty() || self.abandons_health()) {
                 return;
@@ -171,6 +194,7 @@ impl<'i> Walk<'i> {
                 self.take_call(at, done, flight);
             }
             Finished::Health(at, outcome) => self.take_health(at, *outcome),
+            Finished::Rest(doubts) => self.take_rest(doubts, flight),
         }
     }
 
@@ -179,7 +203,8 @@ impl<'i> Walk<'i> {
         match done {
             Done::Failed { message, uncertain } => self.fail(at, message, uncertain),
             Done::Gone { warnings } => {
-                self.note(Outcome::Forgotten(step.key.clone()));
+                let ids = std::iter::once(&step.key).chain(&step.aliases);
+                ids.cloned().for_each(|id| self.note(Outcome::Forgotten(id)));
                 self.seen.remove(&step.key);
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
@@ -188,7 +213,7 @@ impl<'i> Walk<'i> {
             Done::Applied { mut observed, attributes, warnings } => {
                 let Observed { attributes: live, secrets, .. } = &mut *observed;
                 seal_like(live, &attributes, self.input.digest_key, secrets);
-                self.note(Outcome::Recorded(Box::new(self.record_of(step, attributes, &observed))));
+                self.record(step, self.record_of(step, attributes, &observed));
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
@@ -213,8 +238,7 @@ impl<'i> Walk<'i> {
             extensions: step.extensions.clone(),
             uid: observed.uid.clone(),
             release: self.release,
-            imported: step.action == Action::Import
-                || self.input.prior.get(&step.key).is_some_and(|record| record.imported),
+            imported: step.adopts() || self.input.prior.get(&step.key).is_some_and(|record| record.imported),
         }
     }
 
@@ -225,18 +249,24 @@ impl<'i> Walk<'i> {
         flight: &FuturesUnordered<BoxFuture<'i, Finished>>,
     ) {
         let needed = self.waiters[at].iter().any(|(_, wait)| *wait == Wait::Ready);
-        if !self.input.options.wait && !needed {
-            return;
+        if self.input.options.wait || needed {
+            self.wait_for(at, target_of(self.steps[at], observed), flight);
         }
-        let (input, step) = (self.input, self.steps[at]);
-        self.emit(EventKind::HealthAwaited { key: step.key.clone() });
-        let target =
-            HealthTarget { key: step.key.clone(), kind: step.kind.clone(), action: step.action, observed };
+    }
+
+    pub(crate) fn wait_for(
+        &mut self,
+        at: usize,
+        target: HealthTarget,
+        flight: &FuturesUnordered<BoxFuture<'i, Finished>>,
+    ) {
+        let input = self.input;
+        self.emit(EventKind::HealthAwaited { key: target.key.clone() });
         let wait = async move { Finished::Health(at, Box::new(input.health.wait(target).await)) };
         flight.push(Box::pin(wait));
     }
 
-    fn take_health(&mut self, at: usize, outcome: HealthOutcome) {
+    pub(crate) fn take_health(&mut self, at: usize, outcome: HealthOutcome) {
         let key = self.steps[at].key.clone();
         let HealthOutcome { verdict, message, cause, next, observed } = outcome;
         if let Some(mut observed) = observed {
@@ -279,7 +309,8 @@ impl<'i> Walk<'i> {
     fn note_failure(&mut self, at: usize) {
         self.failed = true;
         self.skip_dependents(at);
-        if self.input.options.on_failure != FailurePolicy::Continue && !self.stopping {
+        // Behind the last change there is nothing left to stop.
+        if self.input.options.on_failure != FailurePolicy::Continue && !self.stopping && !self.looked {
             self.stop();
         }
     }
@@ -301,7 +332,7 @@ impl<'i> Walk<'i> {
 
     /// Lets those go on who waited for this much: ready includes applied, but each edge is counted once.
     fn release_waiters(&mut self, at: usize, reached: Wait) {
-        let gone = matches!(self.steps[at].action, Action::Delete | Action::Release);
+        let gone = self.steps[at].action.is_leaving();
         for &(waiter, wait) in &self.waiters[at] {
             if wait != reached && !gone {
                 continue;
@@ -360,21 +391,23 @@ impl<'i> Walk<'i> {
     fn report(&self) -> Report {
         let mut tally = Tally { unchanged: self.input.plan.tally().unchanged, ..Tally::default() };
         let mut steps = BTreeMap::new();
-        for (step, end) in self.steps.iter().zip(&self.ends) {
+        for (step, end) in self.steps.iter().zip(&self.ends).take(self.n_changes) {
             let end = end.clone().unwrap_or(StepEnd::NotStarted);
             if end.is_applied() {
                 tally.count(step);
             }
             steps.insert(step.key.to_string(), end);
         }
+        steps.extend(self.unwell_rest());
         // Interrupted while it waited: nobody knows whether it is healthy, so it is no release to go back to.
-        let cancelled = self.input.cancel.is_cancelled();
-        let unproven = |(step, end): (&&Step, &Option<StepEnd>)| {
-            *end == Some(StepEnd::Applied) && !matches!(step.action, Action::Delete | Action::Release)
+        let (cancelled, waited) = (self.input.cancel.is_cancelled(), self.input.options.wait);
+        let unproven = |(step, end): (&&Step, &Option<StepEnd>)| match step.action {
+            Action::Delete | Action::Release => false,
+            Action::NoOp => *end != Some(StepEnd::Healthy),
+            _ => *end == Some(StepEnd::Applied),
         };
-        let cut_short =
-            cancelled && self.input.options.wait && self.steps.iter().zip(&self.ends).any(unproven);
-        let success = steps.values().all(StepEnd::is_success) && !cut_short;
+        let unknown = waited && self.steps.iter().zip(&self.ends).any(unproven);
+        let success = steps.values().all(StepEnd::is_success) && !unknown;
         Report {
             release: self.release,
             phase: if success { Phase::Succeeded } else { Phase::Failed },
@@ -382,6 +415,7 @@ impl<'i> Walk<'i> {
             steps,
             millis: self.took.iter().map(|(&at, &millis)| (self.steps[at].key.to_string(), millis)).collect(),
             cancelled,
+            waited,
             rollback_wanted: self.failed && self.input.options.on_failure == FailurePolicy::Rollback,
             outputs: self.outputs(),
         }
@@ -404,13 +438,17 @@ impl<'i> Walk<'i> {
         self.ends[at] = Some(end);
     }
 
-    fn millis_of(&self, at: usize) -> u64 {
+    pub(crate) fn millis_of(&self, at: usize) -> u64 {
         self.started[at].map_or(0, |started| self.input.clock.now().millis_since(started))
     }
 
     pub(crate) fn emit(&self, kind: EventKind) {
         (self.input.events)(Event { at: self.input.clock.now(), kind });
     }
+}
+
+pub(crate) fn target_of(step: &Step, observed: Observed) -> HealthTarget {
+    HealthTarget { key: step.key.clone(), kind: step.kind.clone(), action: step.action, observed }
 }
 
 async fn wait_for_cancel(cancel: &CancelToken) {

@@ -6,8 +6,7 @@ use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollba
 use kusion_apply::{ApplyError, FailurePolicy, Options};
 use kusion_model::{Phase, Plan, Reason, Release, ReleaseNo, Spec};
 use kusion_plan::moved_since;
-use kusion_store::{ReleaseDraft, Session, State, StoreError, wait};
-use serde_json::json;
+use kusion_store::{ReleaseDraft, Session, StoreError, wait};
 
 use crate::cluster::{World, seconds, tokio};
 use crate::consent::consent;
@@ -21,7 +20,8 @@ use crate::place::{Place, now, open, subject};
 use crate::plan_view::ago;
 use crate::planned::{ready, refuse_conflicts, wanted};
 use crate::preview::{detail_of, show};
-use crate::progress::{EVENT, Look, Progress};
+use crate::progress::{Look, Progress};
+use crate::unchanged::{Rest, say_unchanged};
 
 pub(crate) const FLAGS: &[Flag] = &[
     flag("yes", Some('y'), "", "do not ask"),
@@ -146,19 +146,14 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         show(&ready, &world.context, format, detail)?;
     }
     refuse_conflicts(&ready)?;
-    // Nothing to change, but the last release failed: is it well by now?
-    let doubtful = plan.is_empty()
-        && options.wait
-        && task.verb != "destroy"
-        && ready.state.latest().is_some_and(|release| release.phase == Phase::Failed);
-    if nothing_to_record(&ready) && !doubtful {
-        let ended = finish_empty(format, task.verb, &ready.state);
+    if let Some(rest) = Rest::of(&ready, task.verb, options.wait) {
+        let ended = rest.tell(format, task.verb, &ready);
         // The process ends: giving the memory back piece by piece would cost more than the plan.
         std::mem::forget(ready);
         return ended;
     }
-    if doubtful {
-        tokio.block_on(verify(given, &ready, &world, format))?;
+    if plan.is_empty() && format == Format::Text {
+        print(&say_unchanged(&ready, options.wait))?;
     }
     if !plan.is_empty() && asks {
         consent(task.verb, plan, &world.context)?;
@@ -167,9 +162,9 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
     }
     let way = Way { verb: task.verb, asks, exact: task.saved.is_some(), dry_run, format, detail };
     let (session, ready) = tokio.block_on(hold(given, place, &world, ready, way))?;
-    if nothing_to_record(&ready) && !doubtful {
+    if let Some(rest) = Rest::of(&ready, task.verb, options.wait) {
         wait(session.close(now()))?;
-        return finish_empty(format, task.verb, &ready.state);
+        return rest.tell(format, task.verb, &ready);
     }
     let look = Look { format, tree: !given.has("no-watch"), wait: options.wait };
     let draft = ReleaseDraft { cluster: Some(world.context.clone()), ..task.draft };
@@ -181,13 +176,6 @@ fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {
         roll_back_after(given, place)?;
     }
     code
-}
-
-/// Nothing changes. A record that is behind, or a release that was interrupted, is worth a release of its own all the same.
-fn nothing_to_record(ready: &Ready) -> bool {
-    let plan = &ready.planned.plan;
-    let stale = plan.steps.iter().any(|step| step.rerecord.is_some()) || ready.state.open.is_some();
-    plan.is_empty() && !stale && ready.recognised.moved.is_empty()
 }
 
 /// The planner sees an empty configuration; the user asked for something else.
@@ -239,42 +227,6 @@ fn same_plan(saved: &Plan, plan: &Plan) -> Result<(), Failure> {
         .next("look again and save a new plan: kusion preview --plan FILE"))
 }
 
-/// Waits for the health of everything; what is not well is told like a failed apply.
-async fn verify(given: &Given, ready: &Ready, world: &World, format: Format) -> Result<(), Failure> {
-    if format == Format::Text {
-        print("Nothing to change, but the last release failed: waiting for health.\n")?;
-    }
-    let look = Look { format, tree: false, wait: true };
-    let progress = Arc::new(Progress::new(look, &ready.planned.plan, String::new()));
-    let mut ask = ApplyAsk::new(ReleaseDraft::default());
-    ask.timeout = seconds(given, "timeout")?;
-    ask.observer = Arc::new(move |happening| progress.happened(&happening));
-    let outcomes = tokio::select! {
-        outcomes = world.engine.verify(ready, &ask) => outcomes,
-        () = interrupt() => return Err(Failure::told(exit::INTERRUPTED)),
-    };
-    let bad: Vec<_> = outcomes.iter().filter(|(_, outcome)| !outcome.verdict.is_ready()).collect();
-    let Some((_, first)) = bad.first() else { return Ok(()) };
-    let causes: Vec<String> = bad
-        .iter()
-        .map(|(key, outcome)| format!("{key}: {}", outcome.cause.as_ref().unwrap_or(&outcome.message)))
-        .collect();
-    Err(Failure::new(exit::UNHEALTHY, "nothing is to be changed, and it is still not healthy")
-        .cause(causes.join("\n"))
-        .next(first.next.clone().unwrap_or_else(|| "fix the configuration and apply again".to_owned())))
-}
-
-fn finish_empty(format: Format, verb: &str, state: &State) -> Result<(), Failure> {
-    match format {
-        Format::Json => print(&format!(
-            "{}\n",
-            json!({"schema": EVENT, "event": "nothing-to-do", "release": state.latest().map(|r| r.no)})
-        )),
-        Format::Text if verb == "destroy" => print("Nothing to destroy.\n"),
-        Format::Text => print("Nothing to do: everything is as the configuration says.\n"),
-    }
-}
-
 /// A plan under its lock.
 struct Work<'a> {
     session: Session,
@@ -319,7 +271,7 @@ async fn carry_out(given: &Given, place: &Place, world: &World, work: Work<'_>) 
 fn apply_failed(error: ApplyError) -> Failure {
     let text = error.to_string();
     match error {
-        ApplyError::Conflict(_) => Failure::new(exit::CONFLICT, text),
+        ApplyError::Conflict(_) | ApplyError::Owned(_) => Failure::new(exit::CONFLICT, text),
         ApplyError::Store { source, report } => {
             let damaged = matches!(source, StoreError::Damaged { .. });
             let mut failure = Failure::from(source);

@@ -87,6 +87,15 @@ impl Board {
         (row.stage, row.text) = (stage, text);
     }
 
+    /// Something that the plan leaves as it is turned out not to be well.
+    fn add(&mut self, key: &ResourceKey, now: u64) {
+        let (kind, name) = short(key);
+        let text = "unchanged, not healthy".to_owned();
+        self.index.insert(key.clone(), self.rows.len());
+        let (key, stage) = (key.clone(), Stage::Working);
+        self.rows.push(Row { key, kind, name, stage, text, since: now, took: None });
+    }
+
     /// Takes in an event of the executor.
     pub(crate) fn event(&mut self, event: &EventKind, waits: bool, now: u64) {
         match event {
@@ -94,11 +103,7 @@ impl Board {
                 self.set(key, Stage::Working, doing(*action).to_owned(), now);
             }
             EventKind::StepApplied { key, action, .. } => {
-                let stage = if waits && !matches!(action, Action::Delete | Action::Release) {
-                    Stage::Working
-                } else {
-                    Stage::Done
-                };
+                let stage = if waits && !action.is_leaving() { Stage::Working } else { Stage::Done };
                 self.set(key, stage, done_word(*action).to_owned(), now);
             }
             EventKind::StepFailed { key, message, .. } => self.set(key, Stage::Failed, message.clone(), now),
@@ -109,6 +114,7 @@ impl Board {
             EventKind::Retrying { key, attempt, message, .. } => {
                 self.set(key, Stage::Working, format!("try {attempt} failed: {message}"), now);
             }
+            EventKind::HealthAwaited { key } if !self.index.contains_key(key) => self.add(key, now),
             EventKind::HealthKnown { key, verdict, message, cause, .. } => {
                 let stage = match verdict {
                     HealthVerdict::Failed | HealthVerdict::TimedOut => Stage::Failed,

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::flags::{self, Flag, Given};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::STACK;
-use crate::planned::{CONFLICT, MOVE, SPEC};
+use crate::planned::{CONFLICT, IMPORTED, MOVE, OWNERS, SPEC};
 use crate::{
     apply, completion, config, context, deps, diff, drift, generate, graph, health, init, logs, ls, man,
     port_forward, preview, quickstart, release, sandbox, state, status, why,
@@ -82,7 +82,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion preview dev --plan dev.plan",
             "kusion preview dev -o json --exit-code",
         ],
-        &[preview::FLAGS, CONFLICT, SPEC, MOVE, STACK, CLUSTER],
+        &[preview::FLAGS, CONFLICT, OWNERS, SPEC, MOVE, STACK, CLUSTER],
         preview::main,
     )
     .also("plan"),
@@ -91,7 +91,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "change the cluster, wait until everything is healthy, record a release",
         &["kusion apply dev", "kusion apply dev -y --context my-cluster", "kusion apply dev --plan dev.plan"],
-        &[apply::FLAGS, apply::PLAN, CONFLICT, SPEC, MOVE, STACK, CLUSTER],
+        &[apply::FLAGS, apply::PLAN, CONFLICT, OWNERS, SPEC, MOVE, STACK, CLUSTER],
         apply::apply,
     )
     .also("up"),
@@ -100,7 +100,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "delete everything that the stack has made",
         &["kusion destroy dev", "kusion destroy dev -y", "kusion destroy shop/dev --context my-cluster"],
-        &[apply::FLAGS, MOVE, STACK, CLUSTER],
+        &[apply::FLAGS, IMPORTED, MOVE, STACK, CLUSTER],
         apply::destroy,
     )
     .also("down"),
@@ -109,7 +109,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "go back to an earlier release",
         &["kusion rollback dev", "kusion rollback dev --to 3", "kusion rollback dev --to 3 -y"],
-        &[apply::FLAGS, apply::TO, CONFLICT, STACK, CLUSTER],
+        &[apply::FLAGS, apply::TO, CONFLICT, OWNERS, STACK, CLUSTER],
         apply::rollback,
     ),
     command(

@@ -23,7 +23,7 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
     let mut out = String::from("\n");
     for (key, end) in &report.steps {
         let (what, cause, next) = match end {
-            StepEnd::Failed { message } if is_delete(ready, key) => {
+            StepEnd::Failed { message } if is(ready, key, Action::Delete) => {
                 let next = "find out who should let it go, then run the same command again";
                 ("is still there", Some(message.clone()), Some(next.to_owned()))
             }
@@ -35,9 +35,10 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             _ => continue,
         };
         let cross = style.red(style.glyph("✘", "x"));
-        out.push_str(&format!("{cross} {} {what}{}\n", style.cyan(key), after(report, key)));
+        let kept = if is(ready, key, Action::NoOp) { " (unchanged by this release)" } else { "" };
+        out.push_str(&format!("{cross} {} {what}{}{kept}\n", style.cyan(key), after(report, key)));
         let next = match next {
-            Some(next) if is_delete(ready, key) => next,
+            Some(next) if is(ready, key, Action::Delete) => next,
             Some(next) => format!("{next}\n{}", next_step(ready, scope)),
             None => next_step(ready, scope),
         };
@@ -53,6 +54,9 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
     let phase = if report.cancelled { "interrupted".to_owned() } else { report.phase.to_string() };
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
     out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
+    if !report.waited && ready.planned.plan.steps.iter().any(|step| !step.action.is_leaving()) {
+        out.push_str(&format!("Health was not waited for (--no-wait): `kusion status {scope}` tells.\n"));
+    }
     if report.cancelled {
         out.push_str("Run the same command again: it goes on from what is there.\n");
     }
@@ -89,9 +93,9 @@ fn after(report: &Report, key: &str) -> String {
     }
 }
 
-fn is_delete(ready: &Ready, key: &str) -> bool {
+fn is(ready: &Ready, key: &str, action: Action) -> bool {
     let step = ready.planned.plan.steps.iter().find(|step| step.key.to_string() == key);
-    step.is_some_and(|step| step.action == Action::Delete)
+    step.is_some_and(|step| step.action == action)
 }
 
 fn next_step(ready: &Ready, scope: &Scope) -> String {

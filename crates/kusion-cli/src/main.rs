@@ -49,6 +49,7 @@ mod state;
 mod status;
 mod style;
 mod table;
+mod unchanged;
 mod why;
 mod yaml;
 

@@ -84,7 +84,11 @@ pub(crate) fn steps(plan: &Plan, detail: Detail, style: &Style) -> String {
 }
 
 fn interesting(step: &Step, detail: Detail) -> bool {
-    step.is_change() || !step.changes.is_empty() || !step.warnings.is_empty() || detail == Detail::All
+    step.is_change()
+        || !step.aliases.is_empty()
+        || !step.changes.is_empty()
+        || !step.warnings.is_empty()
+        || detail == Detail::All
 }
 
 fn one(step: &Step, width: usize, detail: Detail, style: &Style, out: &mut String) {
@@ -92,6 +96,13 @@ fn one(step: &Step, width: usize, detail: Detail, style: &Style, out: &mut Strin
     let id = step.key.to_string();
     let pad = " ".repeat(width.saturating_sub(id.chars().count()));
     let _ = writeln!(out, "{glyph} {}{pad}  {word}", style.cyan(&id));
+    for alias in &step.aliases {
+        let _ = writeln!(
+            out,
+            "        {}",
+            style.dim(&format!("known before as {alias}: the same object, its record follows"))
+        );
+    }
     if let Some(lost) = &step.lost {
         let _ = writeln!(out, "        {}", style.red(lost));
     }
@@ -114,6 +125,10 @@ fn one(step: &Step, width: usize, detail: Detail, style: &Style, out: &mut Strin
 fn action(step: &Step, style: &Style) -> (String, String) {
     let because = |word: &str, reason: &Reason| format!("{word}: {reason}");
     match step.action {
+        _ if step.refused_for().is_some() => {
+            let text = format!("refused: {}", step.reason);
+            (style.red("  !"), style.red(&text))
+        }
         Action::Create if step.reason == Reason::New => (style.green("  +"), style.green("create")),
         Action::Create => (style.green("  +"), style.green(&because("create", &step.reason))),
         Action::Update if step.drift => {
@@ -124,6 +139,9 @@ fn action(step: &Step, style: &Style) -> (String, String) {
         Action::Replace => (style.magenta("-/+"), style.magenta(&because("replace", &step.reason))),
         Action::Delete if step.reason == Reason::Destroyed => (style.red("  -"), style.red("delete")),
         Action::Delete => (style.red("  -"), style.red(&because("delete", &step.reason))),
+        Action::Release => {
+            (style.yellow("  <"), style.yellow(&format!("release: {}, left in place", step.reason)))
+        }
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
         Action::Release => {
             let word = format!("release: {}; left alone", step.reason);

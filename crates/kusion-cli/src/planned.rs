@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use kusion::{DryRun, PlanFailure, Ready, Target};
-use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, Spec};
-use kusion_plan::{Problem, conflicts};
+use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
+use kusion_plan::{Problem, conflicts, strangers};
 use kusion_runtime::ErrorKind;
 
 use crate::cluster::{World, choice, patiently, remote, world};
@@ -21,6 +21,16 @@ pub(crate) const CONFLICT: &[Flag] = &[flag(
     None,
     "RULE",
     "KIND:FIELD=refuse, take-over or leave, for fields that others own; before those of stack.yaml",
+)];
+
+pub(crate) const OWNERS: &[Flag] =
+    &[flag("take-over", None, "", "take objects over that belong to other stacks"), IMPORTED[0]];
+
+pub(crate) const IMPORTED: &[Flag] = &[flag(
+    "delete-imported",
+    None,
+    "",
+    "delete imported objects that leave the stack, instead of leaving them in place",
 )];
 
 /// The conflict rules of the command line: `Deployment:spec.replicas=leave`.
@@ -74,6 +84,12 @@ pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
 pub(crate) fn ruled(given: &Given, place: &Place) -> Result<Target, Failure> {
     let mut target = place.target.clone();
     target.rules.splice(0..0, rules(given)?);
+    if given.has("take-over") {
+        target.owners.take_over.push("*".to_owned());
+    }
+    if given.has("delete-imported") {
+        target.owners.imported = ImportedPolicy::Delete;
+    }
     Ok(target)
 }
 
@@ -131,6 +147,9 @@ pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
         .place(place.folder.stack_dir.display().to_string());
     match problems.first() {
         Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
+        Some(Problem::SameObject { .. }) => {
+            failure.next("keep one of them; both would write the same object")
+        }
         Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
         Some(Problem::UnknownDependency { .. }) => failure.next("add the resource, or remove the reference"),
         Some(Problem::AmbiguousDependency { .. }) => failure.next("name the cluster: extensions.cluster"),
@@ -154,6 +173,7 @@ pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failu
         PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
         PlanFailure::OtherCluster(other) => moved::refused(&other, place),
+        PlanFailure::Plan(error) => Failure::usage("the plan contradicts itself").cause(error.to_string()),
         PlanFailure::Remote(error) => {
             let failure = remote(&error, server);
             let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);
@@ -177,8 +197,22 @@ pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failu
     }
 }
 
-/// A plan that other managers stand in the way of must not be applied.
+/// A plan that wants objects of other stacks must not be applied.
+fn refuse_strangers(ready: &Ready) -> Result<(), Failure> {
+    let found = strangers(&ready.planned.plan);
+    let Some((_, owner)) = found.first() else { return Ok(()) };
+    let texts: Vec<String> =
+        found.iter().map(|(step, owner)| format!("{} belongs to {owner}", step.key)).collect();
+    Err(Failure::new(exit::CONFLICT, "objects of this plan belong to other stacks")
+        .cause(texts.join("\n"))
+        .next(format!(
+            "take them out of this stack, or take them over: --take-over, or for good in stack.yaml:\ntakeOver: [{owner}]"
+        )))
+}
+
+/// A plan that other stacks or managers stand in the way of must not be applied.
 pub(crate) fn refuse_conflicts(ready: &Ready) -> Result<(), Failure> {
+    refuse_strangers(ready)?;
     let found = conflicts(&ready.planned.plan);
     let Some((step, change)) = found.first() else { return Ok(()) };
     let texts: Vec<String> = found

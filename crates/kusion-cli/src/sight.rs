@@ -57,7 +57,7 @@ pub(crate) async fn look(
 ) -> Result<Sight, Failure> {
     let names = keys.iter().map(|key| key.cluster.to_string()).collect();
     let world = world(given, place, &names).await?;
-    let clusters = world.engine.clusters(&place.target.key, DryRun::All);
+    let clusters = world.engine.clusters(&place.target, DryRun::All);
     let recognised = world.engine.recognise(&clusters, state).await;
     recognised.map_err(|failure| failed(failure, place, &world.server))?;
     let looks = clusters.look(keys).await.map_err(|error| remote(&error, &world.server))?;

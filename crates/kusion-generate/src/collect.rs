@@ -111,7 +111,7 @@ impl Collected {
             self.items.push((Value::Object(map), path));
             return Ok(());
         }
-        if map.get("kind").and_then(Value::as_str) == Some("List") {
+        if is_list(&map) {
             let values = map.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
             return self.list(values.unwrap_or_default(), &under(&path, "items"));
         }
@@ -138,6 +138,13 @@ impl Collected {
 
 fn under(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// Whether a manifest is a list of others: `List`, or what a server answers (`ConfigMapList`).
+fn is_list(map: &Map<String, Value>) -> bool {
+    let kind = map.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let named = map.get("metadata").and_then(|metadata| metadata.get("name")).is_some();
+    kind == "List" || (kind.ends_with("List") && !named && map.get("items").is_some_and(Value::is_array))
 }
 
 fn is_manifest(map: &Map<String, Value>) -> bool {

@@ -101,6 +101,11 @@ impl Verdict {
         }
     }
 
+    /// Whether this good verdict cannot turn bad by itself: nothing runs below the object.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.reason.as_str(), "NothingToWatch" | "Exists" | "Complete" | "Completed")
+    }
+
     pub fn healthy(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
         Verdict::new(State::Healthy, reason, message)
     }

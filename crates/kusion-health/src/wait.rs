@@ -177,8 +177,7 @@ impl Waiter {
 
     fn good_step(&mut self, verdict: Verdict, now: Millis) -> WaitOutcome {
         // what cannot flap need not settle
-        let final_word =
-            matches!(verdict.reason.as_str(), "NothingToWatch" | "Exists" | "Complete" | "Completed");
+        let final_word = verdict.is_lasting();
         let restarts = verdict.restarts;
         let (since, before) = *self.good.get_or_insert((now, restarts));
         let since = if restarts > before { now } else { since };

@@ -3,6 +3,7 @@
 //! The hash covers everything in it: Spec, prior serial, live versions of what changes, conflict rules, engine version,
 //! and the steps themselves. A plan read from a file is refused if its hash does not fit.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -26,9 +27,17 @@ pub enum Action {
     Replace,
     Delete,
     Import,
-    /// Ours no more: its record goes, it stays.
+    /// Ours no more, and left in place.
     Release,
     NoOp,
+}
+
+impl Action {
+    /// Returns whether the resource leaves the stack.
+    #[must_use]
+    pub fn is_leaving(self) -> bool {
+        matches!(self, Action::Delete | Action::Release)
+    }
 }
 
 impl fmt::Display for Action {
@@ -65,6 +74,16 @@ pub enum Reason {
     ExistsUnmanaged,
     /// What we made is gone, and another object has its name.
     MadeAnew,
+    /// It exists, this stack made it, and the state does not know it (any more).
+    Ours,
+    /// It belongs to another stack: it is left alone, and a plan that wants to change it is refused.
+    OwnedBy(String),
+    /// It belonged to another stack, and the user takes it.
+    TakenOver(String),
+    /// Somebody else made it.
+    Imported,
+    /// Something that stays in place needs it.
+    NeededBy(ResourceKey),
     /// An interrupted release had begun with it.
     Resumed(ReleaseNo),
     Unchanged,
@@ -86,6 +105,11 @@ impl fmt::Display for Reason {
             Reason::AlreadyGone => f.write_str("already gone"),
             Reason::ExistsUnmanaged => f.write_str("exists already"),
             Reason::MadeAnew => f.write_str("made anew by somebody else"),
+            Reason::Ours => f.write_str("exists already, made by this stack"),
+            Reason::OwnedBy(owner) => write!(f, "belongs to {owner}"),
+            Reason::TakenOver(owner) => write!(f, "taken over from {owner}"),
+            Reason::Imported => f.write_str("imported"),
+            Reason::NeededBy(key) => write!(f, "needed by {key}"),
             Reason::Resumed(release) => write!(f, "begun by release {release}, which was interrupted"),
             Reason::Unchanged => f.write_str("unchanged"),
         }
@@ -152,6 +176,9 @@ pub struct Step {
     /// A no-op whose record has to be brought up to date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerecord: Option<ResourceRecord>,
+    /// Other ids under which the state has this very object: its record is carried over from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<ResourceKey>,
 }
 
 fn is_zero(value: &usize) -> bool {
@@ -173,6 +200,21 @@ impl Step {
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.action != Action::NoOp
+    }
+
+    /// Returns whether the step adopts an object that somebody else made.
+    #[must_use]
+    pub fn adopts(&self) -> bool {
+        self.action == Action::Import && self.reason != Reason::Ours
+    }
+
+    /// Returns the other stack that the object belongs to, if that forbids the step.
+    #[must_use]
+    pub fn refused_for(&self) -> Option<&str> {
+        match &self.reason {
+            Reason::OwnedBy(owner) if self.action != Action::Release => Some(owner),
+            _ => None,
+        }
     }
 }
 
@@ -248,14 +290,39 @@ pub enum PlanError {
     Schema(String),
     #[error("the plan was changed after it was made: its hash does not fit")]
     Hash,
+    #[error("`{first}` and `{second}` are one object, and one plan must not touch it twice")]
+    Twice { first: ResourceKey, second: ResourceKey },
 }
 
 impl Plan {
     /// Puts the hash on a finished plan.
-    #[must_use]
-    pub fn sealed(mut self) -> Self {
+    ///
+    /// # Errors
+    /// Two steps that touch one object.
+    pub fn sealed(mut self) -> Result<Self, PlanError> {
+        self.check_once()?;
         self.hash = self.compute_hash();
-        self
+        Ok(self)
+    }
+
+    /// Every object is touched by one step at most, and every id belongs to one step.
+    fn check_once(&self) -> Result<(), PlanError> {
+        let mut ids: BTreeMap<&ResourceKey, &ResourceKey> = BTreeMap::new();
+        let mut objects: BTreeMap<(&str, &str), &ResourceKey> = BTreeMap::new();
+        for step in &self.steps {
+            let twice =
+                |first: &ResourceKey| PlanError::Twice { first: first.clone(), second: step.key.clone() };
+            for id in std::iter::once(&step.key).chain(&step.aliases) {
+                if let Some(first) = ids.insert(id, &step.key) {
+                    return Err(twice(first));
+                }
+            }
+            let uid = step.live_uid.as_deref().filter(|uid| !uid.is_empty());
+            if let Some(first) = uid.and_then(|uid| objects.insert((&step.key.cluster, uid), &step.key)) {
+                return Err(twice(first));
+            }
+        }
+        Ok(())
     }
 
     fn compute_hash(&self) -> String {
@@ -314,6 +381,7 @@ impl Plan {
         if plan.compute_hash() != plan.hash {
             return Err(PlanError::Hash);
         }
+        plan.check_once()?;
         Ok(plan)
     }
 }
@@ -342,6 +410,7 @@ pub(crate) mod tests {
             depends_on: Vec::new(),
             extensions: Map::new(),
             rerecord: None,
+            aliases: Vec::new(),
         }
     }
 
@@ -358,6 +427,20 @@ pub(crate) mod tests {
             hash: String::new(),
         }
         .sealed()
+        .unwrap()
+    }
+
+    #[test]
+    fn one_object_is_touched_once() {
+        let uid = |id: &str| Step { live_uid: Some("u".to_owned()), ..step(id, Action::Update) };
+        let unsealed = |steps| Plan { steps, ..plan(Vec::new()) };
+        let twice = unsealed(vec![uid("v1:ConfigMap:web"), uid("v1:ConfigMap:default:web")]).sealed();
+        assert!(matches!(twice, Err(PlanError::Twice { .. })));
+        let mut alias = step("v1:ConfigMap:default:web", Action::Update);
+        alias.aliases = vec![ResourceKey::new(ResourceId::parse("v1:ConfigMap:web").unwrap())];
+        let twice = unsealed(vec![alias.clone(), step("v1:ConfigMap:web", Action::Delete)]).sealed();
+        assert!(matches!(twice, Err(PlanError::Twice { .. })));
+        assert!(unsealed(vec![alias]).sealed().is_ok());
     }
 
     #[test]
@@ -381,8 +464,8 @@ pub(crate) mod tests {
         let mut engine = base.clone();
         engine.engine = "0.2.0".to_owned();
         for other in [serial, version, engine] {
-            assert_ne!(other.sealed().hash, base.hash);
+            assert_ne!(other.sealed().unwrap().hash, base.hash);
         }
-        assert_eq!(base.clone().sealed().hash, base.hash);
+        assert_eq!(base.clone().sealed().unwrap().hash, base.hash);
     }
 }

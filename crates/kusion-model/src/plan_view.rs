@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{Action, Plan, Step};
 
 /// Returns the keys `stepKeys` and `changeSteps` as upstream prints them, with secrets sealed.
-/// Upstream has four actions: replace shows as Update, import as Create, because that is what its readers act on.
+/// Upstream has four actions: replace shows as Update, import as Create, release as Delete, because that is what its readers act on.
 #[must_use]
 pub fn upstream_view(plan: &Plan) -> Value {
     let keys: Vec<Value> = plan.steps.iter().map(|step| json!(step.key.to_string())).collect();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FieldPath, Reference, ResourceId, Template};
+use crate::{FieldPath, ImportedPolicy, Reference, ResourceId, Template};
 
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +61,12 @@ pub struct Stack {
     pub kube_config: Option<String>,
     #[serde(default)]
     pub conflicts: Vec<ConflictRule>,
+    /// Stacks whose objects this one may take over: `project/stack`, with or without a workspace, or `*`.
+    #[serde(default)]
+    pub take_over: Vec<String>,
+    /// What happens to imported objects that leave this stack.
+    #[serde(default)]
+    pub imported: ImportedPolicy,
     /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
     #[serde(default)]
     pub outputs: Vec<String>,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{Action, FieldChange, FieldPath, ReferenceUse, ResourceKey, ResourceType, SecretBag};
+use crate::{Action, FieldChange, FieldPath, Ownership, ReferenceUse, ResourceKey, ResourceType, SecretBag};
 
 /// A live object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Observed {
     pub version: Option<String>,
     /// Changes when the object is made anew under the same name.
     pub uid: Option<String>,
+    /// Whose it is; nothing for an object that no stack has made or imported.
+    pub owner: Option<Ownership>,
     /// It is being deleted, and these finalizers hold it.
     pub terminating: Option<Vec<String>>,
 }

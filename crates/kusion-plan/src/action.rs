@@ -4,15 +4,15 @@
 //! |---|---|---|---|
 //! | 1 | 1 | 1 | what the runtime proposes: update, replace, no-op |
 //! | 1 | 1 | 0 | create, "deleted outside" |
-//! | 1 | 0 | 1 | delete |
+//! | 1 | 0 | 1 | delete; release, if somebody else made it or another stack owns it |
 //! | 1 | 0 | 0 | delete of the record, "already gone" |
 //! | 1 | 1 | other | the record is of an object that is gone: as if there were none; import, "made anew by somebody else" |
 //! | 1 | 0 | other | release: the record goes, the object stays |
-//! | 0 | 1 | 1 | import, with or without changes |
+//! | 0 | 1 | 1 | import, with or without changes; refused, if another stack owns it |
 //! | 0 | 1 | 0 | create |
 //! | 0 | 0 | · | never reached |
 
-use kusion_model::{Action, FieldChange, Origin, Proposal, Proposed, Reason, ReleaseNo};
+use kusion_model::{Action, FieldChange, ImportedPolicy, Origin, Proposal, Proposed, Reason, ReleaseNo};
 
 /// What the state says about a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,22 +48,54 @@ fn decide_change(changes: &[FieldChange], what: &Proposed) -> (Action, Reason) {
     (Action::Update, if drift_only { Reason::Drift } else { Reason::Changed })
 }
 
-/// What is there under the name of a recorded resource.
+/// Whose a live object is, from the view of the stack that plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Live {
-    No,
-    /// The object that was recorded.
-    Same,
-    /// Another one.
-    MadeAnew,
+pub(crate) enum Whose<'a> {
+    /// It does not say.
+    Nobodys,
+    Ours {
+        imported: bool,
+    },
+    Theirs {
+        owner: &'a str,
+        may_take: bool,
+    },
+    /// It has the name of what was recorded, and is another object.
+    Strangers,
 }
 
-/// Decides about a recorded resource that is wanted no more.
-pub(crate) fn decide_unwanted(live: Live) -> (Action, Reason) {
+/// What ownership makes of a decision about a wanted resource.
+pub(crate) fn decide_owned(decided: (Action, Reason), whose: Whose<'_>) -> (Action, Reason) {
+    let (action, reason) = decided;
+    match whose {
+        Whose::Theirs { owner, may_take } => {
+            let action = if action == Action::NoOp { Action::Update } else { action };
+            let owner = owner.to_owned();
+            (action, if may_take { Reason::TakenOver(owner) } else { Reason::OwnedBy(owner) })
+        }
+        Whose::Ours { imported: false } if reason == Reason::ExistsUnmanaged => (action, Reason::Ours),
+        Whose::Strangers if action == Action::Import => (action, Reason::MadeAnew),
+        Whose::Ours { .. } | Whose::Nobodys | Whose::Strangers => (action, reason),
+    }
+}
+
+/// Decides about a recorded resource that is wanted no more. Nothing that others made or own is deleted, unless the user says so.
+pub(crate) fn decide_unwanted(
+    live: Option<Whose<'_>>,
+    imported: bool,
+    policy: ImportedPolicy,
+) -> (Action, Reason) {
     match live {
-        Live::Same => (Action::Delete, Reason::NotInConfiguration),
-        Live::No => (Action::Delete, Reason::AlreadyGone),
-        Live::MadeAnew => (Action::Release, Reason::MadeAnew),
+        None => (Action::Delete, Reason::AlreadyGone),
+        Some(Whose::Theirs { owner, .. }) => (Action::Release, Reason::OwnedBy(owner.to_owned())),
+        Some(Whose::Strangers) => (Action::Release, Reason::MadeAnew),
+        Some(whose) => {
+            let imported = imported || whose == Whose::Ours { imported: true };
+            match imported && policy == ImportedPolicy::Release {
+                true => (Action::Release, Reason::Imported),
+                false => (Action::Delete, Reason::NotInConfiguration),
+            }
+        }
     }
 }
 
@@ -96,18 +128,50 @@ mod tests {
     }
 
     #[test]
-    fn row_1_0_1_deletes() {
-        assert_eq!(decide_unwanted(Live::Same), (Action::Delete, Reason::NotInConfiguration));
+    fn what_somebody_made_anew_is_never_deleted() {
+        for policy in [ImportedPolicy::Release, ImportedPolicy::Delete] {
+            let left = decide_unwanted(Some(Whose::Strangers), true, policy);
+            assert_eq!(left, (Action::Release, Reason::MadeAnew));
+        }
     }
 
     #[test]
-    fn what_somebody_made_anew_is_never_deleted() {
-        assert_eq!(decide_unwanted(Live::MadeAnew), (Action::Release, Reason::MadeAnew));
+    fn row_1_0_1_deletes_what_we_made_and_releases_the_rest() {
+        let leaves = |whose, imported, policy| decide_unwanted(Some(whose), imported, policy);
+        let (ours, release) = (Whose::Ours { imported: false }, ImportedPolicy::Release);
+        let delete = (Action::Delete, Reason::NotInConfiguration);
+        assert_eq!(leaves(ours, false, release), delete);
+        assert_eq!(leaves(Whose::Nobodys, false, release), delete, "made before objects had owners");
+        assert_eq!(leaves(ours, true, release), (Action::Release, Reason::Imported));
+        assert_eq!(
+            leaves(Whose::Ours { imported: true }, false, release),
+            (Action::Release, Reason::Imported)
+        );
+        assert_eq!(leaves(ours, true, ImportedPolicy::Delete), delete);
+        let theirs = Whose::Theirs { owner: "b/dev/default", may_take: true };
+        let owned = (Action::Release, Reason::OwnedBy("b/dev/default".into()));
+        assert_eq!(leaves(theirs, false, ImportedPolicy::Delete), owned, "never what another stack owns");
+    }
+
+    #[test]
+    fn an_object_of_another_stack_is_refused_or_taken_over() {
+        let theirs = |may_take| Whose::Theirs { owner: "b/dev/default", may_take };
+        let import = (Action::Import, Reason::ExistsUnmanaged);
+        let owner = || "b/dev/default".to_owned();
+        assert_eq!(decide_owned(import.clone(), theirs(false)), (Action::Import, Reason::OwnedBy(owner())));
+        assert_eq!(decide_owned(import.clone(), theirs(true)), (Action::Import, Reason::TakenOver(owner())));
+        let same = (Action::NoOp, Reason::Unchanged);
+        assert_eq!(decide_owned(same, theirs(false)), (Action::Update, Reason::OwnedBy(owner())));
+        assert_eq!(decide_owned(import.clone(), Whose::Nobodys), import);
+        let reclaimed = decide_owned(import.clone(), Whose::Ours { imported: false });
+        assert_eq!(reclaimed, (Action::Import, Reason::Ours), "the state was lost");
+        assert_eq!(decide_owned(import.clone(), Whose::Ours { imported: true }), import);
     }
 
     #[test]
     fn row_1_0_0_forgets_the_record() {
-        assert_eq!(decide_unwanted(Live::No), (Action::Delete, Reason::AlreadyGone));
+        let gone = decide_unwanted(None, true, ImportedPolicy::Release);
+        assert_eq!(gone, (Action::Delete, Reason::AlreadyGone));
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //!
 //! The road, one function per arrow:
 //! 1. [`prepare`]: graph and lint (duplicate ids with both places, cycles with every edge named);
-//! 2. [`fill_known`]: references that can be known before the apply;
-//! 3. (the runtime proposes)
-//! 4. [`plan`]: the action table, field origins, order.
+//! 2. [`unite`]: ids that mean one object are one resource, and its record follows the id in use;
+//! 3. [`fill_known`]: references that can be known before the apply;
+//! 4. (the runtime proposes)
+//! 5. [`plan`]: the action table, field origins, order.
 //!
 //! [`three_way`] is the structural comparison for runtimes without a better one; [`moved_since`] tells whether a saved
 //! plan still says the truth; [`rollback_spec`] turns recorded state back into a Spec.
@@ -18,6 +19,7 @@
 mod action;
 mod diff;
 mod fill;
+mod identity;
 mod lint;
 mod moved;
 mod order;
@@ -27,8 +29,9 @@ mod rollback;
 
 pub use diff::three_way;
 pub use fill::{OtherStacks, fill_known};
+pub use identity::{Identities, United, unite};
 pub use lint::{Problem, Via};
 pub use moved::{Moved, moved_since};
-pub use planner::{PlanInput, conflicts, plan};
+pub use planner::{PlanInput, conflicts, plan, strangers};
 pub use prepare::{Dependency, MeaningEdge, Prepared, prepare};
 pub use rollback::rollback_spec;

@@ -30,6 +30,12 @@ impl fmt::Display for Via {
 pub enum Problem {
     #[error("two resources have the id `{key}`{}", places(first, second))]
     DuplicateId { key: ResourceKey, first: Option<SourceRef>, second: Option<SourceRef> },
+    #[error("`{first}` and `{second}` are one object to the cluster{}", places(&places_of.0, &places_of.1))]
+    SameObject {
+        first: ResourceKey,
+        second: ResourceKey,
+        places_of: Box<(Option<SourceRef>, Option<SourceRef>)>,
+    },
     #[error("resources depend on each other in a circle:{}", circle(edges))]
     Cycle { edges: Vec<(ResourceKey, ResourceKey, Via)> },
     #[error("`{from}` depends on `{to}` ({via}), which is not in the configuration")]
@@ -52,6 +58,7 @@ impl Problem {
     pub fn id(&self) -> &'static str {
         match self {
             Problem::DuplicateId { .. } => "duplicate-resource-id",
+            Problem::SameObject { .. } => "one-object-twice",
             Problem::Cycle { .. } => "resource-cycle",
             Problem::UnknownDependency { .. } => "unknown-dependency",
             Problem::AmbiguousDependency { .. } => "ambiguous-dependency",

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{Action, FieldChange, Plan, ResourceKey, Step};
+use kusion_model::{Action, FieldChange, Plan, Reason, ResourceKey, Step};
 
 /// One step that would be different today.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
                     format!("was {}, would now be {} ({})", step.action, other.action, other.reason),
                 ));
             }
+            Some(other) if owner(step) != owner(other) => {
+                moved.push(of(step, format!("was {}, now it {}", step.reason, other.reason)));
+            }
             Some(other) if destroys(step) && step.live_uid != other.live_uid => {
                 moved.push(of(step, "was made anew since".to_owned()));
             }
@@ -44,6 +47,14 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
         moved.push(of(step, format!("was not in the plan, would now be {}", step.action)));
     }
     moved
+}
+
+/// The other stack that a step has to do with.
+fn owner(step: &Step) -> Option<&str> {
+    match &step.reason {
+        Reason::OwnedBy(owner) | Reason::TakenOver(owner) => Some(owner),
+        _ => None,
+    }
 }
 
 fn destroys(step: &Step) -> bool {

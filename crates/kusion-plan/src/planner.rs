@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Action, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, PLAN_SCHEMA, Plan, Prior,
-    Proposal, Proposed, Reason, ResourceKey, ResourceRecord, Scope, Step,
+    Action, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, OwnerRules, Ownership,
+    PLAN_SCHEMA, Plan, PlanError, Prior, Proposal, Proposed, Reason, ResourceKey, ResourceRecord, Scope,
+    Step,
 };
 
-use crate::action::{Live, Recorded, decide_unwanted, decide_wanted};
+use crate::action::{Recorded, Whose, decide_owned, decide_unwanted, decide_wanted};
 use crate::order::{Order, order, to_edges};
 use crate::{Prepared, three_way};
 
@@ -21,18 +22,24 @@ pub struct PlanInput<'a> {
     pub prepared: &'a Prepared<'a>,
     /// In the order of the Spec, from [`fill_known`](crate::fill_known).
     pub desired: &'a [Desired<'a>],
+    /// One record for each object, from [`unite`](crate::unite).
     pub prior: &'a Prior,
+    /// Other ids under which the state has an object, by the one that counts.
+    pub aliases: &'a BTreeMap<ResourceKey, Vec<ResourceKey>>,
     pub live: &'a BTreeMap<ResourceKey, Observed>,
     /// The runtime's word; where it says nothing about a live object, attributes are compared as they stand.
     pub proposals: &'a BTreeMap<ResourceKey, Proposal>,
     pub rules: &'a [ConflictRule],
+    pub owners: &'a OwnerRules,
     /// Live fields that are the runtime's business: they are not shown and not stored.
     pub hidden: &'a [FieldPath],
 }
 
 /// Makes the plan.
-#[must_use]
-pub fn plan(input: &PlanInput<'_>) -> Plan {
+///
+/// # Errors
+/// Two steps that touch one object: the state was not [united](crate::unite).
+pub fn plan(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let wanted: Vec<Step> = input.desired.iter().map(|desired| wanted_step(input, desired)).collect();
     let unwanted: Vec<ResourceKey> = input
         .prior
@@ -45,6 +52,7 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
     let sequence = order(input.prepared, &unwanted, &replaced, input.prior);
     let mut nodes = wanted;
     nodes.extend(unwanted.iter().map(|key| unwanted_step(input, key)));
+    keep_needed(&mut nodes);
     Plan {
         schema: PLAN_SCHEMA.to_owned(),
         engine: input.engine.to_owned(),
@@ -57,6 +65,29 @@ pub fn plan(input: &PlanInput<'_>) -> Plan {
         hash: String::new(),
     }
     .sealed()
+}
+
+/// What stays in place must not lose what it needs: a namespace goes with everything in it.
+fn keep_needed(nodes: &mut [Step]) {
+    let mut stay: Vec<ResourceKey> =
+        nodes.iter().filter(|step| step.action == Action::Release).map(|step| step.key.clone()).collect();
+    while let Some(key) = stay.pop() {
+        let needed = nodes.iter().find(|step| step.key == key).map(|step| step.depends_on.clone());
+        for on in needed.unwrap_or_default() {
+            let goes =
+                |step: &&mut Step| step.key == on && step.action == Action::Delete && step.before.is_some();
+            if let Some(step) = nodes.iter_mut().find(goes) {
+                (step.action, step.reason) = (Action::Release, Reason::NeededBy(key.clone()));
+                stay.push(on);
+            }
+        }
+    }
+}
+
+/// Returns the steps that want an object of another stack, with its owner; such a plan must not be applied.
+#[must_use]
+pub fn strangers(plan: &Plan) -> Vec<(&Step, &str)> {
+    plan.steps.iter().filter_map(|step| Some((step, step.refused_for()?))).collect()
 }
 
 /// Returns the fields that another manager owns and that the rules refuse to touch; such a plan must not be applied.
@@ -91,13 +122,15 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
         (None, None) => Recorded::No,
     };
     let proposal = live.map(|live| judge(input, desired, record, live));
-    let (action, mut reason) = decide_wanted(recorded, proposal.as_ref());
-    if made_anew && action == Action::Import {
-        reason = Reason::MadeAnew;
-    }
+    let decided = decide_wanted(recorded, proposal.as_ref());
+    let (action, reason) = match live {
+        Some(live) => decide_owned(decided, whose(input, key, live)),
+        None => decided,
+    };
     let depends_on = dependencies(input.prepared, key);
     let mut step = blank(key, desired, action, reason);
     step.depends_on = depends_on;
+    step.aliases = aliases(input, key);
     if let Some(finalizers) = leaving {
         step.warnings.push(waits_for(finalizers));
         step.live_uid = observed.and_then(|o| o.uid.clone());
@@ -127,7 +160,7 @@ fn finish_wanted(
 ) -> Step {
     if step.action == Action::NoOp {
         step.extensions.clear();
-        step.rerecord = record.and_then(|record| stale(record, desired, &step.depends_on, live));
+        step.rerecord = record.and_then(|record| stale(record, desired, &step, live));
         step.depends_on.clear();
         return step;
     }
@@ -145,17 +178,19 @@ fn finish_wanted(
 fn stale(
     record: &ResourceRecord,
     desired: &Desired<'_>,
-    depends_on: &[ResourceKey],
+    step: &Step,
     live: Option<&Observed>,
 ) -> Option<ResourceRecord> {
+    let depends_on = &step.depends_on;
     let uid = live.and_then(|live| live.uid.as_ref()).or(record.uid.as_ref());
-    let same = record.attributes == *desired.attributes
-        && record.depends_on == depends_on
+    let same = step.aliases.is_empty()
+        && record.attributes == *desired.attributes
+        && record.depends_on == *depends_on
         && record.extensions == *desired.extensions
         && record.uid.as_ref() == uid;
     (!same).then(|| ResourceRecord {
         attributes: desired.attributes.clone().into_owned(),
-        depends_on: depends_on.to_vec(),
+        depends_on: depends_on.clone(),
         extensions: desired.extensions.clone(),
         uid: uid.cloned(),
         ..record.clone()
@@ -194,11 +229,9 @@ fn judge(
 fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
     let live = input.live.get(key);
     let record = input.prior.get(key);
-    let (action, reason) = decide_unwanted(match (live, input.prior.of(key, live)) {
-        (None, _) => Live::No,
-        (Some(_), Some(_)) => Live::Same,
-        (Some(_), None) => Live::MadeAnew,
-    });
+    let imported = record.is_some_and(|record| record.imported);
+    let owned = live.map(|live| whose(input, key, live));
+    let (action, reason) = decide_unwanted(owned, imported, input.owners.imported);
     Step {
         key: key.clone(),
         kind: record.map(|record| record.kind.clone()).unwrap_or_default(),
@@ -217,6 +250,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         depends_on: record.map(|record| record.depends_on.clone()).unwrap_or_default(),
         extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
         rerecord: None,
+        aliases: aliases(input, key),
     }
 }
 
@@ -239,7 +273,25 @@ fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reaso
         depends_on: Vec::new(),
         extensions: desired.extensions.clone(),
         rerecord: None,
+        aliases: Vec::new(),
     }
+}
+
+fn whose<'a>(input: &PlanInput<'a>, key: &ResourceKey, live: &'a Observed) -> Whose<'a> {
+    let strange = input.prior.get(key).is_some() && input.prior.of(key, Some(live)).is_none();
+    match &live.owner {
+        None if strange => Whose::Strangers,
+        None => Whose::Nobodys,
+        Some(Ownership { owner, imported }) if *owner == input.scope.owner() => match strange {
+            true => Whose::Strangers,
+            false => Whose::Ours { imported: *imported },
+        },
+        Some(Ownership { owner, .. }) => Whose::Theirs { owner, may_take: input.owners.may_take(owner) },
+    }
+}
+
+fn aliases(input: &PlanInput<'_>, key: &ResourceKey) -> Vec<ResourceKey> {
+    input.aliases.get(key).cloned().unwrap_or_default()
 }
 
 /// The live attributes without what is nobody's business.

@@ -1,5 +1,7 @@
 //! Writing one object: server-side apply, conflicts by rule.
 
+use std::borrow::Cow;
+
 use http::Method;
 use kusion_model::{ConflictPolicy, FieldPath};
 use kusion_runtime::{Applied, ApplyAsk, ErrorKind, RuntimeError};
@@ -26,8 +28,11 @@ impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: ApplyAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
         let redactor = Redactor::new(&self.key, ask.attributes, [ask.secrets]);
-        let mut object = ask.attributes.clone();
+        let mut object = Cow::Borrowed(ask.attributes);
+        kind.settle(&mut object);
+        let mut object = object.into_owned();
         ask.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
+        self.mark(&mut object, ask.imported);
         let asked = kind.one(self.namespace_of(&id), &id.name);
         let cleaned = |mut error: RuntimeError| {
             error.message = redactor.clean(&error.message);

@@ -14,8 +14,11 @@ use crate::failure::from_client;
 use crate::kinds::Asked;
 use crate::runtime::{KubeRuntime, finalizers};
 
+/// Controllers write at the same time.
+const ROUNDS: usize = 5;
+
 /// What has the name of an object that is known by its uid.
-enum Same {
+pub(crate) enum Same {
     Here(Value),
     /// Proved: nobody.
     Gone,
@@ -31,32 +34,40 @@ impl KubeRuntime {
             Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(Deleted::Gone),
             Err(error) => return Err(error),
         };
-        // Without a policy a Job would leave its pods behind.
-        let mut options =
-            json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"});
-        if let Some(uid) = ask.uid {
-            options["preconditions"] = json!({"uid": uid});
-        }
-        let body = serde_json::to_vec(&options).unwrap_or_default();
         let asked = kind.one(self.namespace_of(&id), &id.name);
-        let answer = self.api.call(Method::DELETE, &asked.path(), Some(("application/json", body))).await?;
-        match border::ended(&asked, ask.uid, answer) {
-            Ok(Ended::Gone) => Ok(Deleted::Gone),
-            Ok(Ended::Accepted) => Ok(Deleted::Leaving { finalizers: Vec::new(), message: None }),
-            Ok(Ended::Leaving(object)) => Ok(leaving(&object)),
-            Err(error) if error.kind == ErrorKind::UnknownKind => {
-                self.api.prove_unserved(&kind, error).await.map(|()| Deleted::Gone)
-            }
-            // Another object may have the name now, so that the one we meant is gone; or somebody wrote at the same moment.
-            Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => {
-                match self.read_same(&asked, ask.uid).await? {
-                    Same::Here(_) => Err(error),
-                    Same::Gone => Ok(Deleted::Gone),
-                    Same::MadeAnew => Ok(Deleted::MadeAnew),
+        let mut version = ask.version.map(str::to_owned);
+        for _ in 0..ROUNDS {
+            let options = delete_options(ask.uid, version.as_deref());
+            let body = Some(("application/json", serde_json::to_vec(&options).unwrap_or_default()));
+            let answer = self.api.call(Method::DELETE, &asked.path(), body).await?;
+            match border::ended(&asked, ask.uid, answer) {
+                Ok(Ended::Gone) => return Ok(Deleted::Gone),
+                Ok(Ended::Accepted) => {
+                    return Ok(Deleted::Leaving { finalizers: Vec::new(), message: None });
                 }
+                Ok(Ended::Leaving(object)) => return Ok(leaving(&object)),
+                Err(error) if error.kind == ErrorKind::UnknownKind => {
+                    return self.api.prove_unserved(&kind, error).await.map(|()| Deleted::Gone);
+                }
+                // Another object may have the name now, so that the one we meant is gone; or somebody wrote since we looked,
+                // and it may be another stack's by now.
+                Err(error) if error.kind == ErrorKind::Conflict && ask.uid.is_some() => {
+                    let object = match self.read_same(&asked, ask.uid).await? {
+                        Same::Here(object) => object,
+                        Same::Gone => return Ok(Deleted::Gone),
+                        Same::MadeAnew => return Ok(Deleted::MadeAnew),
+                    };
+                    self.check_owner(&object)?;
+                    let found = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+                    version = found.map(str::to_owned);
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        Err(RuntimeError::new(
+            ErrorKind::Conflict,
+            "others keep writing this object; it could not be deleted",
+        ))
     }
 
     pub(crate) async fn wait_until_gone(
@@ -94,7 +105,7 @@ impl KubeRuntime {
     }
 
     /// Reads an object that is known by its uid.
-    async fn read_same(&self, asked: &Asked<'_>, uid: Option<&str>) -> Result<Same, RuntimeError> {
+    pub(crate) async fn read_same(&self, asked: &Asked<'_>, uid: Option<&str>) -> Result<Same, RuntimeError> {
         let Some(object) = self.api.object(asked).await? else { return Ok(Same::Gone) };
         let found = object.pointer("/metadata/uid").and_then(Value::as_str);
         Ok(if uid.is_some() && uid != found { Same::MadeAnew } else { Same::Here(object) })
@@ -112,6 +123,18 @@ impl KubeRuntime {
         }
         Ok(())
     }
+}
+
+/// Only the object that was looked at, as it was then. Without a policy a Job would leave its pods behind.
+fn delete_options(uid: Option<&str>, version: Option<&str>) -> Value {
+    let mut options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"});
+    if let Some(uid) = uid {
+        options["preconditions"] = json!({"uid": uid});
+        if let Some(version) = version {
+            options["preconditions"]["resourceVersion"] = json!(version);
+        }
+    }
+    options
 }
 
 fn leaving(object: &Value) -> Deleted {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion_apply::{Health, HealthOutcome, HealthTarget, HealthVerdict};
+use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{
     Profile, Rules, Snapshot, State, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
 };
@@ -26,10 +26,10 @@ pub type OnVerdict = Arc<dyn Fn(&ResourceKey, &Verdict) + Send + Sync>;
 
 /// Waits for the health of resources in one cluster. Needs a Tokio runtime.
 pub struct KubeHealth {
-    runtime: Arc<KubeRuntime>,
+    pub(crate) runtime: Arc<KubeRuntime>,
     watches: Watches,
-    profile: Profile,
-    rules: Option<Rules>,
+    pub(crate) profile: Profile,
+    pub(crate) rules: Option<Rules>,
     /// The user's own limit for each wait.
     timeout: Option<Duration>,
     on_verdict: Option<OnVerdict>,
@@ -150,7 +150,9 @@ impl KubeHealth {
     fn find<'s>(&self, snapshot: &'s Snapshot, id: &KubeId) -> Option<&'s Value> {
         let group = id.api_version.split_once('/').map_or("", |(group, _)| group);
         let at = |namespace: &str| snapshot.get(group, &id.kind, namespace, &id.name);
-        at(id.namespace.as_deref().unwrap_or("")).or_else(|| at(self.runtime.namespace_of(id)))
+        let written = at(id.namespace.as_deref().unwrap_or(""));
+        // Cluster-scoped kinds may be written with a namespace, which means nothing.
+        written.or_else(|| at(self.runtime.namespace_of(id))).or_else(|| at(""))
     }
 
     fn tell(&self, key: &ResourceKey, verdict: &Verdict, told: &mut Option<(State, String)>) {
@@ -195,6 +197,10 @@ impl KubeHealth {
 impl Health for KubeHealth {
     fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
         Box::pin(self.wait_for(target))
+    }
+
+    fn doubts<'a>(&'a self, targets: Vec<HealthTarget>) -> BoxFuture<'a, Vec<Doubt>> {
+        Box::pin(self.survey(targets))
     }
 }
 

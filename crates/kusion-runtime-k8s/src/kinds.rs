@@ -3,6 +3,7 @@
 //! Built-in kinds are known without a request. Others are learnt once: from a definition in the same plan, else from the
 //! server's discovery and its CustomResourceDefinition.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,6 +60,14 @@ impl Kind {
             return format!("{root}/{api_version}/namespaces/{}/{plural}", segment(namespace));
         }
         format!("{root}/{api_version}/{plural}")
+    }
+
+    /// A cluster-scoped object has no namespace, whatever is written.
+    pub(crate) fn settle(&self, object: &mut Cow<'_, Value>) {
+        if !self.namespaced && object.pointer("/metadata/namespace").is_some() {
+            let metadata = object.to_mut().get_mut("metadata").and_then(Value::as_object_mut);
+            metadata.and_then(|metadata| metadata.shift_remove("namespace"));
+        }
     }
 
     /// One object of this kind.

@@ -22,7 +22,8 @@ type Found = Vec<(ResourceKey, Observed)>;
 struct Batch {
     kind: Arc<Kind>,
     namespace: String,
-    names: BTreeMap<String, ResourceKey>,
+    /// One object may be known under several ids.
+    names: BTreeMap<String, Vec<ResourceKey>>,
 }
 
 impl KubeRuntime {
@@ -58,7 +59,7 @@ impl KubeRuntime {
             let place = (id.api_version.clone(), id.kind.clone(), namespace.clone());
             let batch =
                 batches.entry(place).or_insert_with(|| Batch { kind, namespace, names: BTreeMap::new() });
-            batch.names.insert(id.name, ask.key.clone());
+            batch.names.entry(id.name).or_default().push(ask.key.clone());
         }
         Ok(batches.into_values().collect())
     }
@@ -72,10 +73,14 @@ impl KubeRuntime {
             }
             _ => self.api.list(&kind, &namespace).await?.items,
         };
-        let named = |object: Value| {
-            let key = names.get(object.pointer("/metadata/name")?.as_str()?)?.clone();
-            Some((key, self.observed(object)))
-        };
-        Ok(objects.into_iter().filter_map(named).collect())
+        let mut found = Vec::new();
+        for object in objects {
+            let name = object.pointer("/metadata/name").and_then(Value::as_str);
+            let Some((last, others)) = name.and_then(|name| names.get(name)?.split_last()) else { continue };
+            let observed = self.observed(object);
+            found.extend(others.iter().map(|key| (key.clone(), observed.clone())));
+            found.push((last.clone(), observed));
+        }
+        Ok(found)
     }
 }

@@ -22,6 +22,7 @@ use crate::apply::missing_secret;
 use crate::conflict::{Clash, policy};
 use crate::handover::is_shared;
 use crate::kinds::{Asked, Kind};
+use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Redactor;
 use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, parse, unknown_kind};
@@ -108,7 +109,9 @@ impl KubeRuntime {
         if !ask.desired.unknown.is_empty() {
             return Ok((Proposal::create(), None));
         }
-        let object = clear(&ask.desired.attributes, &ask.desired.secrets)?.into_owned();
+        let mut object = clear(&ask.desired.attributes, &ask.desired.secrets)?;
+        kind.settle(&mut object);
+        let object = object.into_owned();
         let namespace = self.namespace_of(id);
         let homeless = kind.namespaced && coming.namespaces.contains(namespace);
         let kindless = coming.kinds.contains(&(id.api_version.clone(), id.kind.clone()));
@@ -132,6 +135,8 @@ impl KubeRuntime {
             true => Cow::Borrowed(&live.attributes),
             false => clear(&live.attributes, &live.secrets)?,
         };
+        kind.settle(&mut object);
+        self.mark_like(&mut object, &current);
         let Some(target) = kind.target() else {
             return Ok(judge_without_schema(ask, id, &current, object.into_owned()));
         };
@@ -152,6 +157,11 @@ impl KubeRuntime {
             if !leave.is_empty() {
                 decision = asked(&object);
             }
+        }
+        if let Decision::Change(Change { fields, .. }) | Decision::Replace(Replace { fields, .. }) =
+            &mut decision
+        {
+            fields.retain(|field| !is_mark(&from_elems(&field.path)));
         }
         let shown = Shown { live: &current, import: ask.prior.is_none(), redactor };
         let half_imported = || interrupted_import(ask) && is_shared(&current);

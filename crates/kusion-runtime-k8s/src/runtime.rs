@@ -9,12 +9,14 @@ use kusion_model::{
     DigestKey, FieldPath, KubeId, Observed, Proposal, ResourceKey, kubernetes_sensitivity, seal,
 };
 use kusion_runtime::{
-    Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
+    Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime,
+    RuntimeError,
 };
 use serde_json::Value;
 
 use crate::api::Api;
 use crate::kinds::{Kind, Kinds, builtin_kind};
+use crate::owner::{MARKS, ownership};
 
 /// The name under which we own fields.
 pub const FIELD_MANAGER: &str = "kusion";
@@ -36,6 +38,8 @@ pub struct KubeRuntime {
     pub(crate) key: DigestKey,
     pub(crate) namespace: String,
     pub(crate) dry_run: DryRun,
+    /// The stack whose objects these are.
+    pub(crate) owner: Option<String>,
 }
 
 impl KubeRuntime {
@@ -49,7 +53,15 @@ impl KubeRuntime {
             key,
             namespace,
             dry_run: DryRun::default(),
+            owner: None,
         }
+    }
+
+    /// Marks every object that is applied as belonging to this stack.
+    #[must_use]
+    pub fn with_owner(mut self, owner: String) -> Self {
+        self.owner = Some(owner);
+        self
     }
 
     /// Chooses what the server is asked about before anything is written.
@@ -102,15 +114,17 @@ impl KubeRuntime {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
         let terminating = text("/metadata/deletionTimestamp").map(|_| finalizers(&object));
+        let owner = ownership(&object);
         let secrets = seal(&mut object, kubernetes_sensitivity, &self.key);
-        Observed { attributes: object, secrets, version, uid, terminating }
+        Observed { attributes: object, secrets, version, uid, owner, terminating }
     }
 }
 
 /// Fields of a live object that are the runtime's business and nothing for a plan to show.
 #[must_use]
 pub fn hidden_fields() -> Vec<FieldPath> {
-    vec![FieldPath::keys(["metadata", "managedFields"])]
+    let marks = MARKS.map(|mark| FieldPath::keys(["metadata", "annotations", mark]));
+    std::iter::once(FieldPath::keys(["metadata", "managedFields"])).chain(marks).collect()
 }
 
 pub(crate) fn parse(key: &ResourceKey) -> Result<KubeId, RuntimeError> {
@@ -136,6 +150,13 @@ pub(crate) fn finalizers(object: &Value) -> Vec<String> {
 }
 
 impl Runtime for KubeRuntime {
+    fn identify<'a>(
+        &'a self,
+        asks: &'a [IdentifyAsk<'a>],
+    ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>> {
+        Box::pin(self.identify_all(asks))
+    }
+
     fn observe<'a>(
         &'a self,
         asks: &'a [ObserveAsk],
@@ -156,6 +177,10 @@ impl Runtime for KubeRuntime {
 
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
         Box::pin(self.delete_one(ask))
+    }
+
+    fn release<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<(), RuntimeError>> {
+        Box::pin(self.release_one(ask))
     }
 
     fn wait_gone<'a>(

@@ -1,7 +1,7 @@
 //! Shared watches: one per kind and namespace, feeding one snapshot.
 //!
 //! In: paths of collections. Out: a [`Snapshot`] that follows the cluster, and a signal at each change. A watch starts with a
-//! list, resumes from the last version it saw, and lists again when the server has forgotten that version.
+//! list, resumes from the last version it saw, and lists again when the server has forgotten that version, and every 30 s.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +22,9 @@ use crate::failure::from_client;
 use crate::kinds::Kind;
 
 const PAUSE: Duration = Duration::from_secs(1);
+/// A watch can be accepted and stay silent for ever (a proxy, a server that lost its own watch), and silence looks like peace. So
+/// what it says is trusted this long; then a list tells.
+const TRUST: Duration = Duration::from_secs(30);
 
 /// The snapshot and those who keep it fresh; dropping it ends the watches.
 pub(crate) struct Watches {
@@ -161,8 +164,10 @@ fn version(object: &Value) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Lists, then watches until the stream ends or fails. An event about something else ends it too: then a list tells the truth.
+/// Lists, then watches until the stream fails or the list is old. An event about something else ends it too: then a list tells
+/// the truth.
 async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(), RuntimeError> {
+    let old = tokio::time::Instant::now() + TRUST;
     let (kind, namespace) = (&*collection.kind, collection.namespace.as_str());
     let whole = api.list(kind, namespace).await?;
     let mut from = whole.version;
@@ -179,10 +184,14 @@ async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(
         );
         let unexpected = |e: http::Error| RuntimeError::new(ErrorKind::Unexpected, e.to_string());
         let request = Request::builder().uri(path).body(Vec::new()).map_err(unexpected)?;
-        let events = api.client.request_events::<Value>(request).await.map_err(from_client)?;
-        let mut events = std::pin::pin!(events);
+        let begun = tokio::time::timeout_at(old, api.client.request_events::<Value>(request)).await;
+        let Ok(events) = begun else { return Ok(()) };
+        let mut events = std::pin::pin!(events.map_err(from_client)?);
         let mut silent = true;
-        while let Some(event) = events.next().await {
+        while let Some(event) = match tokio::time::timeout_at(old, events.next()).await {
+            Ok(event) => event,
+            Err(_) => return Ok(()),
+        } {
             silent = false;
             match event.map_err(from_client)? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {

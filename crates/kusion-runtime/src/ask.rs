@@ -15,6 +15,14 @@ pub struct ObserveAsk {
     pub extensions: Map<String, Value>,
 }
 
+/// Which object is meant?
+#[derive(Clone, Copy, Debug)]
+pub struct IdentifyAsk<'a> {
+    pub key: &'a ResourceKey,
+    /// The wanted or recorded attributes: a definition among them tells about objects of its kind.
+    pub attributes: &'a Value,
+}
+
 /// What would this become?
 #[derive(Clone, Debug)]
 pub struct ProposeAsk<'a> {
@@ -61,6 +69,8 @@ pub struct DeleteAsk<'a> {
     pub key: &'a ResourceKey,
     /// Only the object with this identity; one made anew under the same name stays.
     pub uid: Option<&'a str>,
+    /// The version that was looked at: whoever wrote since may have made it another's.
+    pub version: Option<&'a str>,
     pub extensions: &'a Map<String, Value>,
 }
 

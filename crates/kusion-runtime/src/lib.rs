@@ -20,13 +20,20 @@ use futures::future::BoxFuture;
 use kusion_model::{Observed, Proposal, ResourceKey, ResourceType};
 use std::collections::BTreeMap;
 
-pub use ask::{Applied, ApplyAsk, DeleteAsk, Deleted, ObserveAsk, ProposeAsk};
+pub use ask::{Applied, ApplyAsk, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk};
 pub use error::{ErrorKind, RuntimeError};
 pub use select::{NoRuntime, Runtimes};
 pub use witness::{Witness, WitnessPlace};
 
 /// A platform.
 pub trait Runtime: Send + Sync {
+    /// Says which object each key means, one answer per question, in the same order: two keys with one answer are two ways to
+    /// write the same object (a namespace left out, another version of its kind).
+    fn identify<'a>(
+        &'a self,
+        asks: &'a [IdentifyAsk<'a>],
+    ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>>;
+
     /// Reads many objects with as few requests as the platform allows. What is absent from the answer is proved not to exist
     /// (also if the platform does not know its kind). An error means that nothing is known.
     fn observe<'a>(
@@ -46,6 +53,10 @@ pub trait Runtime: Send + Sync {
 
     /// Asks for the end of one object and returns at once. Not existing is success, once it is proved.
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>>;
+
+    /// Gives one object up and leaves it in place: the mark of its owner goes, and what we own in it is nobody's. Not existing is
+    /// success.
+    fn release<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<(), RuntimeError>>;
 
     /// Waits until the object with this uid is gone, or the time is over; the answer then says what holds it.
     fn wait_gone<'a>(

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion_apply::{Clock, Health, HealthOutcome, HealthTarget, HealthVerdict};
-use kusion_health::{Profile, Rules, Snapshot};
-use kusion_model::{ClusterIdentity, DigestKey, ResourceKey, ResourceType, Timestamp};
+use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
+use kusion_health::{Profile, Rules, Snapshot, Verdict};
+use kusion_model::{ClusterIdentity, Observed, ResourceKey, ResourceType, Timestamp};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{Client, Connected, DryRun, KubeHealth, KubeRuntime, OnVerdict};
+use kusion_runtime_k8s::{Client, Connected, DryRun, KubeHealth, KubeRuntime, OnVerdict, unwell};
+
+use crate::Target;
 
 /// A cluster to work on.
 #[derive(Clone)]
@@ -53,16 +55,15 @@ impl Clusters {
     #[must_use]
     pub fn new(
         clusters: &BTreeMap<String, Cluster>,
-        key: &DigestKey,
+        target: &Target,
         request_limit: Duration,
         dry_run: DryRun,
     ) -> Self {
         let (mut runtimes, mut kubes) = (Runtimes::default(), BTreeMap::new());
         let mut identities = BTreeMap::new();
         for (name, cluster) in clusters {
-            let runtime =
-                KubeRuntime::new(cluster.client.clone(), key.clone(), request_limit).with_dry_run(dry_run);
-            let runtime = Arc::new(runtime);
+            let runtime = KubeRuntime::new(cluster.client.clone(), target.key.clone(), request_limit);
+            let runtime = Arc::new(runtime.with_dry_run(dry_run).with_owner(target.scope.owner()));
             runtimes.insert(ResourceType::kubernetes(), name, Arc::clone(&runtime) as Arc<dyn Runtime>);
             kubes.insert(name.clone(), (runtime, cluster.profile.clone()));
             let (context, server) = (cluster.context.clone(), cluster.server.clone());
@@ -125,6 +126,17 @@ impl Clusters {
         Ok(found)
     }
 
+    /// Judges objects as they were seen, and gives back those that are not well.
+    #[must_use]
+    pub fn unwell<'o>(&self, seen: &[(&'o ResourceKey, &'o Observed)]) -> Vec<(&'o ResourceKey, Verdict)> {
+        let mut bad = Vec::new();
+        for (name, (_, profile)) in &self.kubes {
+            let own: Vec<_> = seen.iter().filter(|(key, _)| *key.cluster == **name).copied().collect();
+            bad.extend(unwell(&own, profile, self.rules.as_ref()));
+        }
+        bad
+    }
+
     /// One look at resources and at what tells about their health, by cluster.
     ///
     /// # Errors
@@ -163,6 +175,18 @@ impl Health for Healths {
                 Box::pin(futures::future::ready(outcome))
             }
         }
+    }
+
+    fn doubts<'a>(&'a self, targets: Vec<HealthTarget>) -> BoxFuture<'a, Vec<Doubt>> {
+        let mut by_cluster: BTreeMap<Arc<str>, Vec<HealthTarget>> = BTreeMap::new();
+        for target in targets {
+            by_cluster.entry(Arc::clone(&target.key.cluster)).or_default().push(target);
+        }
+        let looks = by_cluster
+            .into_iter()
+            .filter_map(|(cluster, targets)| Some(self.0.get(&*cluster)?.doubts(targets)))
+            .collect::<Vec<_>>();
+        Box::pin(async move { futures::future::join_all(looks).await.into_iter().flatten().collect() })
     }
 }
 

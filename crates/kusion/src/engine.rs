@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kusion_apply::{
-    ApplyError, CancelToken, Clock, Event, Health as _, HealthOutcome, HealthTarget, Options, Report,
-};
+use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    ConflictRule, DigestKey, Reference, ResourceKey, Scope, Spec, StackOutput, StackRef, scan_references,
+    ConflictRule, DigestKey, Observed, OwnerRules, Phase, Reference, ResourceKey, Scope, Spec, StackOutput,
+    StackRef, scan_references,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
 use kusion_store::{
@@ -36,6 +35,7 @@ pub struct Target {
     pub stores: Store,
     pub key: DigestKey,
     pub rules: Vec<ConflictRule>,
+    pub owners: OwnerRules,
     pub outputs: Vec<StackOutput>,
 }
 
@@ -58,6 +58,7 @@ impl Target {
             stores: stores.clone(),
             key,
             rules: folder.stack.conflicts.clone(),
+            owners: OwnerRules { take_over: folder.stack.take_over.clone(), imported: folder.stack.imported },
             outputs: folder.stack.read_outputs().unwrap_or_default(),
         })
     }
@@ -161,6 +162,29 @@ impl Ready {
         self.state.serial == state.serial
             && (self.state.lineage == state.lineage || self.state.lineage.is_empty())
     }
+
+    /// What the plan leaves as it is although it is not well, as it was seen for the plan.
+    #[must_use]
+    pub fn unwell(&self) -> Vec<(&ResourceKey, Verdict)> {
+        let kept = self.planned.plan.steps.iter().filter(|step| !step.is_change());
+        let seen: Vec<(&ResourceKey, &Observed)> =
+            kept.filter_map(|step| Some((&step.key, self.planned.live.get(&step.key)?))).collect();
+        self.clusters.unwell(&seen)
+    }
+
+    /// Whether an apply would change nothing, not even a record.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        let plan = &self.planned.plan;
+        let stale = plan.steps.iter().any(|step| step.rerecord.is_some());
+        plan.is_empty() && !stale && self.state.open.is_none() && self.recognised.moved.is_empty()
+    }
+
+    /// Whether the last release failed or never ended: another one has to say that all is well by now.
+    #[must_use]
+    pub fn last_failed(&self) -> bool {
+        self.state.latest().is_some_and(|release| release.phase != Phase::Succeeded)
+    }
 }
 
 /// The world: clusters and a clock.
@@ -232,8 +256,9 @@ impl Engine {
 
     /// The runtimes for a stack, for questions beside a plan.
     #[must_use]
-    pub fn clusters(&self, key: &DigestKey, dry_run: DryRun) -> Clusters {
-        Clusters::new(&self.clusters, key, self.request_limit, dry_run).with_rules(self.rules.clone())
+    pub fn clusters(&self, target: &Target, dry_run: DryRun) -> Clusters {
+        let clusters = Clusters::new(&self.clusters, target, self.request_limit, dry_run);
+        clusters.with_rules(self.rules.clone())
     }
 
     /// Plans a Spec against a stack's state and the clusters. An empty Spec plans to destroy.
@@ -256,7 +281,7 @@ impl Engine {
         spec: Spec,
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
-        let clusters = self.clusters(&target.key, dry_run);
+        let clusters = self.clusters(target, dry_run);
         let recognised = self.recognise(&clusters, &state).await?;
         let warnings = self.compare(target, &spec, &state, &clusters).await.map_err(PlanFailure::Store)?;
         let outputs = target.other_stacks(&spec).await.map_err(PlanFailure::Store)?;
@@ -271,6 +296,7 @@ impl Engine {
             meaning: &meaning,
             prior: &prior,
             rules: &target.rules,
+            owners: &target.owners,
             hidden: &hidden_fields(),
             runtimes: &clusters.runtimes,
             key: &target.key,
@@ -376,24 +402,6 @@ impl Engine {
         let report = result?;
         closed.map_err(failed)?;
         Ok(report)
-    }
-
-    /// Waits for the health of everything that a plan leaves as it is. For a stack whose last release failed: that nothing is to
-    /// be changed does not mean that all is well.
-    pub async fn verify(&self, ready: &Ready, ask: &ApplyAsk) -> BTreeMap<ResourceKey, HealthOutcome> {
-        let observer = Arc::clone(&ask.observer);
-        let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
-        let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
-        (ask.observer)(Happening::Began(Arc::clone(&health)));
-        let steps = ready.planned.plan.steps.iter();
-        let waits = steps.filter_map(|step| {
-            let observed = ready.planned.live.get(&step.key)?.clone();
-            let (key, kind) = (step.key.clone(), step.kind.clone());
-            let target = HealthTarget { key: key.clone(), kind, action: step.action, observed };
-            let health = Arc::clone(&health);
-            Some(async move { (key, health.wait(target).await) })
-        });
-        futures::future::join_all(waits).await.into_iter().collect()
     }
 
     /// Takes the stack's lock; waits for it as long as the ask says, and as long as it takes to see that a holder elsewhere is

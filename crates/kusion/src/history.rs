@@ -26,7 +26,8 @@ pub async fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, 
 /// The steps of a plan of the recorded state that the world has caused.
 #[must_use]
 pub fn drifted(plan: &Plan) -> Vec<&Step> {
-    let caused = |step: &&Step| step.drift || step.reason == Reason::DeletedOutside;
+    let caused =
+        |step: &&Step| step.drift || matches!(step.reason, Reason::DeletedOutside | Reason::OwnedBy(_));
     plan.steps.iter().filter(caused).collect()
 }
 

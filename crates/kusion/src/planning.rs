@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    ConflictRule, DigestKey, FieldPath, Observed, Plan, Prior, Proposal, Proposed, ResourceKey, ResourceType,
-    Scope, SecretBag, Spec,
+    ConflictRule, DigestKey, FieldPath, Observed, OwnerRules, Plan, PlanError, Prior, Proposal, Proposed,
+    ResourceKey, ResourceType, Scope, SecretBag, Spec,
 };
-use kusion_plan::{MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, fill_known, plan, prepare};
-use kusion_runtime::{ErrorKind, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
+use kusion_plan::{
+    Identities, MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, United, fill_known, plan, prepare,
+    unite,
+};
+use kusion_runtime::{ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
 use kusion_store::StoreError;
 
 use crate::{ENGINE, OtherCluster};
@@ -20,6 +23,8 @@ pub struct PlanAsk<'a> {
     pub meaning: &'a [MeaningEdge],
     pub prior: &'a Prior,
     pub rules: &'a [ConflictRule],
+    /// What may be done with objects that others made.
+    pub owners: &'a OwnerRules,
     /// Live fields that are nobody's business.
     pub hidden: &'a [FieldPath],
     pub runtimes: &'a Runtimes,
@@ -46,6 +51,8 @@ pub enum PlanFailure {
     Store(StoreError),
     /// The state is of another cluster.
     OtherCluster(Box<OtherCluster>),
+    /// The plan contradicts itself.
+    Plan(PlanError),
     /// The platform cannot be asked.
     Remote(RuntimeError),
     /// The platform refuses some resources.
@@ -60,6 +67,7 @@ impl std::fmt::Display for PlanFailure {
                 f.write_str(&texts.join("\n"))
             }
             PlanFailure::NoRuntime(error) => write!(f, "{error}"),
+            PlanFailure::Plan(error) => write!(f, "{error}"),
             PlanFailure::Store(error) => write!(f, "{error}"),
             PlanFailure::OtherCluster(error) => write!(f, "{error}"),
             PlanFailure::Remote(error) => write!(f, "{error}"),
@@ -79,48 +87,53 @@ impl std::error::Error for PlanFailure {}
 /// Everything wrong with the Spec, or what the platform says.
 pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
     let prepared = prepare(ask.spec, ask.meaning).map_err(PlanFailure::Spec)?;
+    let identities = identify(ask, &prepared).await?;
     let mut live = observe(ask, &prepared).await?;
-    let desired =
-        fill_known(&prepared, ask.prior, &mut live, ask.others, ask.key).map_err(PlanFailure::Spec)?;
+    let United { prior, aliases } =
+        unite(&prepared, ask.prior, &identities, &mut live).map_err(PlanFailure::Spec)?;
+    let desired = fill_known(&prepared, &prior, &mut live, ask.others, ask.key).map_err(PlanFailure::Spec)?;
     let questions: Vec<ProposeAsk<'_>> = prepared
         .order
         .iter()
         .map(|&at| {
             let desired = &desired[at];
             let observed = live.get(&desired.key);
-            let prior = ask.prior.of(&desired.key, observed);
+            let prior = prior.of(&desired.key, observed);
             let live = observed.filter(|live| live.terminating.is_none());
             ProposeAsk { desired, prior, live, rules: ask.rules }
         })
         .collect();
     let proposals = propose(ask, &questions).await?;
     drop(questions);
-    refuse_destroying_others(ask, &live, &proposals)?;
+    refuse_destroying_others(&prior, &live, &proposals)?;
     let plan = plan(&PlanInput {
         scope: ask.scope.clone(),
         engine: ENGINE,
         spec_digest: ask.spec.digest(),
         prepared: &prepared,
         desired: &desired,
-        prior: ask.prior,
+        prior: &prior,
+        aliases: &aliases,
         live: &live,
         proposals: &proposals,
         rules: ask.rules,
+        owners: ask.owners,
         hidden: ask.hidden,
-    });
+    })
+    .map_err(PlanFailure::Plan)?;
     let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
-    Ok(Planned { plan, secrets, live, prior: ask.prior.clone() })
+    Ok(Planned { plan, secrets, live, prior })
 }
 
 /// What somebody made anew under the name of ours is not ours to replace.
 fn refuse_destroying_others(
-    ask: &PlanAsk<'_>,
+    prior: &Prior,
     live: &BTreeMap<ResourceKey, Observed>,
     proposals: &BTreeMap<ResourceKey, Proposal>,
 ) -> Result<(), PlanFailure> {
     let replaced = proposals.iter().filter(|(_, p)| matches!(p.what, Proposed::Replace { .. }));
-    let others = replaced
-        .filter(|(key, _)| ask.prior.get(key).is_some() && ask.prior.of(key, live.get(key)).is_none());
+    let others =
+        replaced.filter(|(key, _)| prior.get(key).is_some() && prior.of(key, live.get(key)).is_none());
     let text = "somebody made it anew, so it is not ours to replace, and this change is possible only by replacing; delete it, or give ours another name";
     let refused: Vec<_> =
         others.map(|(key, _)| (key.clone(), RuntimeError::new(ErrorKind::Owned, text))).collect();
@@ -128,6 +141,32 @@ fn refuse_destroying_others(
 }
 
 type PlaceKey = (ResourceType, String);
+
+/// Asks every runtime what the keys mean that are wanted or recorded.
+async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identities, PlanFailure> {
+    let mut by_place: BTreeMap<PlaceKey, Vec<IdentifyAsk<'_>>> = BTreeMap::new();
+    let wanted = prepared.resources.iter().zip(&prepared.keys);
+    let wanted =
+        wanted.map(|(resource, key)| (&resource.kind, IdentifyAsk { key, attributes: &resource.attributes }));
+    let unwanted = ask.prior.keys().into_iter().filter(|key| !prepared.index.contains_key(key));
+    let unwanted = unwanted.filter_map(|key| {
+        let record = ask.prior.get(key)?;
+        Some((&record.kind, IdentifyAsk { key, attributes: &record.attributes }))
+    });
+    for (kind, ask) in wanted.chain(unwanted) {
+        by_place.entry((kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);
+    }
+    let mut identities = Identities::new();
+    for ((kind, _), asks) in &by_place {
+        let Some(first) = asks.first() else { continue };
+        let runtime = ask.runtimes.get(kind, first.key).map_err(PlanFailure::NoRuntime)?;
+        let answers = runtime.identify(asks).await.map_err(PlanFailure::Remote)?;
+        // Objects of two platforms are never one.
+        let answers = answers.into_iter().map(|answer| format!("{kind} {answer}"));
+        identities.extend(asks.iter().map(|ask| ask.key.clone()).zip(answers));
+    }
+    Ok(identities)
+}
 
 /// Asks every runtime once about everything that is wanted or recorded.
 async fn observe(

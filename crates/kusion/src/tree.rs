@@ -28,7 +28,8 @@ pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot) -> Option<&'s Value> 
     let id = key.id.to_kubernetes().ok()?;
     let group = id.api_version.split_once('/').map_or("", |(group, _)| group);
     let at = |namespace: &str| snapshot.get(group, &id.kind, namespace, &id.name);
-    at(id.namespace.as_deref().unwrap_or("")).or_else(|| at("default"))
+    // Cluster-scoped kinds may be written with a namespace, which means nothing.
+    at(id.namespace.as_deref().unwrap_or("")).or_else(|| at("default")).or_else(|| at(""))
 }
 
 /// Judges a resource as it is in a snapshot; absent counts too. Without a clock what only waiting could tell counts as it looks.

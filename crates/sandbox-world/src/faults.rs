@@ -22,6 +22,7 @@
 //! | `drop` | the connection breaks, nothing is done |
 //! | `lost` | done, but the connection breaks before the answer |
 //! | `watch-drop[=N]`, `watch-stale[=N]` | a watch breaks off, or is told 410, after N events |
+//! | `watch-silent` | a watch is accepted and says nothing, until it ends |
 //! | `restart` | the server restarts: all connections and watches break |
 
 use kube_meaning::status::Refusal;
@@ -40,6 +41,7 @@ pub enum Action {
     Lost,
     WatchDrop { after: u64 },
     WatchStale { after: u64 },
+    WatchSilent,
     Restart,
 }
 
@@ -110,6 +112,7 @@ impl Rule {
                         "watch-stale" => {
                             Action::WatchStale { after: if value.is_empty() { 0 } else { number()? } }
                         }
+                        "watch-silent" => Action::WatchSilent,
                         "restart" => Action::Restart,
                         _ => return Err(format!("`{word}` is not a word of a fault")),
                     };
@@ -119,7 +122,7 @@ impl Rule {
                 }
             }
         }
-        rule.action = action.ok_or("no fault: give error=, throttle=, delay=, conflict, drop, lost, watch-drop, watch-stale or restart")?;
+        rule.action = action.ok_or("no fault: give error=, throttle=, delay=, conflict, drop, lost, watch-drop, watch-stale, watch-silent or restart")?;
         if let Action::Error { retry_after: slot, .. } = &mut rule.action {
             *slot = retry_after;
         } else if retry_after.is_some() {
@@ -135,7 +138,8 @@ impl Rule {
             "write" => !matches!(request.verb, "get" | "list" | "watch"),
             verb => verb == request.verb || verb.eq_ignore_ascii_case(request.method),
         };
-        let watches = matches!(self.action, Action::WatchDrop { .. } | Action::WatchStale { .. });
+        let watches =
+            matches!(self.action, Action::WatchDrop { .. } | Action::WatchStale { .. } | Action::WatchSilent);
         verb && (!watches || request.verb == "watch")
             && (self.path.is_empty() || glob(&self.path, request.path))
     }
@@ -322,7 +326,11 @@ pub(crate) fn refused(action: Action) -> Option<Answer> {
             Some(Refusal::new(409, "Conflict", message).into())
         }
         Action::Drop | Action::Restart => Some(Answer::Broken),
-        Action::Delay { .. } | Action::Lost | Action::WatchDrop { .. } | Action::WatchStale { .. } => None,
+        Action::Delay { .. }
+        | Action::Lost
+        | Action::WatchDrop { .. }
+        | Action::WatchStale { .. }
+        | Action::WatchSilent => None,
     }
 }
 

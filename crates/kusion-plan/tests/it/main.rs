@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod identity;
 mod order;
 mod table;
 mod world;

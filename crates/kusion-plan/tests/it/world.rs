@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    DigestKey, Observed, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
-    ResourceType, Scope, Spec, Step,
+    DigestKey, Observed, OwnerRules, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey,
+    ResourceRecord, ResourceType, Scope, Spec, Step,
 };
-use kusion_plan::{MeaningEdge, PlanInput, fill_known, plan, prepare};
+use kusion_plan::{Identities, MeaningEdge, PlanInput, Problem, United, fill_known, plan, prepare, unite};
 use serde_json::{Value, json};
 
 pub(crate) const KEY: DigestKey = DigestKey([1; 32]);
@@ -18,6 +18,8 @@ pub(crate) struct Situation {
     pub(crate) live: BTreeMap<ResourceKey, Observed>,
     pub(crate) proposals: BTreeMap<ResourceKey, Proposal>,
     pub(crate) meaning: Vec<MeaningEdge>,
+    /// What keys mean to the platform; nothing where it does not say.
+    pub(crate) identities: Identities,
 }
 
 pub(crate) fn key(name: &str) -> ResourceKey {
@@ -61,22 +63,30 @@ impl Situation {
     }
 
     pub(crate) fn plan(&self) -> Plan {
+        self.try_plan().unwrap()
+    }
+
+    pub(crate) fn try_plan(&self) -> Result<Plan, Vec<Problem>> {
         let spec = Spec::from_value(json!(self.wanted), &KEY).unwrap();
         let prepared = prepare(&spec, &self.meaning).unwrap();
         let mut live = self.live.clone();
-        let desired = fill_known(&prepared, &self.prior, &mut live, &|_, _| None, &KEY).unwrap();
-        plan(&PlanInput {
+        let United { prior, aliases } = unite(&prepared, &self.prior, &self.identities, &mut live)?;
+        let desired = fill_known(&prepared, &prior, &mut live, &|_, _| None, &KEY).unwrap();
+        let plan = plan(&PlanInput {
             scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
             engine: "test",
             spec_digest: spec.digest(),
             prepared: &prepared,
             desired: &desired,
-            prior: &self.prior,
+            prior: &prior,
+            aliases: &aliases,
             live: &live,
             proposals: &self.proposals,
             rules: &[],
+            owners: &OwnerRules::default(),
             hidden: &[],
-        })
+        });
+        Ok(plan.unwrap())
     }
 
     pub(crate) fn step(&self, name: &str) -> Step {

@@ -139,11 +139,14 @@ impl Lab {
             prepared: &prepared,
             desired: &desired,
             prior: &prior,
+            aliases: &BTreeMap::new(),
             live: &live,
             proposals: &proposals,
             rules: &self.rules,
+            owners: &kusion_model::OwnerRules::default(),
             hidden: &hidden_fields(),
-        });
+        })
+        .unwrap();
         let mut runtimes = Runtimes::default();
         runtimes.insert(ResourceType::kubernetes(), "", Arc::clone(&runtime) as Arc<dyn Runtime>);
         let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();

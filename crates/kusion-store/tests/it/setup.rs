@@ -108,6 +108,7 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         depends_on: Vec::new(),
         extensions: Map::new(),
         rerecord: None,
+        aliases: Vec::new(),
     }
 }
 
@@ -124,6 +125,7 @@ pub(crate) fn plan(state: &State, steps: Vec<Step>) -> Plan {
         hash: String::new(),
     }
     .sealed()
+    .unwrap()
 }
 
 pub(crate) fn recorded(name: &str, release: ReleaseNo) -> Outcome {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion::model::{DigestKey, ResourceId, ResourceKey, Scope, Spec, Timestamp};
+use kusion::model::{DigestKey, OwnerRules, ResourceId, ResourceKey, Scope, Spec, Timestamp};
 use kusion::{
     ApplyAsk, ApplyError, CancelToken, Cluster, DryRun, Engine, Happening, Options, Profile, Ready,
     ReleaseDraft, Report, Store, Target,
@@ -45,6 +45,9 @@ pub(crate) struct Lab {
     clock: Arc<TestClock>,
     pub(crate) options: Options,
     pub(crate) cancel: CancelToken,
+    pub(crate) owners: OwnerRules,
+    /// The stack that works on the world; its state is its own.
+    pub(crate) stack: &'static str,
     /// Verdicts told while waiting.
     pub(crate) told: Arc<Mutex<Vec<String>>>,
     pub(crate) events: Arc<Mutex<Vec<Event>>>,
@@ -64,6 +67,8 @@ impl Lab {
             clock,
             options: Options::default(),
             cancel: CancelToken::default(),
+            owners: OwnerRules::default(),
+            stack: "dev",
             told: Arc::default(),
             events: Arc::default(),
         }
@@ -86,10 +91,18 @@ impl Lab {
 
     pub(crate) fn target(&self) -> Target {
         let stores = Store::new(Arc::new(self.medium.clone()));
-        let scope = Scope { project: "lab".into(), stack: "dev".into(), workspace: "default".into() };
+        let scope = Scope { project: "lab".into(), stack: self.stack.into(), workspace: "default".into() };
         let store = stores.stack(&scope);
         let key: DigestKey = wait(store.digest_key()).unwrap();
-        Target { scope, store, stores, key, rules: Vec::new(), outputs: Vec::new() }
+        Target {
+            scope,
+            store,
+            stores,
+            key,
+            rules: Vec::new(),
+            owners: self.owners.clone(),
+            outputs: Vec::new(),
+        }
     }
 
     pub(crate) fn state(&self) -> State {

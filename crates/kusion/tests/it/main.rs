@@ -3,6 +3,7 @@
 
 mod causes;
 mod clusters;
+mod healthy;
 mod identity;
 mod import;
 mod kill;
@@ -10,8 +11,10 @@ mod lab;
 mod liar;
 mod lies;
 mod objects;
+mod owner;
 mod policy;
 mod race;
+mod renamed;
 mod rollout;
 mod secrets;
 mod walk;

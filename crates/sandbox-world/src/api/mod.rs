@@ -165,6 +165,9 @@ impl World {
             (Some(Action::WatchStale { after }), Answer::Stream { id, .. }) => {
                 self.api.streams.set_fault(*id, StreamFault::Expire { after });
             }
+            (Some(Action::WatchSilent), Answer::Stream { id, .. }) => {
+                self.api.streams.set_fault(*id, StreamFault::Silent);
+            }
             _ => {}
         }
         answer

@@ -63,6 +63,8 @@ pub(crate) enum StreamFault {
     Break { after: u64 },
     /// Says that its place is too old, after so many more events.
     Expire { after: u64 },
+    /// Says nothing, until its time is over.
+    Silent,
 }
 
 /// One poll says about as much, so that a slow reader costs a place and not memory.
@@ -218,6 +220,9 @@ impl Stream {
     fn poll(&mut self, store: &Store, now: Time) -> Polled {
         let mut out = Vec::new();
         self.show.now = now;
+        if self.fault == Some(StreamFault::Silent) {
+            return Polled { ended: now >= self.deadline, ..Polled::default() };
+        }
         if let Some(polled) = self.faulted(&mut out, store) {
             return polled;
         }
