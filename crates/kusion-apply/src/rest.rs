@@ -11,7 +11,7 @@ use futures::stream::FuturesUnordered;
 use crate::walk::{Finished, Walk, target_of};
 use crate::{Doubt, HealthTarget, StepEnd};
 
-impl<'i> Walk<'_, 'i> {
+impl<'i> Walk<'i> {
     /// Looks at everything that is left as it is, once, when nothing else is to be done.
     pub(crate) fn look_at_rest(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
         if self.looked || self.stopping || !self.input.options.wait {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion::{ApplyAsk, CancelToken, DryRun, Ready, Report, previous_good, rollback_target};
 use kusion_apply::{ApplyError, FailurePolicy, Options};
-use kusion_model::{Phase, Plan, Reason, Release, ReleaseNo, Spec};
+use kusion_model::{Plan, Reason, Release, ReleaseNo, Spec};
 use kusion_plan::moved_since;
 use kusion_store::{ReleaseDraft, Session, StoreError, wait};
 

@@ -143,10 +143,6 @@ fn action(step: &Step, style: &Style) -> (String, String) {
             (style.yellow("  <"), style.yellow(&format!("release: {}, left in place", step.reason)))
         }
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
-        Action::Release => {
-            let word = format!("release: {}; left alone", step.reason);
-            (style.yellow("  <"), style.yellow(&word))
-        }
         Action::NoOp => (style.dim("  ="), style.dim("unchanged")),
     }
 }

@@ -72,7 +72,7 @@ async fn witness(given: &Given, place: &Place, saved: &State) -> Option<Head> {
             return None;
         }
     };
-    let clusters = world.engine.clusters(&place.target.key, DryRun::All);
+    let clusters = world.engine.clusters(&place.target, DryRun::All);
     let (known, warnings) = Stand::of(&place.target.scope, &spec, saved, &clusters).recall().await;
     warnings.iter().for_each(|text| warn(text));
     known

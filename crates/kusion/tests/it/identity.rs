@@ -95,7 +95,7 @@ async fn what_is_made_anew_during_a_replacement_stops_it() {
 /// The same disk, another world.
 fn elsewhere(lab: &Lab, uid: &str) -> Lab {
     let mut other = Lab::new();
-    other.disk = lab.disk.clone();
+    other.medium = lab.medium.clone();
     other.host.with(|world| world.set_identity(uid));
     other
 }

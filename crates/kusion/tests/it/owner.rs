@@ -172,13 +172,13 @@ async fn what_was_imported_is_released_without_a_trace_and_deleted_only_on_deman
 async fn a_lost_state_still_knows_its_own_objects_and_what_was_imported() {
     let mut lab = Lab::new();
     lab.apply(&both("1")).await;
-    lab.disk = kusion_store::SimDisk::default();
+    lab.medium = kusion_store::SimMedium::default();
     assert_eq!(step_of(&lab, &both("1")).await, (Action::Import, Reason::Ours));
     lab.apply(&both("1")).await;
     assert_eq!(lab.apply(&nothing()).await.tally.delete, 2, "made by this stack: deleted with it");
     made_elsewhere(&lab).await;
     lab.apply(&only("1")).await;
-    lab.disk = kusion_store::SimDisk::default();
+    lab.medium = kusion_store::SimMedium::default();
     lab.apply(&only("1")).await;
     assert_eq!(lab.apply(&nothing()).await.tally.release, 1, "imported once, imported for ever");
 }
