@@ -309,7 +309,7 @@ fn canary_of_a_secret_is_nowhere_on_our_side() {
     let mut shown = format!("{} {:?}", ready.plan.to_json(), kusion_model::upstream_view(&ready.plan));
     let (report, events) = lab.execute(&ready);
     shown.push_str(&format!("{report:?} {events:?}"));
-    let log = std::fs::read_to_string(lab.store().dir().join("log")).unwrap();
+    let log = std::fs::read_to_string(lab.store().place().join("log")).unwrap();
     for canary in ["canary-515", "Y2FuYXJ5LTUxN"] {
         assert!(!shown.contains(canary) && !log.contains(canary), "{canary}");
     }
