@@ -32,6 +32,11 @@ pub struct LocalFolder {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// The length of the file `head`, filled up with spaces.
+const HEAD_LEN: usize = 256;
+/// How often a head that cannot be read is looked at before it counts as damaged.
+const HEAD_LOOKS: u32 = 3;
+
 impl LocalFolder {
     /// Keeps the state of all stacks under a home; nothing is read or written yet.
     pub fn new(home: impl Into<PathBuf>) -> Self {
@@ -217,10 +222,7 @@ impl Folder {
     }
 
     fn read(&self, from: u64) -> Result<Written, StoreError> {
-        let head = match self.get("head")? {
-            None => Kept::Absent,
-            Some(bytes) => serde_json::from_slice(&bytes).map_or(Kept::Garbled, Kept::Head),
-        };
+        let head = self.head()?;
         let path = self.file("log");
         let read = || {
             let Some(mut file) = absent_is_none(File::open(&path))? else { return Ok(None) };
@@ -285,8 +287,35 @@ impl Folder {
         file.sync_all()
     }
 
+    fn head(&self) -> Result<Kept, StoreError> {
+        for _ in 0..HEAD_LOOKS {
+            let Some(bytes) = self.get("head")? else { return Ok(Kept::Absent) };
+            if let Ok(head) = serde_json::from_slice(&bytes) {
+                return Ok(Kept::Head(head));
+            }
+            // Somebody may be writing it this very moment.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Ok(Kept::Garbled)
+    }
+
+    /// Writes the head over the old one, of the same length and within one sector of the medium. Nobody waits for the medium: a
+    /// machine that loses power may come back with an older head, and a log that is ahead of its head is whole.
     fn put_head(&self, head: &Head) -> Result<(), StoreError> {
-        self.replace("head", &serde_json::to_vec(head).unwrap_or_default())
+        let mut bytes = serde_json::to_vec(head).unwrap_or_default();
+        bytes.resize(bytes.len().max(HEAD_LEN), b' ');
+        let path = self.file("head");
+        let fits = fs::metadata(&path).is_ok_and(|old| old.len() == bytes.len() as u64);
+        if !fits || bytes.len() > HEAD_LEN {
+            return self.replace("head", &bytes);
+        }
+        let write = || {
+            self.plug.room(bytes.len())?;
+            self.plug.step()?;
+            OpenOptions::new().write(true).open(&path)?.write_all(&bytes)?;
+            self.plug.step()
+        };
+        write().map_err(StoreError::io("write", &path))
     }
 
     fn keep_log_as(&self, name: &str) -> Result<(), StoreError> {
@@ -308,10 +337,8 @@ impl Folder {
             file.sync_all()?;
             self.plug.step()?;
             fs::rename(&temp, &path)?;
-            // The new name is durable only when the folder is. An old head is no harm: the log may be ahead of it.
-            if name != "head" {
-                File::open(&self.dir)?.sync_all()?;
-            }
+            // The new name is durable only when the folder is.
+            File::open(&self.dir)?.sync_all()?;
             self.plug.step()
         };
         write().map_err(StoreError::io("write", &path))

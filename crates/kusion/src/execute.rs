@@ -1,11 +1,12 @@
 //! From a Plan to a Report, recorded.
 
+use futures::future::join;
 use kusion_apply::{
     ApplyError, ApplyInput, CancelToken, Clock, Event, Health, Options, Report, begin, carry_out,
 };
 use kusion_model::{DigestKey, StackOutput};
 use kusion_runtime::Runtimes;
-use kusion_store::{ReleaseDraft, Session};
+use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::{Planned, Stand};
 
@@ -51,16 +52,20 @@ pub async fn execute(
         options: with.options,
     };
     let release = begin(&input, session, draft).await?;
-    tell_witness(session, with).await;
-    let done = carry_out(&input, session, release).await;
-    tell_witness(session, with).await;
+    // The first step need not wait until the cluster knows that there is a release.
+    let begun = tell_witness(session.state(), with);
+    let (done, ()) = join(carry_out(&input, session, release), begun).await;
+    tell_witness(session.state(), with).await;
     done
 }
 
-async fn tell_witness(session: &Session, with: &Execution<'_>) {
-    let state = session.state();
-    if let Some(head) = state.head() {
-        let is_empty = state.records.is_empty() && state.intents.is_empty();
-        with.witness.tell(&head, is_empty).await.iter().for_each(|text| (with.warn)(text));
+/// Tells the end of the log as it is now.
+fn tell_witness<'a>(state: &State, with: &Execution<'a>) -> impl Future<Output = ()> + Send + use<'a> {
+    let is_empty = state.records.is_empty() && state.intents.is_empty();
+    let (head, witness, warn) = (state.head(), with.witness, with.warn);
+    async move {
+        if let Some(head) = head {
+            witness.tell(&head, is_empty).await.iter().for_each(|text| warn(text));
+        }
     }
 }

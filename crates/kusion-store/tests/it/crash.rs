@@ -97,7 +97,7 @@ fn release_after_an_interrupted_one_marks_it_failed_and_keeps_its_intents(new: f
     release(&mut session, &["b"]).unwrap();
     let state = session.state();
     let first = state.releases.values().next().unwrap();
-    assert_eq!((first.phase, first.message.as_deref()), (Phase::Failed, Some("interrupted")));
+    assert_eq!((first.phase, first.cause.as_deref()), (Phase::Failed, Some("interrupted")));
     assert!(state.intents.contains_key(&key("a")), "an orphan must stay known");
     // Folding it away does not bring it back to life.
     let before = medium.read();

@@ -140,7 +140,8 @@ async fn holder_that_comes_back_from_a_long_sleep_writes_nothing_more() {
 
 #[tokio::test(start_paused = true)]
 async fn apply_whose_lock_is_broken_in_the_middle_stops() {
-    let lab = Lab::new();
+    let mut lab = Lab::new();
+    lab.options.concurrency = 2;
     // Slow enough that a heartbeat comes in between.
     lab.faults("verb=write delay=4000");
     let ready = lab.plan(&ten("1")).await;
