@@ -312,8 +312,7 @@ impl Engine {
     /// Another cluster, or one that cannot be asked.
     pub async fn recognise(&self, clusters: &Clusters, state: &State) -> Result<Recognised, PlanFailure> {
         let found = clusters.identities().await.map_err(PlanFailure::Remote)?;
-        Recognised::new(found, state, self.may_move)
-            .map_err(|other| PlanFailure::OtherCluster(Box::new(other)))
+        Recognised::new(found, state, self.may_move).map_err(PlanFailure::OtherCluster)
     }
 
     /// Compares the state with what the cluster knows about it; returns what to warn about.

@@ -43,7 +43,7 @@ impl Recognised {
         found: BTreeMap<String, ClusterIdentity>,
         state: &State,
         may_move: bool,
-    ) -> Result<Self, OtherCluster> {
+    ) -> Result<Self, Box<OtherCluster>> {
         let mut recognised = Recognised::default();
         let known = state.clusters();
         let prior = state.prior();
@@ -56,7 +56,9 @@ impl Recognised {
                 SameCluster::No if may_move => {
                     recognised.moved.insert(key.cluster.to_string(), before.clone());
                 }
-                SameCluster::No => return Err(OtherCluster { before: before.clone(), found: now.clone() }),
+                SameCluster::No => {
+                    return Err(Box::new(OtherCluster { before: before.clone(), found: now.clone() }));
+                }
                 SameCluster::Unknown => drop(recognised.unsure.insert(key.cluster.to_string())),
             }
         }

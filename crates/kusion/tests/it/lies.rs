@@ -85,7 +85,9 @@ impl Trial {
             let view = world.view();
             let all = kinds
                 .iter()
-                .flat_map(|(group, plural)| view.store.list(&ResourceKey::new(group, plural), None));
+                .flat_map(|(group, plural)| view.store.list(&ResourceKey::new(group, plural), None))
+                // The witness belongs to the state, not to the stack.
+                .filter(|(key, _)| !key.name.starts_with("kusion-state."));
             all.map(|(_, object)| {
                 (id(&object.value), object.value["metadata"]["uid"].as_str().unwrap().to_owned())
             })

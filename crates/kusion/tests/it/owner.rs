@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Lab, key};
 use crate::objects::{config_map, namespace, spec};
+use crate::witness::witnesses;
 
 const PATH: &str = "/api/v1/namespaces/lab/configmaps/c";
 
@@ -168,17 +169,29 @@ async fn what_was_imported_is_released_without_a_trace_and_deleted_only_on_deman
     }
 }
 
+/// The folder is gone, and so is the witness that would tell.
+async fn lose_state(lab: &mut Lab) {
+    lab.medium = kusion_store::SimMedium::default();
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    for witness in witnesses(lab) {
+        let metadata = &witness["metadata"];
+        let place = |name: &str| metadata[name].as_str().unwrap().to_owned();
+        let path = format!("/api/v1/namespaces/{}/configmaps/{}", place("namespace"), place("name"));
+        client.request::<Value>(http::Request::delete(path).body(Vec::new()).unwrap()).await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lost_state_still_knows_its_own_objects_and_what_was_imported() {
     let mut lab = Lab::new();
     lab.apply(&both("1")).await;
-    lab.medium = kusion_store::SimMedium::default();
+    lose_state(&mut lab).await;
     assert_eq!(step_of(&lab, &both("1")).await, (Action::Import, Reason::Ours));
     lab.apply(&both("1")).await;
     assert_eq!(lab.apply(&nothing()).await.tally.delete, 2, "made by this stack: deleted with it");
     made_elsewhere(&lab).await;
     lab.apply(&only("1")).await;
-    lab.medium = kusion_store::SimMedium::default();
+    lose_state(&mut lab).await;
     lab.apply(&only("1")).await;
     assert_eq!(lab.apply(&nothing()).await.tally.release, 1, "imported once, imported for ever");
 }

@@ -84,7 +84,7 @@ async fn sick_resource_fails_the_release_and_its_dependents_do_not_start() {
     assert!(lab.maps().is_empty());
     let state = lab.state();
     assert!(state.records.contains_key(&sick), "it was applied, so it is recorded");
-    assert!(state.latest().unwrap().message.as_ref().unwrap().contains("image"));
+    assert!(state.latest().unwrap().cause.as_ref().unwrap().contains("image"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use crate::lab::Lab;
 use crate::objects::{others, spec, ten};
 
 /// The witnesses of the lab's stack.
-fn witnesses(lab: &Lab) -> Vec<Value> {
+pub(crate) fn witnesses(lab: &Lab) -> Vec<Value> {
     lab.host.with(|world| {
         let view = world.view();
         let maps = sandbox_world::ResourceKey::new("", "configmaps");
