@@ -20,16 +20,22 @@ pub(crate) fn watch(job: &Job) -> ExitCode {
         // A file that changed while the program ran was stamped too late: ask for all of them once more.
         compiler.changed(watched(&reads));
         let missed = reads.is_repeatable() && !job.still_valid(&compiler, &reads, &world);
-        while !missed {
-            std::thread::sleep(PERIOD);
-            let other = seen.iter().filter(|(path, before)| stamp(path) != *before);
-            let changed: Vec<&PathBuf> = other.map(|(path, _)| path).collect();
-            if !changed.is_empty() {
-                compiler.changed(changed);
-                break;
-            }
+        if !missed {
+            compiler.changed(next_change(&seen));
         }
         eprintln!("--- changed, running again");
+    }
+}
+
+/// Waits until one of the files is another than it was.
+fn next_change(seen: &[(PathBuf, Stamp)]) -> Vec<&PathBuf> {
+    loop {
+        std::thread::sleep(PERIOD);
+        let other = seen.iter().filter(|(path, before)| stamp(path) != *before);
+        let changed: Vec<&PathBuf> = other.map(|(path, _)| path).collect();
+        if !changed.is_empty() {
+            return changed;
+        }
     }
 }
 

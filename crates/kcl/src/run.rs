@@ -174,7 +174,7 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
     if request.formats.data {
         match documents(options, output) {
             Ok(documents) => outcome.documents = documents,
-            Err(diagnostic) => outcome.diagnostics.push(diagnostic),
+            Err(diagnostic) => outcome.diagnostics.push(*diagnostic),
         }
     }
     if request.formats.toml || request.formats.xml {
@@ -198,14 +198,14 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
 }
 
 /// The output as plain data. A program without output is an empty map, as in its text.
-fn documents(options: &Options, output: &kcl_eval::Output) -> Result<Vec<Data>, Diagnostic> {
+fn documents(options: &Options, output: &kcl_eval::Output) -> Result<Vec<Data>, Box<Diagnostic>> {
     if output.replaced.is_none() && output.value.is_undefined() {
         return Ok(vec![Data::Map(Vec::new())]);
     }
     let (values, written) = output.documents(options);
     values.into_iter().map(|value| Data::of(value, &written)).collect::<Option<_>>().ok_or_else(|| {
         let message = format!("the output nests deeper than {MAX_DEPTH} levels");
-        Diagnostic::error(base_diag::Code::EVALUATION, "output-too-deep", Place::None, message)
+        Box::new(Diagnostic::error(base_diag::Code::EVALUATION, "output-too-deep", Place::None, message))
     })
 }
 

@@ -274,8 +274,8 @@ fn find<'s>(slot: &'s Slot, path: &str) -> Option<&'s Slot> {
         }
         Inner::Entries(entries) => {
             let path = path.strip_prefix('.').unwrap_or(path);
-            let ends = path.match_indices(['.', '[']).map(|(at, _)| at).chain([path.len()]);
-            ends.filter_map(|end| find(entries.get(&path[..end])?, &path[end..])).last()
+            let mut ends = path.match_indices(['.', '[']).map(|(at, _)| at).chain([path.len()]).rev();
+            ends.find_map(|end| find(entries.get(&path[..end])?, &path[end..]))
         }
     }
 }
