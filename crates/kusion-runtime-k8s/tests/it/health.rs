@@ -36,6 +36,6 @@ fn good_deployment_becomes_healthy_and_a_bad_image_is_named() {
         panic!("{report:#?}");
     };
     assert!(cause.contains("missing:1"), "{cause}");
-    assert!(lab.state().latest().unwrap().message.as_ref().unwrap().contains("missing:1"));
+    assert!(lab.state().latest().unwrap().cause.as_ref().unwrap().contains("missing:1"));
     assert!(verdicts.lock().unwrap().iter().any(|text: &String| text.contains("progressing")));
 }
