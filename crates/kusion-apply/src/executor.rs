@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use futures::future::join;
-use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ReleaseNo, ResourceKey, SecretBag, StackOutput};
+use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ReleaseNo, ResourceKey, StackOutput};
 use kusion_runtime::Runtimes;
 use kusion_store::{ReleaseDraft, Session, StoreError};
 
@@ -52,8 +52,6 @@ impl Default for Options {
 /// Everything an apply needs beside the session.
 pub struct ApplyInput<'a> {
     pub plan: &'a Plan,
-    /// The secrets of the wanted resources (`Desired::secrets`).
-    pub secrets: &'a BTreeMap<ResourceKey, SecretBag>,
     /// The live objects as observed for the plan; references to what does not change read from them.
     pub live: &'a BTreeMap<ResourceKey, Observed>,
     /// The records before, and what an interrupted release was going to make.

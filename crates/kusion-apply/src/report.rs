@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{Phase, ReleaseNo, ResourceKey, Tally};
+use kusion_model::{Attr, Phase, ReleaseNo, ResourceKey, Tally};
 use serde::Serialize;
-use serde_json::Value;
 
 /// How one step ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,7 +63,7 @@ pub struct Report {
     /// The failure policy asks for the state before; the caller plans it.
     pub rollback_wanted: bool,
     #[serde(skip)]
-    pub outputs: BTreeMap<String, Value>,
+    pub outputs: BTreeMap<String, Attr>,
 }
 
 impl Report {

@@ -2,43 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{
-    DigestKey, Observed, Reference, ResourceKey, SecretBag, Step, is_sealed, kubernetes_sensitivity,
-};
-use serde_json::Value;
+use kusion_model::{Attr, DigestKey, Observed, Reference, ResourceKey, Secret, Step};
 
-/// The attributes to send: no reference left, still sealed, with the secrets beside it.
+/// The attributes to send, with no reference left in them.
 pub(crate) fn resolve(
     step: &Step,
-    secrets: Option<&SecretBag>,
     outputs: &BTreeMap<ResourceKey, Observed>,
     key: &DigestKey,
-) -> Result<(Value, SecretBag), String> {
+) -> Result<Attr, String> {
     let mut attributes = step.desired.clone().unwrap_or_default();
-    let mut bag = secrets.cloned().unwrap_or_default();
     for use_ in &step.unknown {
-        let mut found: BTreeMap<&Reference, Value> = BTreeMap::new();
-        let mut secret = kubernetes_sensitivity(&attributes).iter().any(|path| path.covers(&use_.at));
+        let mut found: BTreeMap<&Reference, Attr> = BTreeMap::new();
         for reference in use_.template.references() {
             let Some(target) = find(step, reference, outputs) else {
                 return Err(format!("`{reference}` has no value: its resource was not applied"));
             };
-            let Some(value) = reference.path.get(&target.attributes) else {
+            let Some(value) = reference.path.get(target.attributes.tree()) else {
                 return Err(format!("`{reference}` has no value after the apply"));
             };
-            secret |= is_sealed(value);
-            let clear = target.secrets.get(&reference.path).map_or(value, |secret| secret.expose());
-            found.insert(reference, clear.clone());
+            found.insert(reference, value.clone());
         }
-        let filled = use_.template.fill(|reference| found.get(reference)).map_err(|e| e.to_string())?;
-        let value = filled.unwrap_or_default();
-        let value = if secret { bag.put(use_.at.clone(), value, key) } else { value };
+        let filled = use_.template.fill(key, |reference| found.get(reference).cloned());
+        let Some(value) = filled.map_err(|e| e.to_string())? else {
+            return Err(format!("`{}` has no value after the apply", use_.template.source()));
+        };
+        let value = if use_.secret { Attr::Secret(Secret::new(&value, key)) } else { value };
         match use_.at.get_mut(&mut attributes) {
             Some(place) => *place = value,
             None => return Err(format!("field `{}` is gone", use_.at)),
         }
     }
-    Ok((attributes, bag))
+    Ok(attributes)
 }
 
 /// Finds the target of a reference: in the same cluster, else in the default one, else wherever it is.

@@ -3,9 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use kusion_model::{Action, Observed, Reason, SecretBag, Step};
+use kusion_model::{Action, Attr, Deposed, Observed, Reason, Step};
 use kusion_runtime::{Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, Runtime, RuntimeError};
-use serde_json::Value;
 
 use crate::executor::ApplyInput;
 use crate::{Event, EventKind};
@@ -14,7 +13,7 @@ use crate::{Event, EventKind};
 pub(crate) enum Done {
     Applied {
         observed: Box<Observed>,
-        attributes: Value,
+        attributes: Attr,
         warnings: Vec<String>,
     },
     /// Ours is not there any more.
@@ -53,35 +52,30 @@ impl End {
     }
 }
 
-/// Carries one step out. `attributes` are sealed and free of references.
-pub(crate) async fn run_step(
-    input: &ApplyInput<'_>,
-    step: &Step,
-    attributes: Value,
-    secrets: SecretBag,
-) -> Done {
+/// Carries one step out. `attributes` are free of references.
+pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: Attr) -> Done {
     let runtime = match input.runtimes.get(&step.kind, &step.key) {
         Ok(runtime) => runtime.as_ref(),
         Err(error) => return Done::Failed { message: error.to_string(), uncertain: false },
     };
     let result = match step.action {
         Action::Delete => {
-            delete(input, runtime, step).await.map(|end| Done::Gone { warnings: end.warnings() })
+            delete_all(input, runtime, step).await.map(|end| Done::Gone { warnings: end.warnings() })
         }
+        Action::Replace if step.create_first => write(input, runtime, step, &attributes).await,
         Action::Replace => match delete(input, runtime, step).await.and_then(End::name_is_free) {
-            Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
+            Ok(()) => write(input, runtime, step, &attributes).await,
             Err(error) => Err(error),
         },
         // An object that is on its way out has to be gone before another can take its name.
         Action::Create if step.live_uid.is_some() => {
-            match wait_gone(input, runtime, step).await.and_then(End::name_is_free) {
-                Ok(()) => write(input, runtime, step, &attributes, &secrets).await,
+            let gone = wait_gone(input, runtime, step, delete_ask(input, step)).await;
+            match gone.and_then(End::name_is_free) {
+                Ok(()) => write(input, runtime, step, &attributes).await,
                 Err(error) => Err(error),
             }
         }
-        Action::Create | Action::Update | Action::Import => {
-            write(input, runtime, step, &attributes, &secrets).await
-        }
+        Action::Create | Action::Update | Action::Import => write(input, runtime, step, &attributes).await,
         Action::Release => release(input, runtime, step).await.map(|()| Done::Gone { warnings: Vec::new() }),
         // Only the record goes.
         Action::NoOp => Ok(Done::Gone { warnings: Vec::new() }),
@@ -97,8 +91,7 @@ async fn write(
     input: &ApplyInput<'_>,
     runtime: &dyn Runtime,
     step: &Step,
-    attributes: &Value,
-    secrets: &SecretBag,
+    attributes: &Attr,
 ) -> Result<Done, RuntimeError> {
     let record = input.prior.get(&step.key);
     let ask = ApplyAsk {
@@ -106,13 +99,23 @@ async fn write(
         action: step.action,
         imported: step.adopts() || record.is_some_and(|record| record.imported),
         attributes,
-        secrets,
-        prior: record.map(|record| &record.attributes),
+        prior: record.filter(|_| !step.create_first),
+        planned: step.planned.as_ref(),
+        blob: step.blob.as_ref(),
         rules: &input.plan.rules,
         extensions: &step.extensions,
     };
     let Applied { observed, warnings } = retrying(input, step, || runtime.apply(ask.clone())).await?;
-    Ok(Done::Applied { observed: Box::new(observed), attributes: Value::Null, warnings })
+    Ok(Done::Applied { observed: Box::new(observed), attributes: Attr::Null, warnings })
+}
+
+/// Deletes an object, and what it has replaced and left behind.
+async fn delete_all(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
+    let end = delete(input, runtime, step).await?;
+    for deposed in &step.deposed {
+        delete_deposed(input, step, deposed).await?;
+    }
+    Ok(end)
 }
 
 /// Gives an object up that somebody else made. What another stack has taken, or somebody made anew, is not even touched.
@@ -120,29 +123,55 @@ async fn release(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> 
     if matches!(step.reason, Reason::OwnedBy(_) | Reason::MadeAnew) {
         return Ok(());
     }
-    let ask = delete_ask(step);
+    let ask = delete_ask(input, step);
     retrying(input, step, || runtime.release(ask.clone())).await
-}
-
-fn delete_ask(step: &Step) -> DeleteAsk<'_> {
-    let (uid, version) = (step.live_uid.as_deref(), step.live_version.as_deref());
-    DeleteAsk { key: &step.key, uid, version, extensions: &step.extensions }
 }
 
 async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
     if step.reason == Reason::AlreadyGone {
         return Ok(End::Gone);
     }
-    let ask = delete_ask(step);
+    delete_with(input, runtime, step, delete_ask(input, step)).await
+}
+
+async fn delete_with(
+    input: &ApplyInput<'_>,
+    runtime: &dyn Runtime,
+    step: &Step,
+    ask: DeleteAsk<'_>,
+) -> Result<End, RuntimeError> {
     match retrying(input, step, || runtime.delete(ask.clone())).await? {
         Deleted::Gone => Ok(End::Gone),
         Deleted::MadeAnew => Ok(End::MadeAnew),
-        Deleted::Leaving { .. } => wait_gone(input, runtime, step).await,
+        Deleted::Leaving { .. } => wait_gone(input, runtime, step, ask).await,
     }
 }
 
-async fn wait_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
-    let ask = delete_ask(step);
+fn delete_ask<'a>(input: &'a ApplyInput<'_>, step: &'a Step) -> DeleteAsk<'a> {
+    let kept = input.prior.get(&step.key).and_then(|record| record.kept.as_ref());
+    let (uid, version) = (step.live_uid.as_deref(), step.live_version.as_deref());
+    DeleteAsk { key: &step.key, uid, version, kept, extensions: &step.extensions }
+}
+
+/// Deletes an object that another one has replaced.
+pub(crate) async fn delete_deposed(
+    input: &ApplyInput<'_>,
+    step: &Step,
+    deposed: &Deposed,
+) -> Result<(), RuntimeError> {
+    let runtime = input.runtimes.get(&step.kind, &step.key);
+    let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
+    let (uid, kept) = (deposed.uid.as_deref(), deposed.kept.as_ref());
+    let ask = DeleteAsk { key: &step.key, uid, version: None, kept, extensions: &step.extensions };
+    delete_with(input, runtime, step, ask).await.map(|_| ())
+}
+
+async fn wait_gone(
+    input: &ApplyInput<'_>,
+    runtime: &dyn Runtime,
+    step: &Step,
+    ask: DeleteAsk<'_>,
+) -> Result<End, RuntimeError> {
     let limit = input.options.gone_limit;
     match retrying(input, step, || runtime.wait_gone(ask.clone(), limit)).await? {
         Deleted::Gone => Ok(End::Gone),

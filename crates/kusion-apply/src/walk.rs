@@ -6,14 +6,14 @@ use futures::channel::mpsc::UnboundedSender;
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kusion_model::{
-    Action, INTERRUPTED, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord, Step, Tally, Timestamp,
-    Wait, seal_like,
+    Action, Attr, Deposed, DigestKey, INTERRUPTED, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord,
+    Step, Tally, Timestamp, Wait, seal_like,
 };
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
 use crate::keeper::Told;
 use crate::resolve::resolve;
-use crate::step::{Done, run_step};
+use crate::step::{Done, delete_deposed, run_step};
 use crate::{
     ApplyError, ApplyInput, CancelToken, Doubt, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
     HealthVerdict, Report, StepEnd,
@@ -25,6 +25,8 @@ pub(crate) enum Finished {
     Health(usize, Box<HealthOutcome>),
     /// The look at what was left as it is.
     Rest(Vec<Doubt>),
+    /// What a resource had replaced was deleted, or not.
+    Farewell(usize, Box<ResourceRecord>, Result<(), String>),
 }
 
 pub(crate) struct Walk<'i> {
@@ -47,6 +49,8 @@ pub(crate) struct Walk<'i> {
     pub(crate) started: Vec<Option<Timestamp>>,
     /// The latest view of every object, for references.
     pub(crate) seen: BTreeMap<ResourceKey, Observed>,
+    /// Records of resources that have replaced something which is still there, by place in `steps`.
+    leaving: BTreeMap<usize, ResourceRecord>,
     pub(crate) n_calls: usize,
     /// To the keeper of the records.
     outbox: UnboundedSender<Told>,
@@ -94,6 +98,7 @@ impl<'i> Walk<'i> {
             open_edges,
             ready,
             seen: input.live.clone(),
+            leaving: BTreeMap::new(),
             n_calls: 0,
             outbox,
             flushed: true,
@@ -138,7 +143,8 @@ impl<'i> Walk<'i> {
                 let Some(at) = self.ready.pop_first() else { break };
                 self.start(at, &flight);
             }
-            if flight.is_empty() {
+            // What was replaced goes before the rest is looked at.
+            if flight.is_empty() && !self.start_farewells(&flight) {
                 self.look_at_rest(&flight);
             }
             if self.n_calls == 0 && (flight.is_empty() || self.abandons_health()) {
@@ -176,11 +182,10 @@ impl<'i> Walk<'i> {
         let (input, step) = (self.input, self.steps[at]);
         self.started[at] = Some(input.clock.now());
         self.emit(EventKind::StepStarted { key: step.key.clone(), action: step.action });
-        let secrets = input.secrets.get(&step.key);
-        match resolve(step, secrets, &self.seen, input.digest_key) {
-            Ok((attributes, bag)) => {
+        match resolve(step, &self.seen, input.digest_key) {
+            Ok(attributes) => {
                 self.n_calls += 1;
-                let call = async move { Finished::Call(at, run_step(input, step, attributes, bag).await) };
+                let call = async move { Finished::Call(at, run_step(input, step, attributes).await) };
                 flight.push(Box::pin(call));
             }
             Err(message) => self.fail(at, message, false),
@@ -195,6 +200,7 @@ impl<'i> Walk<'i> {
             }
             Finished::Health(at, outcome) => self.take_health(at, *outcome),
             Finished::Rest(doubts) => self.take_rest(doubts, flight),
+            Finished::Farewell(at, record, gone) => self.take_farewell(at, *record, gone),
         }
     }
 
@@ -211,9 +217,12 @@ impl<'i> Walk<'i> {
                 self.release_waiters(at, Wait::Ready);
             }
             Done::Applied { mut observed, attributes, warnings } => {
-                let Observed { attributes: live, secrets, .. } = &mut *observed;
-                seal_like(live, &attributes, self.input.digest_key, secrets);
-                self.record(step, self.record_of(step, attributes, &observed));
+                seal_live(&mut observed, &attributes, self.input.digest_key);
+                let record = self.record_of(step, attributes, &observed);
+                if !record.deposed.is_empty() {
+                    self.leaving.insert(at, record.clone());
+                }
+                self.record(step, record);
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
@@ -229,7 +238,12 @@ impl<'i> Walk<'i> {
         self.emit(EventKind::StepApplied { key: step.key.clone(), action: step.action, millis, warnings });
     }
 
-    fn record_of(&self, step: &Step, attributes: serde_json::Value, observed: &Observed) -> ResourceRecord {
+    fn record_of(&self, step: &Step, attributes: Attr, observed: &Observed) -> ResourceRecord {
+        let before = self.input.prior.get(&step.key);
+        let replaced = step.create_first.then(|| Deposed {
+            uid: step.live_uid.clone(),
+            kept: before.and_then(|record| record.kept.clone()),
+        });
         ResourceRecord {
             key: step.key.clone(),
             kind: step.kind.clone(),
@@ -238,7 +252,45 @@ impl<'i> Walk<'i> {
             extensions: step.extensions.clone(),
             uid: observed.uid.clone(),
             release: self.release,
-            imported: step.adopts() || self.input.prior.get(&step.key).is_some_and(|record| record.imported),
+            imported: step.adopts() || before.is_some_and(|record| record.imported),
+            kept: observed.kept.clone(),
+            deposed: step.deposed.iter().cloned().chain(replaced).collect(),
+        }
+    }
+
+    /// Begins to delete what was replaced, when everything that used it has moved on. After a failure it stays, and stays
+    /// recorded. Returns whether there was anything to begin.
+    fn start_farewells(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) -> bool {
+        if self.failed || self.stopping || self.leaving.is_empty() {
+            return false;
+        }
+        for (at, record) in std::mem::take(&mut self.leaving) {
+            self.n_calls += 1;
+            let (input, step) = (self.input, self.steps[at]);
+            let farewell = async move {
+                let mut gone = Ok(());
+                for deposed in &record.deposed {
+                    if gone.is_ok() {
+                        gone = delete_deposed(input, step, deposed).await.map_err(|error| error.message);
+                    }
+                }
+                Finished::Farewell(at, Box::new(record), gone)
+            };
+            flight.push(Box::pin(farewell));
+        }
+        true
+    }
+
+    fn take_farewell(&mut self, at: usize, record: ResourceRecord, gone: Result<(), String>) {
+        self.n_calls -= 1;
+        match gone {
+            Ok(()) => {
+                let record = ResourceRecord { deposed: Vec::new(), ..record };
+                self.note(Outcome::Recorded(Box::new(record)));
+            }
+            Err(message) => {
+                self.fail(at, format!("what it has replaced is still there: {message}"), false);
+            }
         }
     }
 
@@ -271,8 +323,7 @@ impl<'i> Walk<'i> {
         let HealthOutcome { verdict, message, cause, next, observed } = outcome;
         if let Some(mut observed) = observed {
             if let Some(before) = self.seen.get(&key) {
-                let Observed { attributes: live, secrets, .. } = &mut observed;
-                seal_like(live, &before.attributes, self.input.digest_key, secrets);
+                seal_live(&mut observed, before.attributes.tree(), self.input.digest_key);
             }
             self.seen.insert(key.clone(), observed);
         }
@@ -421,12 +472,12 @@ impl<'i> Walk<'i> {
         }
     }
 
-    fn outputs(&self) -> BTreeMap<String, serde_json::Value> {
+    fn outputs(&self) -> BTreeMap<String, Attr> {
         let mut outputs = BTreeMap::new();
         for output in self.input.outputs {
             let observed =
                 self.seen.iter().find(|(key, _)| key.id == output.id).map(|(_, observed)| observed);
-            if let Some(value) = observed.and_then(|observed| output.path.get(&observed.attributes)) {
+            if let Some(value) = observed.and_then(|observed| output.path.get(observed.attributes.tree())) {
                 outputs.insert(output.to_string(), value.clone());
             }
         }
@@ -449,6 +500,13 @@ impl<'i> Walk<'i> {
 
 pub(crate) fn target_of(step: &Step, observed: Observed) -> HealthTarget {
     HealthTarget { key: step.key.clone(), kind: step.kind.clone(), action: step.action, observed }
+}
+
+/// Seals what was filled from a secret, which the platform cannot know.
+fn seal_live(observed: &mut Observed, like: &Attr, key: &DigestKey) {
+    if like.has_secret() {
+        observed.attributes.change_tree(|tree| seal_like(tree, like, key));
+    }
 }
 
 async fn wait_for_cancel(cancel: &CancelToken) {

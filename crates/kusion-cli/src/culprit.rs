@@ -1,21 +1,20 @@
 //! Which field of a resource a cause is about: the one that the text names, or whose value it repeats; else none.
 
-use kusion_model::{FieldPath, Segment};
-use serde_json::Value;
+use kusion_model::{Attr, FieldPath};
 
 /// Finds the field.
-pub(crate) fn culprit(attributes: &Value, cause: &str) -> Option<FieldPath> {
+pub(crate) fn culprit(attributes: &Attr, cause: &str) -> Option<FieldPath> {
     named(attributes, cause).or_else(|| repeated(attributes, cause)).or_else(|| namespace(attributes, cause))
 }
 
 /// `namespaces "x" not found`
-fn namespace(attributes: &Value, cause: &str) -> Option<FieldPath> {
+fn namespace(attributes: &Attr, cause: &str) -> Option<FieldPath> {
     let name = attributes["metadata"]["namespace"].as_str()?;
     cause.contains(&format!("namespaces \"{name}\"")).then(|| FieldPath::keys(["metadata", "namespace"]))
 }
 
 /// A path in the words of a server: `spec.schedule: Invalid value`.
-fn named(attributes: &Value, cause: &str) -> Option<FieldPath> {
+fn named(attributes: &Attr, cause: &str) -> Option<FieldPath> {
     let is_part = |c: char| c.is_alphanumeric() || "._[]-/".contains(c);
     let words = cause.split(|c: char| !is_part(c)).map(|word| word.trim_matches(['.', '-', '/']));
     let paths = words.filter(|word| word.contains('.')).filter_map(|word| FieldPath::parse(word).ok());
@@ -31,34 +30,25 @@ fn named(attributes: &Value, cause: &str) -> Option<FieldPath> {
 }
 
 /// The longest text of the resource that the cause repeats; what every message repeats (kind, own name) does not count.
-fn repeated(attributes: &Value, cause: &str) -> Option<FieldPath> {
+fn repeated(attributes: &Attr, cause: &str) -> Option<FieldPath> {
     let mut best: Option<(usize, FieldPath)> = None;
     let own = |name: &str| attributes["metadata"][name].as_str();
     let common =
         [attributes["kind"].as_str(), attributes["apiVersion"].as_str(), own("name"), own("namespace")];
-    let top = attributes.as_object()?;
-    for (key, value) in top.iter().filter(|(key, _)| *key != "metadata") {
-        leaves(value, &FieldPath::root().key(key), &mut |path, text| {
-            let counts = text.len() >= 4 && !common.contains(&Some(text)) && cause.contains(text);
+    let top = attributes.as_map()?;
+    for (key, value) in top.iter().filter(|(key, _)| key.as_str() != "metadata") {
+        value.for_each_leaf(&mut |below, leaf| {
+            let Attr::Text(text) = leaf else { return };
+            let counts =
+                text.len() >= 4 && !common.contains(&Some(text.as_str())) && cause.contains(text.as_str());
             if counts && best.as_ref().is_none_or(|(len, _)| *len < text.len()) {
-                best = Some((text.len(), path.clone()));
+                let mut path = FieldPath::root().key(key);
+                path.0.extend_from_slice(&below.0);
+                best = Some((text.len(), path));
             }
         });
     }
     best.map(|(_, path)| path)
-}
-
-fn leaves(value: &Value, path: &FieldPath, see: &mut dyn FnMut(&FieldPath, &str)) {
-    match value {
-        Value::String(text) => see(path, text),
-        Value::Object(map) => map.iter().for_each(|(key, value)| leaves(value, &path.key(key), see)),
-        Value::Array(items) => {
-            for (at, item) in items.iter().enumerate() {
-                leaves(item, &path.child(Segment::Index(at)), see);
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]
@@ -68,12 +58,12 @@ mod tests {
 
     #[test]
     fn the_field_that_the_cause_is_about_or_none() {
-        let object = json!({
+        let object = Attr::from(json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop", "namespace": "shop-dev"},
             "spec": {"replicas": 1, "schedule": "now", "template": {"spec": {"containers": [
                 {"name": "main", "image": "registry.example/shop:v3"},
             ], "volumes": [{"secret": {"secretName": "shop-tls"}}]}}},
-        });
+        }));
         let of = |cause: &str| culprit(&object, cause).map(|path| path.to_string());
         let image = "spec.template.spec.containers[0].image";
         assert_eq!(of("image registry.example/shop:v3 cannot be pulled: not found").as_deref(), Some(image));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kusion_generate::read_spec;
-use kusion_model::{FieldChange, ResourceKey, Spec};
+use kusion_model::{Attr, FieldChange, ResourceKey, Spec};
 use kusion_plan::three_way;
 use kusion_store::wait;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     flag("exit-code", None, "", "leave with 2 if there are differences"),
 ];
 
-type Side = BTreeMap<ResourceKey, Value>;
+type Side = BTreeMap<ResourceKey, Attr>;
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let (title, before, after, places) = match given.rest.as_slice() {
@@ -32,7 +32,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             };
             let key = wait(stores(given, &here()?)?.stack(&scope).digest_key())?;
             let read = |file: &str| -> Result<Spec, Failure> {
-                Ok(read_spec(&crate::health::read_text(file)?, file, &key)?)
+                Ok(read_spec(&crate::health::read_text(file)?, file, &kusion::platforms(), &key)?)
             };
             let (from_spec, to_spec) = (read(from)?, read(to)?);
             (format!("From {from} to {to}"), side(&from_spec), side(&to_spec), Spec::default())

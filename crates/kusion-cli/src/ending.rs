@@ -120,7 +120,7 @@ fn source_of(ready: &Ready, place: &Place, key: &str, cause: &str) -> Option<Str
     };
     let source = about.or(changed)?;
     // A line of something that has secrets may hold one.
-    let silent = resource.is_none_or(|resource| !resource.secrets.is_empty());
+    let silent = resource.is_none_or(|resource| resource.attributes.has_secret());
     let text = if silent { None } else { line_of(place, source) };
     Some(text.map_or_else(|| source.to_string(), |text| format!("{source}   {text}")))
 }

@@ -1,7 +1,6 @@
 //! `kusion graph`: what comes before what in a stack, and why; as text, DOT, SVG or JSON.
 
 use kusion_plan::{Prepared, prepare};
-use kusion_runtime_k8s::meaning_edges;
 use serde_json::{Value, json};
 
 use crate::board::short;
@@ -18,8 +17,7 @@ pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text, d
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;
     let spec = wanted(given, &place)?;
-    let meaning = meaning_edges(&spec);
-    let graph = prepare(&spec, &meaning).map_err(|problems| spec_problems(&problems, &place))?;
+    let graph = prepare(&spec, &kusion::platforms()).map_err(|problems| spec_problems(&problems, &place))?;
     match given.last("output").as_deref() {
         None | Some("text") => print(&text(&graph, &Style::stdout())),
         Some("dot") => print(&dot(&graph)),

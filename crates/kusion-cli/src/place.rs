@@ -129,8 +129,8 @@ impl Place {
             arguments: self.arguments.clone(),
             origins,
         };
-        let generated =
-            generate(&Disk, &self.folder, &inputs, &self.target.key).map_err(|e| render(e, &hush))?;
+        let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
+            .map_err(|e| render(e, &hush))?;
         if !generated.log.is_empty() {
             tell(&hush.text(&generated.log));
         }

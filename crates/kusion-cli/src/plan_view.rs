@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use kusion_model::{Action, FieldChange, Note, Plan, Reason, ResourceKey, Step, Tally, Timestamp};
+use kusion_model::{Action, Attr, FieldChange, Note, Plan, Reason, ResourceKey, Step, Tally, Timestamp};
 use kusion_store::State;
-use serde_json::Value;
 
 use crate::place::now;
 use crate::style::Style;
@@ -113,7 +112,7 @@ fn one(step: &Step, width: usize, detail: Detail, style: &Style, out: &mut Strin
         && step.action == Action::Create
         && let Some(desired) = &step.desired
     {
-        for line in crate::yaml::text(desired).lines() {
+        for line in crate::yaml::text(&desired.to_shown()).lines() {
             let _ = writeln!(out, "        {}", style.green(&format!("+ {line}")));
         }
     }
@@ -176,7 +175,7 @@ fn field(change: &FieldChange, detail: Detail, style: &Style, out: &mut String) 
         .unwrap_or_default();
     let manager = change.manager.as_deref().unwrap_or("another manager");
     let value =
-        |value: &Option<Value>| value.as_ref().map_or("(absent)".to_owned(), |value| shown(value, detail));
+        |value: &Option<Attr>| value.as_ref().map_or("(absent)".to_owned(), |value| shown(value, detail));
     match &change.note {
         Some(Note::LeftAlone) => {
             let (here, live) = (value(&change.after), value(&change.before));
@@ -222,9 +221,10 @@ fn field(change: &FieldChange, detail: Detail, style: &Style, out: &mut String) 
     }
 }
 
-fn shown(value: &Value, detail: Detail) -> String {
+fn shown(value: &Attr, detail: Detail) -> String {
     let text = match value {
-        Value::String(text) if !text.is_empty() && !text.contains('\n') => text.clone(),
+        Attr::Text(text) if !text.is_empty() && !text.contains('\n') => text.to_string(),
+        Attr::Unknown => "(known after apply)".to_owned(),
         other => other.to_string(),
     };
     if detail == Detail::Fields && text.chars().count() > LONGEST_VALUE {

@@ -74,7 +74,7 @@ pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
     match given.last("spec-file") {
         Some(file) => {
             let text = crate::health::read_text(&file)?;
-            Ok(kusion_generate::read_spec(&text, &file, &place.target.key)?)
+            Ok(kusion_generate::read_spec(&text, &file, &kusion::platforms(), &place.target.key)?)
         }
         None => Ok(place.generate(&given.last("context").unwrap_or_default(), true)?.spec),
     }

@@ -2,7 +2,7 @@
 
 use base_diag::nearest;
 use kcl::{OriginKind, WhyStep};
-use kusion_model::{FieldPath, Resource, Segment, is_sealed};
+use kusion_model::{Attr, FieldPath, Resource, Segment};
 use serde_json::{Value, json};
 
 use crate::blame::{Author, author};
@@ -38,7 +38,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let full = format!("{prefix}{}{text}", if text.starts_with('[') || prefix.is_empty() { "" } else { "." });
     let steps = generated.why.as_ref().and_then(|why| why.get(&full)).unwrap_or_default();
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
-    let shown = if is_sealed(value) { "(secret)".to_owned() } else { short(value) };
+    let shown = if value.is_secret() { "(secret)".to_owned() } else { short(value) };
     let place_of = |step: &WhyStep| format!("{}:{}", place.shown(&step.file), step.line);
     let authors: Vec<Option<Author>> =
         steps.iter().map(|step| author(&place.folder.stack_dir.join(&step.file), step.line)).collect();
@@ -105,8 +105,8 @@ fn by(author: &Author) -> String {
 }
 
 /// The source line, unless it may hold a secret.
-fn line(step: &WhyStep, value: &Value) -> String {
-    if is_sealed(value) { "(secret)".to_owned() } else { step.text.clone() }
+fn line(step: &WhyStep, value: &Attr) -> String {
+    if value.is_secret() { "(secret)".to_owned() } else { step.text.clone() }
 }
 
 /// By id, or by `Kind/name`.
@@ -135,14 +135,12 @@ fn unknown_resource(place: &Place, resources: &[Resource], word: &str) -> Failur
 }
 
 fn unknown_field(resource: &Resource, path: &str) -> Failure {
-    let mut known =
-        resource.attributes.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default();
+    let mut known: Vec<_> =
+        resource.attributes.as_map().map(|map| map.keys().cloned().collect()).unwrap_or_default();
     // Deepest part that exists: name what is there.
     if let Ok(field) = FieldPath::parse(path) {
         for n in (1..=field.0.len()).rev() {
-            if let Some((Value::Object(map), _)) =
-                walk(&resource.attributes, &FieldPath(field.0[..n].to_vec()))
-            {
+            if let Some((Attr::Map(map), _)) = walk(&resource.attributes, &FieldPath(field.0[..n].to_vec())) {
                 known = map.keys().cloned().collect::<Vec<_>>();
                 break;
             }
@@ -153,7 +151,7 @@ fn unknown_field(resource: &Resource, path: &str) -> Failure {
 }
 
 /// Follows a path; returns the value and the path as the evaluator writes it (list items by number).
-fn walk<'v>(root: &'v Value, path: &FieldPath) -> Option<(&'v Value, String)> {
+fn walk<'v>(root: &'v Attr, path: &FieldPath) -> Option<(&'v Attr, String)> {
     let (mut at, mut text) = (root, String::new());
     for (n, segment) in path.0.iter().enumerate() {
         let parent = at;
@@ -164,7 +162,7 @@ fn walk<'v>(root: &'v Value, path: &FieldPath) -> Option<(&'v Value, String)> {
                 text.push_str(key);
             }
             _ => {
-                let index = parent.as_array()?.iter().position(|item| std::ptr::eq(item, at))?;
+                let index = parent.as_list()?.iter().position(|item| std::ptr::eq(item, at))?;
                 text.push_str(&format!("[{index}]"));
             }
         }
@@ -172,9 +170,9 @@ fn walk<'v>(root: &'v Value, path: &FieldPath) -> Option<(&'v Value, String)> {
     Some((at, text))
 }
 
-fn short(value: &Value) -> String {
+fn short(value: &Attr) -> String {
     let text = match value {
-        Value::String(text) => text.clone(),
+        Attr::Text(text) => text.to_string(),
         other => other.to_string(),
     };
     if text.chars().count() > 100 { text.chars().take(100).collect::<String>() + "..." } else { text }

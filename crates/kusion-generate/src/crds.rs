@@ -1,7 +1,7 @@
 //! Raw CustomResourceDefinitions of a project: every YAML document below `crd/` is a resource of each of its stacks.
 
 use kcl::Files;
-use kusion_model::{DigestKey, FieldPath, Resource, SourceRef, Spec};
+use kusion_model::{DigestKey, FieldPath, Platforms, Resource, SourceRef, Spec};
 
 use crate::documents::read_documents;
 use crate::error::FileProblem;
@@ -11,6 +11,7 @@ use crate::locate::StackFolder;
 pub(crate) fn append(
     files: &dyn Files,
     stack: &StackFolder,
+    platforms: &Platforms,
     key: &DigestKey,
     spec: &mut Spec,
 ) -> Result<(), FileProblem> {
@@ -26,7 +27,7 @@ pub(crate) fn append(
             FileProblem::new("the file is not YAML").cause(e.message).place(format!("{shown}:{}", e.line))
         })?;
         for document in documents {
-            let mut resource = Resource::from_manifest(document, key)
+            let mut resource = Resource::from_document(document, platforms, key)
                 .map_err(|e| FileProblem::new(e.to_string()).place(shown.clone()))?;
             match spec.resources.iter().find(|known| known.key() == resource.key()) {
                 Some(known) if known.attributes == resource.attributes => continue,

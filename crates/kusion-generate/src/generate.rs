@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use kcl::{Compiler, DiskWorld, Files, Outcome, Request, Why, WhyAt, WhyStep};
-use kusion_model::{DigestKey, FieldPath, Resource, Segment, SourceRef, Spec};
+use kusion_model::{Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
 use crate::collect::{Collected, Lost};
@@ -38,6 +38,7 @@ pub fn generate(
     files: &dyn Files,
     stack: &StackFolder,
     inputs: &Inputs,
+    platforms: &Platforms,
     key: &DigestKey,
 ) -> Result<Generated, GenerateError> {
     let overlay = Overlay::new(files);
@@ -47,7 +48,7 @@ pub fn generate(
     let collected = collect(&mut outcome);
     let collected = collected.map_err(|lost| told(&overlay, stack, &request, &outcome, &lost))?;
     let (values, paths): (Vec<Value>, Vec<String>) = collected.items.into_iter().unzip();
-    let mut spec = Spec::from_value(Value::Array(values), key).map_err(|e| {
+    let mut spec = Spec::from_value(Value::Array(values), platforms, key).map_err(|e| {
         FileProblem::new(e.to_string())
             .place(stack.stack_dir.display().to_string())
             .next("a resource has id, type and attributes; a manifest has apiVersion, kind and metadata.name")
@@ -57,7 +58,7 @@ pub fn generate(
             name_sources(resource, path, why, stack);
         }
     }
-    crate::crds::append(files, stack, key, &mut spec)?;
+    crate::crds::append(files, stack, platforms, key, &mut spec)?;
     let options: BTreeSet<String> = outcome.reads.options().map(|(name, _)| name.to_owned()).collect();
     let names = inputs.arguments.iter().map(|(name, _)| name);
     let unused = names.filter(|name| !options.contains(*name)).cloned().collect();
@@ -126,7 +127,12 @@ pub fn source_files(
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn read_spec(text: &str, shown: &str, key: &DigestKey) -> Result<Spec, FileProblem> {
+pub fn read_spec(
+    text: &str,
+    shown: &str,
+    platforms: &Platforms,
+    key: &DigestKey,
+) -> Result<Spec, FileProblem> {
     let documents = read_documents(text).map_err(|e| {
         FileProblem::new("the Spec file is not YAML").cause(e.message).place(format!("{shown}:{}", e.line))
     })?;
@@ -135,7 +141,8 @@ pub fn read_spec(text: &str, shown: &str, key: &DigestKey) -> Result<Spec, FileP
         collected.document(document, String::new()).map_err(|lost| lost_problem(&lost).place(shown))?;
     }
     let values = collected.items.into_iter().map(|(value, _)| value).collect();
-    Spec::from_value(Value::Array(values), key).map_err(|e| FileProblem::new(e.to_string()).place(shown))
+    Spec::from_value(Value::Array(values), platforms, key)
+        .map_err(|e| FileProblem::new(e.to_string()).place(shown))
 }
 
 /// What would be lost, with its line. If the lines are not known the program is run once more for them.
@@ -206,28 +213,43 @@ fn uses_models(sources: &base_diag::SourceMap) -> bool {
 
 /// Remembers for each field the line that a person would change.
 fn name_sources(resource: &mut Resource, prefix: &str, why: &Why, stack: &StackFolder) {
-    let attributes = std::mem::take(&mut resource.attributes);
-    visit(&attributes, &FieldPath::root(), why.at(prefix), &mut |path, at| {
-        if let Some(step) = at.find(is_own) {
-            let file = stack.shown(Path::new(&step.file)).into();
-            resource.source.insert(path.clone(), SourceRef { file, line: step.line, col: step.column });
+    let place = |at: WhyAt<'_>| {
+        let step = at.find(is_own)?;
+        let file = stack.shown(Path::new(&step.file)).into();
+        Some(SourceRef { file, line: step.line, col: step.column })
+    };
+    let Resource { attributes, moved, source, .. } = resource;
+    visit(attributes, &FieldPath::root(), why.at(prefix), &mut |path, at| {
+        if let Some(place) = place(at) {
+            source.insert(path.clone(), place);
         }
     });
-    resource.attributes = attributes;
+    // What moved is known to the program by the place where it was written.
+    for MovedField { written, .. } in moved.iter() {
+        let Some(root) = why.at(prefix) else { continue };
+        let at = written.0.iter().try_fold(root, |at, segment| match segment {
+            Segment::Key(key) => at.key(key),
+            Segment::Index(index) => at.index(*index),
+            Segment::Item(_) => None,
+        });
+        if let Some(place) = at.and_then(place) {
+            source.insert(written.clone(), place);
+        }
+    }
 }
 
-fn visit(value: &Value, path: &FieldPath, at: Option<WhyAt<'_>>, see: &mut dyn FnMut(&FieldPath, WhyAt<'_>)) {
+fn visit(attr: &Attr, path: &FieldPath, at: Option<WhyAt<'_>>, see: &mut dyn FnMut(&FieldPath, WhyAt<'_>)) {
     let Some(at) = at else { return };
     see(path, at);
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                visit(value, &path.key(key), at.key(key), see);
+    match attr {
+        Attr::Map(map) => {
+            for (key, item) in map.iter() {
+                visit(item, &path.key(key), at.key(key), see);
             }
         }
-        Value::Array(items) => {
-            for (index, value) in items.iter().enumerate() {
-                visit(value, &path.child(Segment::Index(index)), at.index(index), see);
+        Attr::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                visit(item, &path.child(Segment::Index(index)), at.index(index), see);
             }
         }
         _ => {}

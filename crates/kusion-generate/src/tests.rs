@@ -1,13 +1,19 @@
 //! From files in memory to Specs.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use kcl::MemoryFiles;
-use kusion_model::{DigestKey, FieldPath};
+use kusion_model::{DigestKey, FieldPath, Platforms};
+use kusion_runtime_k8s::KubePlatform;
 
 use crate::{GenerateError, Generated, Inputs, generate, locate};
 
 const KEY: DigestKey = DigestKey([7; 32]);
+
+fn platforms() -> Platforms {
+    Platforms::new(vec![Arc::new(KubePlatform)])
+}
 
 fn made(files: &[(&str, &str)]) -> Result<Generated, GenerateError> {
     let mut memory = MemoryFiles::default();
@@ -18,7 +24,7 @@ fn made(files: &[(&str, &str)]) -> Result<Generated, GenerateError> {
     }
     let stack = locate(&memory, Path::new("/w/shop/dev"), None).unwrap();
     let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
-    generate(&memory, &stack, &inputs, &KEY)
+    generate(&memory, &stack, &inputs, &platforms(), &KEY)
 }
 
 fn ids(generated: &Generated) -> Vec<&str> {
@@ -87,7 +93,8 @@ fn an_argument_that_nobody_reads_is_told() {
     memory.add("/w/shop/dev/main.k", "resources = []\n_a = option(\"replicas\")\n");
     let stack = locate(&memory, Path::new("/w/shop/dev"), None).unwrap();
     let arguments = vec![("replicas".to_owned(), "1".to_owned()), ("replcas".to_owned(), "2".to_owned())];
-    let generated = generate(&memory, &stack, &Inputs { arguments, ..Inputs::default() }, &KEY).unwrap();
+    let generated =
+        generate(&memory, &stack, &Inputs { arguments, ..Inputs::default() }, &platforms(), &KEY).unwrap();
     assert_eq!(generated.unused, ["replcas"]);
 }
 

@@ -1,9 +1,8 @@
 //! A change of one field: what, who moved, and which line asks for it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::{FieldPath, SourceRef, Timestamp, is_sealed};
+use crate::{Attr, FieldPath, SourceRef, Timestamp};
 
 /// Who moved the field since the last release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,12 +36,12 @@ pub enum Note {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldChange {
     pub path: FieldPath,
-    /// The live value, sealed; absent if the field is not there.
+    /// The live value; absent if the field is not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Value>,
-    /// The wanted value, sealed; absent if the field goes away.
+    pub before: Option<Attr>,
+    /// The wanted value; absent if the field goes away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Value>,
+    pub after: Option<Attr>,
     pub origin: Origin,
     /// The other manager of the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +58,7 @@ pub struct FieldChange {
 impl FieldChange {
     /// Builds a change with nothing but its values.
     #[must_use]
-    pub fn new(path: FieldPath, before: Option<Value>, after: Option<Value>, origin: Origin) -> Self {
+    pub fn new(path: FieldPath, before: Option<Attr>, after: Option<Attr>, origin: Origin) -> Self {
         FieldChange { path, before, after, origin, manager: None, at: None, note: None, source: None }
     }
 
@@ -78,6 +77,6 @@ impl FieldChange {
     /// Returns whether the values are secrets, to be shown as `(secret changed)`.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        [&self.before, &self.after].into_iter().flatten().any(is_sealed)
+        [&self.before, &self.after].into_iter().flatten().any(Attr::is_secret)
     }
 }

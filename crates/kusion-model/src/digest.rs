@@ -3,6 +3,8 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::Attr;
+
 /// Appends the compact JSON of a value with sorted keys.
 pub(crate) fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
@@ -31,6 +33,51 @@ pub(crate) fn write_canonical(value: &Value, out: &mut Vec<u8>) {
             out.push(b']');
         }
         scalar => write_scalar(scalar, out),
+    }
+}
+
+/// Appends the same for a tree of attributes, without a copy of it.
+pub(crate) fn write_attr(attr: &Attr, out: &mut Vec<u8>) {
+    match attr {
+        Attr::Map(map) => {
+            let mut entries: Vec<(&str, &Attr)> =
+                map.iter().map(|(key, item)| (key.as_str(), item)).collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            out.push(b'{');
+            for (at, (key, item)) in entries.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_scalar(&key, out);
+                out.push(b':');
+                write_attr(item, out);
+            }
+            out.push(b'}');
+        }
+        Attr::List(items) => {
+            out.push(b'[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_attr(item, out);
+            }
+            out.push(b']');
+        }
+        // The items of a set have no order, so their texts are put into one.
+        Attr::Set(items) => {
+            let text = |item: &Attr| {
+                let mut text = Vec::new();
+                write_attr(item, &mut text);
+                text
+            };
+            let mut texts: Vec<Vec<u8>> = items.iter().map(text).collect();
+            texts.sort_unstable();
+            out.extend_from_slice(b"set[");
+            out.extend_from_slice(&texts.join(&b','));
+            out.push(b']');
+        }
+        leaf => write_scalar(leaf, out),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The data that the engine's crates hand to each other: ids, paths, references, Spec, Plan, Release, State records.
 //!
 //! In: JSON values that others read from YAML, JSON or an evaluator. Out: typed data with a stable textual form.
-//! Invariants: an id has one spelling; a reference is parsed once; **a sensitive value is never in a tree that can be
-//! stored or printed** (it sits in a [`SecretBag`], the tree keeps a keyed digest); every hash is over sorted keys.
-//! Deliberately not here: files, clocks, Kubernetes (beyond the rule for `Secret` data), decisions.
+//! Invariants: an id has one spelling; a reference is parsed once; **a sensitive value is never stored or printed** (a
+//! [`Secret`] writes a keyed digest); every hash is over sorted keys.
+//! Deliberately not here: files, clocks, decisions, any platform (its knowledge comes through [`Platform`]).
 //!
-//! Start reading with [`Resource`], then [`Plan`], then [`ResourceRecord`].
+//! Start reading with [`Attr`], then [`Resource`], then [`Plan`], then [`ResourceRecord`].
 //!
 //! ```yaml
 //! resources:                                       # a Spec
@@ -18,15 +18,18 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod attr;
 mod change;
 mod cluster;
 mod digest;
 mod head;
 mod id;
+mod kept;
 mod owner;
 mod path;
 mod plan;
 mod plan_view;
+mod platform;
 mod project;
 mod reference;
 mod release;
@@ -37,27 +40,27 @@ mod state;
 mod time;
 mod world;
 
+pub use attr::{Attr, AttrMap, NotPlain, Number, NumberError, Unknowns};
 pub use change::{FieldChange, Note, Origin};
 pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;
 pub use head::Head;
 pub use id::{IdError, KubeId, ResourceId, ResourceKey};
+pub use kept::{Blob, Deposed, Kept};
 pub use owner::{IMPORTED_ANNOTATION, ImportedPolicy, OWNER_ANNOTATION, OwnerRules, Ownership};
-pub use path::{FieldPath, PathError, Segment};
+pub use path::{FieldPath, PathError, Segment, Tree};
 pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};
 pub use plan_view::upstream_view;
+pub use platform::{MeaningEdge, MovedField, Platform, Platforms};
 pub use project::{
     Component, ConflictPolicy, ConflictRule, MetaError, MetaFile, NamespaceMapping, Project, Stack,
     StackOutput,
 };
-pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, scan_references};
+pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, references_in};
 pub use release::{INTERRUPTED, Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
-pub use secret::{
-    DigestKey, Redacted, SecretBag, Sensitivity, has_seal, is_seal, is_sealed, kubernetes_sensitivity, seal,
-    seal_like,
-};
+pub use secret::{DigestKey, Secret, adopt, is_seal, seal, seal_like};
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};
 pub use state::{Prior, Records, ResourceRecord};
 pub use time::Timestamp;
-pub use world::{Desired, Observed, Proposal, Proposed};
+pub use world::{Desired, Live, Native, Observed, Proposal, Proposed};

@@ -8,6 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::Attr;
+
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
@@ -30,6 +32,68 @@ pub struct PathError {
     pub text: String,
     pub at: usize,
     pub what: &'static str,
+}
+
+/// What a path can lead through.
+pub trait Tree: Sized {
+    /// Returns the entry of a mapping.
+    fn entry(&self, key: &str) -> Option<&Self>;
+    fn entry_mut(&mut self, key: &str) -> Option<&mut Self>;
+    /// Returns the items of a list.
+    fn items(&self) -> Option<&[Self]>;
+    fn items_mut(&mut self) -> Option<&mut [Self]>;
+    /// Returns the text of the entry `name`.
+    fn name(&self) -> Option<&str>;
+}
+
+impl Tree for Value {
+    fn entry(&self, key: &str) -> Option<&Self> {
+        self.get(key)
+    }
+
+    fn entry_mut(&mut self, key: &str) -> Option<&mut Self> {
+        self.get_mut(key)
+    }
+
+    fn items(&self) -> Option<&[Self]> {
+        self.as_array().map(Vec::as_slice)
+    }
+
+    fn items_mut(&mut self) -> Option<&mut [Self]> {
+        self.as_array_mut().map(Vec::as_mut_slice)
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.get("name").and_then(Value::as_str)
+    }
+}
+
+impl Tree for Attr {
+    fn entry(&self, key: &str) -> Option<&Self> {
+        self.get(key)
+    }
+
+    fn entry_mut(&mut self, key: &str) -> Option<&mut Self> {
+        self.get_mut(key)
+    }
+
+    fn items(&self) -> Option<&[Self]> {
+        match self {
+            Attr::List(items) | Attr::Set(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    fn items_mut(&mut self) -> Option<&mut [Self]> {
+        match self {
+            Attr::List(items) | Attr::Set(items) => Some(std::sync::Arc::make_mut(items).as_mut_slice()),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.get("name").and_then(Attr::as_str)
+    }
 }
 
 impl FieldPath {
@@ -67,26 +131,20 @@ impl FieldPath {
 
     /// Returns the value at this path; keyed items are looked up by `name`.
     #[must_use]
-    pub fn get<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+    pub fn get<'v, T: Tree>(&self, root: &'v T) -> Option<&'v T> {
         self.0.iter().try_fold(root, |value, segment| match segment {
-            Segment::Key(key) => value.get(key),
-            Segment::Index(at) => value.get(at),
-            Segment::Item(name) => value
-                .as_array()?
-                .iter()
-                .find(|item| item.get("name").and_then(Value::as_str) == Some(name.as_str())),
+            Segment::Key(key) => value.entry(key),
+            Segment::Index(at) => value.items()?.get(*at),
+            Segment::Item(name) => value.items()?.iter().find(|item| item.name() == Some(name)),
         })
     }
 
     /// Returns the place at this path for writing, if it exists.
-    pub fn get_mut<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
+    pub fn get_mut<'v, T: Tree>(&self, root: &'v mut T) -> Option<&'v mut T> {
         self.0.iter().try_fold(root, |value, segment| match segment {
-            Segment::Key(key) => value.get_mut(key),
-            Segment::Index(at) => value.get_mut(at),
-            Segment::Item(name) => value
-                .as_array_mut()?
-                .iter_mut()
-                .find(|item| item.get("name").and_then(Value::as_str) == Some(name.as_str())),
+            Segment::Key(key) => value.entry_mut(key),
+            Segment::Index(at) => value.items_mut()?.get_mut(*at),
+            Segment::Item(name) => value.items_mut()?.iter_mut().find(|item| item.name() == Some(name)),
         })
     }
 

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::digest::write_canonical;
 use crate::{
-    ConflictRule, FieldChange, FieldPath, ReferenceUse, ReleaseNo, ResourceKey, ResourceRecord, ResourceType,
-    sha256_hex,
+    Attr, Blob, ConflictRule, Deposed, FieldChange, FieldPath, ReferenceUse, ReleaseNo, ResourceKey,
+    ResourceRecord, ResourceType, sha256_hex,
 };
 
 /// The version of the stored form.
@@ -86,6 +87,8 @@ pub enum Reason {
     NeededBy(ResourceKey),
     /// An interrupted release had begun with it.
     Resumed(ReleaseNo),
+    /// An object that it has replaced is still there.
+    LeftBehind,
     Unchanged,
 }
 
@@ -111,6 +114,7 @@ impl fmt::Display for Reason {
             Reason::Imported => f.write_str("imported"),
             Reason::NeededBy(key) => write!(f, "needed by {key}"),
             Reason::Resumed(release) => write!(f, "begun by release {release}, which was interrupted"),
+            Reason::LeftBehind => f.write_str("what it has replaced is still there"),
             Reason::Unchanged => f.write_str("unchanged"),
         }
     }
@@ -135,7 +139,7 @@ pub struct Edge {
 
 /// What happens to one resource.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", remote = "Self")]
 pub struct Step {
     pub key: ResourceKey,
     #[serde(rename = "type")]
@@ -152,15 +156,15 @@ pub struct Step {
     /// What a replace or delete destroys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// The wanted attributes, sealed; references that are not known yet are still in it. Absent for delete and no-op.
+    /// The wanted attributes; references that are not known yet are still in it. Absent for delete and no-op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub desired: Option<Value>,
+    pub desired: Option<Attr>,
     /// The references in `desired` that are filled in during the apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<ReferenceUse>,
-    /// The live attributes before, sealed; only of what changes.
+    /// The live attributes before; only of what changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Value>,
+    pub before: Option<Attr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_version: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +177,18 @@ pub struct Step {
     pub depends_on: Vec<ResourceKey>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
+    /// All attributes as they will be, where the platform can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Attr>,
+    /// What the platform gets back when this is applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<Blob>,
+    /// A replacement whose new object comes before the old one goes; the old one goes when all steps have ended well.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub create_first: bool,
+    /// Objects that an earlier replacement has left behind; they go with this step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deposed: Vec<Deposed>,
     /// A no-op whose record has to be brought up to date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rerecord: Option<ResourceRecord>,
@@ -187,6 +203,26 @@ fn is_zero(value: &usize) -> bool {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+impl Serialize for Step {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Step::serialize(self, serializer)
+    }
+}
+
+/// In the stored form a reference is a text; the list beside it says which texts are references.
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut step = Step::deserialize(deserializer)?;
+        for use_ in &step.unknown {
+            let place = step.desired.as_mut().and_then(|desired| use_.at.get_mut(desired));
+            if let Some(place) = place.filter(|place| place.as_str() == Some(use_.template.source())) {
+                *place = Attr::Reference(Arc::new(use_.template.clone()));
+            }
+        }
+        Ok(step)
+    }
 }
 
 impl fmt::Debug for Step {
@@ -401,7 +437,7 @@ pub(crate) mod tests {
             changes: Vec::new(),
             warnings: Vec::new(),
             lost: None,
-            desired: Some(serde_json::json!({"kind": "Namespace"})),
+            desired: Some(serde_json::json!({"kind": "Namespace"}).into()),
             unknown: Vec::new(),
             before: None,
             live_version: None,
@@ -409,6 +445,10 @@ pub(crate) mod tests {
             after: Vec::new(),
             depends_on: Vec::new(),
             extensions: Map::new(),
+            planned: None,
+            blob: None,
+            create_first: false,
+            deposed: Vec::new(),
             rerecord: None,
             aliases: Vec::new(),
         }
@@ -452,6 +492,19 @@ pub(crate) mod tests {
         let other = text.replace("plan/v1", "plan/v9");
         assert!(matches!(Plan::from_json(&other), Err(PlanError::Schema(_))));
         assert!(matches!(Plan::from_json("{"), Err(PlanError::Unreadable(_))));
+    }
+
+    #[test]
+    fn references_read_back_as_references_and_other_texts_as_texts() {
+        let text = "$kusion_path.v1:Service:a:b.spec.clusterIP";
+        let mut step = step("v1:ConfigMap:a:c", Action::Create);
+        let desired = serde_json::json!({"data": {"ip": text}});
+        let mut desired = Attr::read(desired, &mut Vec::new());
+        step.unknown = crate::references_in(&desired);
+        desired.get_mut("data").unwrap().as_map_mut().unwrap().insert("quoted".into(), Attr::text(text));
+        step.desired = Some(desired);
+        let plan = plan(vec![step]);
+        assert_eq!(Plan::from_json(&plan.to_json()), Ok(plan));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Action, Plan, Step};
+use crate::{Action, Attr, Plan, Step};
 
 /// Returns the keys `stepKeys` and `changeSteps` as upstream prints them, with secrets sealed.
 /// Upstream has four actions: replace shows as Update, import as Create, release as Delete, because that is what its readers act on.
@@ -29,7 +29,7 @@ fn change_step(step: &Step) -> Value {
     })
 }
 
-fn as_resource(step: &Step, attributes: &Value) -> Value {
+fn as_resource(step: &Step, attributes: &Attr) -> Value {
     let depends_on: Vec<String> = step.depends_on.iter().map(|key| key.id.to_string()).collect();
     json!({
         "id": step.key.id.as_str(),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FieldPath, ImportedPolicy, Reference, ResourceId, Template};
+use crate::{Attr, FieldPath, ImportedPolicy, Reference, ResourceId, Template};
 
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -160,12 +160,12 @@ impl StackOutput {
 
     /// Finds what a reference from another stack points to among recorded outputs; secrets are not handed on.
     #[must_use]
-    pub fn look_up<'v>(outputs: &'v BTreeMap<String, Value>, reference: &Reference) -> Option<&'v Value> {
+    pub fn look_up<'v>(outputs: &'v BTreeMap<String, Attr>, reference: &Reference) -> Option<&'v Attr> {
         let found = outputs.iter().find_map(|(text, value)| {
             let output = read_output(text).ok().filter(|output| output.allows(reference))?;
             FieldPath(reference.path.0[output.path.0.len()..].to_vec()).get(value)
         });
-        found.filter(|value| !crate::is_sealed(value))
+        found.filter(|value| !value.is_secret())
     }
 
     /// Returns whether a reference from another stack is covered.
@@ -339,8 +339,9 @@ mod tests {
         let reference = |text| Template::parse(text).unwrap().unwrap().references().next().unwrap().clone();
         assert!(output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].spec.clusterIP"#)));
         assert!(!output.allows(&reference(r#"$kusion_path["p/s#v1:Service:a:b"].metadata.name"#)));
-        let recorded = BTreeMap::from([("v1:Service:a:b.spec".to_owned(), json!({"clusterIP": "10.0.0.1"}))]);
+        let recorded =
+            BTreeMap::from([("v1:Service:a:b.spec".to_owned(), json!({"clusterIP": "10.0.0.1"}).into())]);
         let wanted = reference(r#"$kusion_path["p/s#v1:Service:a:b"].spec.clusterIP"#);
-        assert_eq!(StackOutput::look_up(&recorded, &wanted), Some(&json!("10.0.0.1")));
+        assert_eq!(StackOutput::look_up(&recorded, &wanted), Some(&Attr::text("10.0.0.1")));
     }
 }

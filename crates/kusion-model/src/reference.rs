@@ -11,13 +11,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
-use crate::{FieldPath, ResourceId, Segment};
+use crate::{Attr, DigestKey, FieldPath, ResourceId, Secret};
 
 const MARK: &str = "kusion_path";
-/// Deeper trees are refused rather than overflowing the call stack.
-const MAX_DEPTH: usize = 256;
 
 /// A stack named by a reference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +50,9 @@ pub struct Template {
 pub struct ReferenceUse {
     pub at: FieldPath,
     pub template: Template,
+    /// The field is secret, whatever is filled in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
 }
 
 /// A reference that cannot be read or filled in.
@@ -64,7 +64,7 @@ pub enum RefError {
     NoField { text: String },
     #[error("`{reference}` is a {found} and cannot stand inside a text")]
     NotScalar { reference: String, found: &'static str },
-    #[error("attributes are nested deeper than {MAX_DEPTH} levels")]
+    #[error("attributes are nested too deeply")]
     TooDeep,
 }
 
@@ -104,38 +104,58 @@ impl Template {
         })
     }
 
-    /// Fills in the references; a whole-value reference keeps the type of what it points to.
-    /// `None` from `lookup` means "not known yet" and makes the whole result `None`.
-    pub fn fill<'v>(
+    /// Returns whether the value is one reference and nothing else.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self.parts.as_slice(), [Part::Ref(_)])
+    }
+
+    /// Returns the text as it was written.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Fills in the references; a whole-value reference keeps the type of what it points to, and a text that a secret
+    /// goes into is a secret. `None` from `lookup` means "not known yet" and makes the whole result `None`, as does a value
+    /// that is not known or a secret whose value nobody has.
+    pub fn fill(
         &self,
-        mut lookup: impl FnMut(&Reference) -> Option<&'v Value>,
-    ) -> Result<Option<Value>, RefError> {
+        key: &DigestKey,
+        mut lookup: impl FnMut(&Reference) -> Option<Attr>,
+    ) -> Result<Option<Attr>, RefError> {
         if let [Part::Ref(reference)] = self.parts.as_slice() {
-            return Ok(lookup(reference).cloned());
+            return Ok(lookup(reference).filter(Attr::is_known));
         }
-        let mut out = String::new();
+        let (mut out, mut secret) = (String::new(), false);
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Ref(reference) => match lookup(reference) {
+                Part::Ref(reference) => match lookup(reference).filter(Attr::is_known) {
                     None => return Ok(None),
-                    Some(value) => out.push_str(&scalar_text(value, reference)?),
+                    Some(Attr::Secret(value)) => match value.text() {
+                        None => return Ok(None),
+                        Some(text) => {
+                            out.push_str(text);
+                            secret = true;
+                        }
+                    },
+                    Some(value) => out.push_str(&scalar_text(&value, reference)?),
                 },
             }
         }
-        Ok(Some(Value::String(out)))
+        let filled = Attr::text(out);
+        Ok(Some(if secret { Attr::Secret(Secret::new(&filled, key)) } else { filled }))
     }
 }
 
-fn scalar_text(value: &Value, reference: &Reference) -> Result<String, RefError> {
-    let found = match value {
-        Value::String(text) => return Ok(text.clone()),
-        Value::Number(_) | Value::Bool(_) => return Ok(value.to_string()),
-        Value::Null => "null",
-        Value::Array(_) => "list",
-        Value::Object(_) => "mapping",
-    };
-    Err(RefError::NotScalar { reference: reference.to_string(), found })
+fn scalar_text(value: &Attr, reference: &Reference) -> Result<String, RefError> {
+    match value {
+        Attr::Text(text) => Ok(text.to_string()),
+        Attr::Number(number) => Ok(number.to_string()),
+        Attr::Bool(value) => Ok(value.to_string()),
+        other => Err(RefError::NotScalar { reference: reference.to_string(), found: other.what() }),
+    }
 }
 
 /// Reads what follows `kusion_path`: `.id.path` or `["id"]path`.
@@ -231,50 +251,19 @@ fn end_of_embedded(body: &str) -> Option<usize> {
     None
 }
 
-/// Finds every reference in a tree of attributes, in order.
-pub fn scan_references(attributes: &Value) -> Result<Vec<ReferenceUse>, RefError> {
+/// Returns every reference in a tree of attributes, in order.
+#[must_use]
+pub fn references_in(attributes: &Attr) -> Vec<ReferenceUse> {
     let mut found = Vec::new();
-    scan(attributes, &mut Vec::new(), &mut found)?;
-    Ok(found)
-}
-
-/// A borrowed step, so that paths are only built where a reference stands.
-enum Hop<'a> {
-    Key(&'a str),
-    Index(usize),
-}
-
-fn scan<'a>(value: &'a Value, way: &mut Vec<Hop<'a>>, found: &mut Vec<ReferenceUse>) -> Result<(), RefError> {
-    if way.len() > MAX_DEPTH {
-        return Err(RefError::TooDeep);
+    if !attributes.any(&|leaf| matches!(leaf, Attr::Reference(_))) {
+        return found;
     }
-    match value {
-        Value::String(text) => {
-            if let Some(template) = Template::parse(text) {
-                let at = way.iter().map(|hop| match hop {
-                    Hop::Key(key) => Segment::Key((*key).to_owned()),
-                    Hop::Index(index) => Segment::Index(*index),
-                });
-                found.push(ReferenceUse { at: FieldPath(at.collect()), template: template? });
-            }
+    attributes.for_each_leaf(&mut |at, leaf| {
+        if let Attr::Reference(template) = leaf {
+            found.push(ReferenceUse { at: at.clone(), template: Template::clone(template), secret: false });
         }
-        Value::Object(map) => {
-            for (key, item) in map {
-                way.push(Hop::Key(key));
-                scan(item, way, found)?;
-                way.pop();
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                way.push(Hop::Index(index));
-                scan(item, way, found)?;
-                way.pop();
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-    Ok(())
+    });
+    found
 }
 
 impl Serialize for Template {
@@ -297,6 +286,8 @@ impl<'de> Deserialize<'de> for Template {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    const KEY: DigestKey = DigestKey([1; 32]);
 
     fn one(text: &str) -> Reference {
         let template = Template::parse(text).unwrap().unwrap();
@@ -337,18 +328,29 @@ mod tests {
     fn embedded_references_are_joined_with_their_text() {
         let text = r#"http://${kusion_path["v1:Service:a:b"].spec.clusterIP}:${kusion_path["v1:Service:a:b"].spec.ports[0].port}/"#;
         let template = Template::parse(text).unwrap().unwrap();
-        let service = json!({"spec": {"clusterIP": "10.0.0.1", "ports": [{"port": 80}]}});
-        let filled = template.fill(|reference| reference.path.get(&service)).unwrap();
-        assert_eq!(filled, Some(json!("http://10.0.0.1:80/")));
-        assert_eq!(template.fill(|_| None).unwrap(), None);
-        assert!(matches!(template.fill(|_| Some(&service)), Err(RefError::NotScalar { .. })));
+        let service = Attr::from(json!({"spec": {"clusterIP": "10.0.0.1", "ports": [{"port": 80}]}}));
+        let filled = template.fill(&KEY, |reference| reference.path.get(&service).cloned()).unwrap();
+        assert_eq!(filled, Some(Attr::text("http://10.0.0.1:80/")));
+        assert_eq!(template.fill(&KEY, |_| None).unwrap(), None);
+        assert_eq!(template.fill(&KEY, |_| Some(Attr::Unknown)).unwrap(), None);
+        assert!(matches!(template.fill(&KEY, |_| Some(service.clone())), Err(RefError::NotScalar { .. })));
     }
 
     #[test]
     fn whole_value_keeps_its_type() {
         let template = Template::parse("$kusion_path.v1:Service:a:b.spec.ports").unwrap().unwrap();
-        let ports = json!([80, 443]);
-        assert_eq!(template.fill(|_| Some(&ports)).unwrap(), Some(ports.clone()));
+        let ports = Attr::from(json!([80, 443]));
+        assert_eq!(template.fill(&KEY, |_| Some(ports.clone())).unwrap(), Some(ports.clone()));
+    }
+
+    #[test]
+    fn a_text_that_a_secret_goes_into_is_a_secret() {
+        let template = Template::parse(r#"pw=${kusion_path["v1:Secret:a:b"].data.pw}"#).unwrap().unwrap();
+        let secret = Attr::Secret(Secret::new(&Attr::text("canary"), &KEY));
+        let filled = template.fill(&KEY, |_| Some(secret.clone())).unwrap().unwrap();
+        assert_eq!(filled, Attr::Secret(Secret::new(&Attr::text("pw=canary"), &KEY)));
+        let digest = Attr::Secret(Secret::known_by("0123456789abcdef0123456789abcdef").unwrap());
+        assert_eq!(template.fill(&KEY, |_| Some(digest.clone())).unwrap(), None);
     }
 
     #[test]
@@ -372,19 +374,10 @@ mod tests {
     }
 
     #[test]
-    fn scan_names_the_field_of_each_use() {
+    fn each_use_is_named_by_its_field() {
         let attributes = json!({"a": {"b.c": ["x", "$kusion_path.v1:Service:a:b.spec.clusterIP"]}});
-        let uses = scan_references(&attributes).unwrap();
+        let uses = references_in(&Attr::read(attributes, &mut Vec::new()));
         assert_eq!(uses.len(), 1);
         assert_eq!(uses[0].at.to_string(), r#"a["b.c"][1]"#);
-    }
-
-    #[test]
-    fn bottomless_trees_are_refused() {
-        let mut value = json!("x");
-        for _ in 0..1_000 {
-            value = Value::Array(vec![value]);
-        }
-        assert_eq!(scan_references(&value), Err(RefError::TooDeep));
     }
 }

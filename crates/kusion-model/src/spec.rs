@@ -1,18 +1,18 @@
 //! Spec and Resource: what a stack wants to exist.
 //!
-//! Accepted on input: a mapping with `resources:`, a bare list, and inside either a bare Kubernetes manifest (it becomes
-//! a resource with the id it implies). Secrets are sealed at this door, so a `Resource` never holds one in its tree.
+//! Accepted on input: a mapping with `resources:`, a bare list, and inside either a bare document of a platform (a Kubernetes
+//! manifest becomes a resource with the id it implies). At this door texts become references and secrets are sealed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::digest::write_canonical;
-use crate::secret::{kubernetes_sensitivity, seal, settle_kubernetes_secret};
+use crate::digest::{write_attr, write_canonical};
+use crate::secret::seal;
 use crate::{
-    DigestKey, FieldPath, IdError, ResourceId, ResourceKey, SecretBag, Segment, SourceMap, SourceRef,
-    sha256_hex,
+    Attr, DigestKey, FieldPath, IdError, MovedField, Platforms, RefError, ResourceId, ResourceKey, Segment,
+    SourceMap, SourceRef, sha256_hex,
 };
 
 /// The runtime that a resource belongs to.
@@ -41,29 +41,40 @@ impl fmt::Display for ResourceType {
 }
 
 /// One thing that shall exist.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Resource {
     pub id: ResourceId,
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     pub kind: ResourceType,
-    /// The sealed tree of attributes (for Kubernetes: the manifest).
-    #[serde(default = "empty_object")]
-    pub attributes: Value,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// For Kubernetes: the manifest.
+    pub attributes: Attr,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<ResourceId>,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
-    /// The values behind the seals.
+    /// References in the attributes that cannot be read.
     #[serde(skip)]
-    pub secrets: SecretBag,
+    pub broken: Vec<RefError>,
+    /// Fields that do not stand where they were written.
+    #[serde(skip)]
+    pub moved: Vec<MovedField>,
     /// Where the fields were written.
     #[serde(skip)]
     pub source: SourceMap,
 }
 
-fn empty_object() -> Value {
-    Value::Object(Map::new())
+/// What a document says about a resource, beside its attributes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    id: ResourceId,
+    #[serde(rename = "type", default)]
+    kind: ResourceType,
+    #[serde(default)]
+    depends_on: Vec<ResourceId>,
+    #[serde(default)]
+    extensions: Map<String, Value>,
 }
 
 impl fmt::Debug for Resource {
@@ -75,23 +86,47 @@ impl fmt::Debug for Resource {
 impl Resource {
     /// Builds a resource from attributes as evaluated, sealing what is sensitive.
     #[must_use]
-    pub fn new(id: ResourceId, kind: ResourceType, mut attributes: Value, key: &DigestKey) -> Self {
-        settle_kubernetes_secret(&mut attributes);
-        let secrets = seal(&mut attributes, kubernetes_sensitivity, key);
-        let (depends_on, extensions) = (Vec::new(), Map::new());
-        Resource { id, kind, attributes, depends_on, extensions, secrets, source: SourceMap::default() }
+    pub fn new(
+        id: ResourceId,
+        kind: ResourceType,
+        attributes: Value,
+        platforms: &Platforms,
+        key: &DigestKey,
+    ) -> Self {
+        let mut broken = Vec::new();
+        let attributes = Attr::read(attributes, &mut broken);
+        Self::settled(id, kind, attributes, broken, platforms, key)
     }
 
-    /// Wraps a Kubernetes manifest; its id follows from its contents.
-    pub fn from_manifest(manifest: Value, key: &DigestKey) -> Result<Self, SpecError> {
-        let text =
-            |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).filter(|t| !t.is_empty());
-        let missing = |field: &'static str| SpecError::ManifestField { field };
-        let api_version = text("/apiVersion").ok_or_else(|| missing("apiVersion"))?;
-        let kind = text("/kind").ok_or_else(|| missing("kind"))?;
-        let name = text("/metadata/name").ok_or_else(|| missing("metadata.name"))?;
-        let id = ResourceId::kubernetes(api_version, kind, text("/metadata/namespace"), name);
-        Ok(Self::new(id, ResourceType::kubernetes(), manifest, key))
+    fn settled(
+        id: ResourceId,
+        kind: ResourceType,
+        mut attributes: Attr,
+        mut broken: Vec<RefError>,
+        platforms: &Platforms,
+        key: &DigestKey,
+    ) -> Self {
+        let mut moved = Vec::new();
+        if let Some(platform) = platforms.get(&kind) {
+            moved = platform.settle(&mut attributes);
+            let sensitive = platform.sensitive(&attributes);
+            seal(&mut attributes, &sensitive, key, &mut broken);
+        }
+        let (depends_on, extensions, source) = (Vec::new(), Map::new(), SourceMap::default());
+        Resource { id, kind, attributes, depends_on, extensions, broken, moved, source }
+    }
+
+    /// Wraps a document of a platform; its id follows from its contents.
+    ///
+    /// # Errors
+    /// A document that no platform knows, or that does not say enough.
+    pub fn from_document(document: Value, platforms: &Platforms, key: &DigestKey) -> Result<Self, SpecError> {
+        let mut broken = Vec::new();
+        let attributes = Attr::read(document, &mut broken);
+        match platforms.identify(&attributes) {
+            None => Err(SpecError::NoPlatform),
+            Some((kind, id)) => Ok(Self::settled(id?, kind, attributes, broken, platforms, key)),
+        }
     }
 
     /// Returns the key in state and plan: the id, and the cluster that the extension `cluster` names.
@@ -103,32 +138,23 @@ impl Resource {
         }
     }
 
-    /// Returns where a field was written; the data of a Secret may have been written as plain text.
+    /// Returns where a field was written, which may be another place than where it stands.
     #[must_use]
     pub fn place_of(&self, path: &FieldPath) -> Option<&SourceRef> {
         let path = &self.positions(path);
-        if let Some((Segment::Key(first), rest)) = path.0.split_first()
-            && first == "data"
-            && !self.secrets.is_empty()
-        {
-            let mut plain = FieldPath::keys(["stringData"]);
-            plain.0.extend_from_slice(rest);
-            if let Some(place) = self.source.get(&plain) {
-                return Some(place);
-            }
-        }
-        self.source.find(path)
+        let written = self.moved.iter().find(|moved| moved.stands == *path).map(|moved| &moved.written);
+        self.source.find(written.unwrap_or(path))
     }
 
     /// Turns names of list entries into positions, because sources are known by position.
     fn positions(&self, path: &FieldPath) -> FieldPath {
         let mut out = FieldPath::root();
         for segment in &path.0 {
-            let named = |item: &Value, name: &str| item.get("name").and_then(Value::as_str) == Some(name);
+            let named = |item: &Attr, name: &str| item.get("name").and_then(Attr::as_str) == Some(name);
             let by_position = match segment {
                 Segment::Item(name) => out
                     .get(&self.attributes)
-                    .and_then(Value::as_array)
+                    .and_then(Attr::as_list)
                     .and_then(|items| items.iter().position(|item| named(item, name)))
                     .map(Segment::Index),
                 _ => None,
@@ -136,33 +162,6 @@ impl Resource {
             out.0.push(by_position.unwrap_or_else(|| segment.clone()));
         }
         out
-    }
-
-    /// Says how the id of a Kubernetes resource contradicts its manifest.
-    pub fn check_identity(&self) -> Result<(), SpecError> {
-        if self.kind != ResourceType::kubernetes() {
-            return Ok(());
-        }
-        let id = self.id.to_kubernetes()?;
-        let text = |pointer: &str| self.attributes.pointer(pointer).and_then(Value::as_str);
-        let pairs = [
-            ("apiVersion", Some(id.api_version.as_str()), text("/apiVersion")),
-            ("kind", Some(id.kind.as_str()), text("/kind")),
-            ("namespace", id.namespace.as_deref(), text("/metadata/namespace").filter(|ns| !ns.is_empty())),
-            ("name", Some(id.name.as_str()), text("/metadata/name")),
-        ];
-        // A reference in an identity field is filled in later; the id is what counts until then.
-        let differs =
-            |a: &Option<&str>, b: &Option<&str>| a != b && !b.is_some_and(|t| t.contains("kusion_path"));
-        match pairs.into_iter().find(|(_, in_id, in_manifest)| differs(in_id, in_manifest)) {
-            None => Ok(()),
-            Some((what, in_id, in_manifest)) => Err(SpecError::Mismatch {
-                id: self.id.clone(),
-                what,
-                in_id: in_id.unwrap_or("(none)").to_owned(),
-                in_manifest: in_manifest.unwrap_or("(none)").to_owned(),
-            }),
-        }
     }
 }
 
@@ -181,6 +180,8 @@ pub enum SpecError {
     Resource { number: usize, message: String },
     #[error("a manifest has no `{field}`")]
     ManifestField { field: &'static str },
+    #[error("a resource without an id is of no known platform")]
+    NoPlatform,
     #[error("id `{id}` says {what} `{in_id}`, its manifest says `{in_manifest}`")]
     Mismatch { id: ResourceId, what: &'static str, in_id: String, in_manifest: String },
     #[error(transparent)]
@@ -189,7 +190,10 @@ pub enum SpecError {
 
 impl Spec {
     /// Reads a Spec document; null is an empty Spec.
-    pub fn from_value(document: Value, key: &DigestKey) -> Result<Self, SpecError> {
+    ///
+    /// # Errors
+    /// The first resource that cannot be read.
+    pub fn from_value(document: Value, platforms: &Platforms, key: &DigestKey) -> Result<Self, SpecError> {
         let items = match document {
             Value::Null => Vec::new(),
             Value::Array(items) => items,
@@ -203,7 +207,8 @@ impl Spec {
         };
         let numbered = items.into_iter().enumerate();
         let resources = numbered.map(|(at, item)| {
-            read_resource(item, key).map_err(|message| SpecError::Resource { number: at + 1, message })
+            read_resource(item, platforms, key)
+                .map_err(|message| SpecError::Resource { number: at + 1, message })
         });
         Ok(Spec { resources: resources.collect::<Result<_, _>>()? })
     }
@@ -216,27 +221,31 @@ impl Spec {
             let rest = (&resource.id, &resource.kind, &resource.depends_on, &resource.extensions);
             write_canonical(&serde_json::to_value(rest).unwrap_or_default(), &mut text);
             // The attributes are most of it: written as they stand, not copied into a document first.
-            write_canonical(&resource.attributes, &mut text);
+            write_attr(&resource.attributes, &mut text);
             text.push(b'\n');
         }
         sha256_hex(&text)
     }
 }
 
-fn read_resource(item: Value, key: &DigestKey) -> Result<Resource, String> {
-    if item.get("id").is_none() && item.get("apiVersion").is_some() {
-        return Resource::from_manifest(item, key).map_err(|e| e.to_string());
-    }
+fn read_resource(mut item: Value, platforms: &Platforms, key: &DigestKey) -> Result<Resource, String> {
+    let Some(id) = item.get("id") else {
+        return match Resource::from_document(item, platforms, key) {
+            Err(SpecError::NoPlatform) => Err("`?`: missing field `id`".to_owned()),
+            read => read.map_err(|e| e.to_string()),
+        };
+    };
+    let id = id.as_str().unwrap_or("?").to_owned();
+    let attributes = item.as_object_mut().and_then(|map| map.shift_remove("attributes"));
     // serde's message may quote a value, and a value may be a secret: only known messages are passed on.
-    let id = item.get("id").and_then(Value::as_str).unwrap_or("?").to_owned();
-    let mut resource: Resource =
+    let head: Head =
         serde_json::from_value(item).map_err(|e| format!("`{id}`: {}", without_values(&e.to_string())))?;
-    if !resource.attributes.is_object() {
+    let attributes = attributes.unwrap_or_else(|| Value::Object(Map::new()));
+    if !attributes.is_object() {
         return Err(format!("`{id}`: `attributes` is not a mapping"));
     }
-    settle_kubernetes_secret(&mut resource.attributes);
-    resource.secrets = seal(&mut resource.attributes, kubernetes_sensitivity, key);
-    Ok(resource)
+    let Head { id, kind, depends_on, extensions } = head;
+    Ok(Resource { depends_on, extensions, ..Resource::new(id, kind, attributes, platforms, key) })
 }
 
 /// Cuts quoted literals out of an error text: `invalid type: string "…", expected …`.
@@ -251,18 +260,52 @@ fn without_values(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Platform;
     use serde_json::json;
+    use std::sync::Arc;
 
     const KEY: DigestKey = DigestKey([1; 32]);
 
+    /// Documents with a `title`; their `pin` is secret, and may be written as `code`.
+    struct Toy;
+
+    impl Platform for Toy {
+        fn kind(&self) -> ResourceType {
+            ResourceType("Toy".to_owned())
+        }
+
+        fn identify(&self, document: &Attr) -> Option<Result<ResourceId, SpecError>> {
+            let title = document.get("title")?.as_str()?;
+            Some(Ok(ResourceId::from_parts(["toy", title])))
+        }
+
+        fn settle(&self, attributes: &mut Attr) -> Vec<MovedField> {
+            let Some(code) = attributes.as_map_mut().and_then(|map| map.shift_remove("code")) else {
+                return Vec::new();
+            };
+            if let Some(map) = attributes.as_map_mut() {
+                map.insert("pin".into(), code);
+            }
+            vec![MovedField { written: FieldPath::keys(["code"]), stands: FieldPath::keys(["pin"]) }]
+        }
+
+        fn sensitive(&self, _attributes: &Attr) -> Vec<FieldPath> {
+            vec![FieldPath::keys(["pin"])]
+        }
+    }
+
+    fn read(document: Value) -> Result<Spec, SpecError> {
+        Spec::from_value(document, &Platforms::new(vec![Arc::new(Toy)]), &KEY)
+    }
+
     #[test]
-    fn mapping_list_and_bare_manifest_read_the_same() {
-        let manifest = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
-        let resource = json!({"id": "v1:Namespace:shop", "type": "Kubernetes", "attributes": manifest});
+    fn mapping_list_and_bare_document_read_the_same() {
+        let document = json!({"title": "shop", "size": 3});
+        let resource = json!({"id": "toy:shop", "type": "Toy", "attributes": document});
         let specs = [
-            Spec::from_value(json!({"resources": [resource]}), &KEY).unwrap(),
-            Spec::from_value(json!([resource]), &KEY).unwrap(),
-            Spec::from_value(json!([manifest]), &KEY).unwrap(),
+            read(json!({"resources": [resource]})).unwrap(),
+            read(json!([resource])).unwrap(),
+            read(json!([document])).unwrap(),
         ];
         assert_eq!(specs[0], specs[1]);
         assert_eq!(specs[1], specs[2]);
@@ -274,37 +317,30 @@ mod tests {
         let text = json!({"resources": [{
             "id": "v1:Service:shop:web", "type": "Kubernetes", "attributes": {"kind": "Service"},
             "dependsOn": ["v1:Namespace:shop"], "extensions": {"cluster": "east"}}]});
-        let spec = Spec::from_value(text.clone(), &KEY).unwrap();
+        let spec = read(text.clone()).unwrap();
         assert_eq!(serde_json::to_value(&spec).unwrap(), text);
         assert_eq!(spec.resources[0].key().to_string(), "v1:Service:shop:web@east");
     }
 
     #[test]
     fn unknown_fields_and_odd_shapes_are_named() {
-        let error = Spec::from_value(json!([{"id": "v1:A:b", "atributes": {}}]), &KEY).unwrap_err();
+        let error = read(json!([{"id": "v1:A:b", "atributes": {}}])).unwrap_err();
         assert!(error.to_string().contains("resource number 1") && error.to_string().contains("`atributes`"));
-        assert!(Spec::from_value(json!(3), &KEY).is_err());
-        assert!(Spec::from_value(json!({"resource": []}), &KEY).is_err());
-        assert_eq!(Spec::from_value(Value::Null, &KEY).unwrap().resources.len(), 0);
+        assert!(read(json!(3)).is_err());
+        assert!(read(json!({"resource": []})).is_err());
+        assert!(read(json!([{"apiVersion": "v1"}])).unwrap_err().to_string().contains("missing field `id`"));
+        assert_eq!(read(Value::Null).unwrap().resources.len(), 0);
     }
 
     #[test]
     fn secrets_are_sealed_at_the_door_and_errors_do_not_quote_values() {
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": "Y2FuYXJ5"}});
-        let spec = Spec::from_value(json!([secret]), &KEY).unwrap();
+        let mut spec = read(json!([{"title": "a", "code": "canary"}])).unwrap();
         let shown = format!("{spec:?} {}", serde_json::to_string(&spec).unwrap());
-        assert!(!shown.contains("Y2FuYXJ5"));
-        let odd = json!([{"id": "v1:Secret:a", "attributes": {}, "dependsOn": "Y2FuYXJ5"}]);
-        assert!(!Spec::from_value(odd, &KEY).unwrap_err().to_string().contains("Y2FuYXJ5"));
-    }
-
-    #[test]
-    fn id_must_agree_with_the_manifest() {
-        let manifest =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}});
-        let id = ResourceId::parse("v1:ConfigMap:y:a").unwrap();
-        let resource = Resource::new(id, ResourceType::kubernetes(), manifest, &KEY);
-        let error = resource.check_identity().unwrap_err().to_string();
-        assert_eq!(error, "id `v1:ConfigMap:y:a` says namespace `y`, its manifest says `x`");
+        assert!(!shown.contains("canary") && spec.resources[0].attributes["pin"].is_secret());
+        let place = SourceRef { file: "main.k".into(), line: 7, col: 1 };
+        spec.resources[0].source.insert(FieldPath::keys(["code"]), place.clone());
+        assert_eq!(spec.resources[0].place_of(&FieldPath::keys(["pin"])), Some(&place));
+        let odd = json!([{"id": "toy:a", "attributes": {}, "dependsOn": "canary"}]);
+        assert!(!read(odd).unwrap_err().to_string().contains("canary"));
     }
 }

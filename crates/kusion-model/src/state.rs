@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Observed, ReleaseNo, ResourceKey, ResourceType};
+use crate::{Attr, Deposed, Kept, Observed, ReleaseNo, ResourceKey, ResourceType};
 
 /// What is remembered of one resource.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -16,8 +16,8 @@ pub struct ResourceRecord {
     pub key: ResourceKey,
     #[serde(rename = "type")]
     pub kind: ResourceType,
-    /// The attributes as last applied: sealed, references filled in.
-    pub attributes: Value,
+    /// The attributes as last applied, with references filled in.
+    pub attributes: Attr,
     /// All dependencies at that time; they order a later delete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<ResourceKey>,
@@ -31,6 +31,12 @@ pub struct ResourceRecord {
     /// It existed before we came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// What the platform wants to get back with the next question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+    /// Objects that this one has replaced and that are not deleted yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deposed: Vec<Deposed>,
 }
 
 impl ResourceRecord {

@@ -106,7 +106,7 @@ mod tests {
 
     fn proposal(what: Proposed, origins: &[Origin]) -> Proposal {
         let change = |&origin: &Origin| FieldChange::new(FieldPath::keys(["a"]), None, None, origin);
-        Proposal { what, changes: origins.iter().map(change).collect(), warnings: Vec::new() }
+        Proposal { changes: origins.iter().map(change).collect(), ..Proposal::of(what) }
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(update(&[Origin::Theirs]), (Action::Update, Reason::Drift));
         assert_eq!(update(&[Origin::Theirs, Origin::Ours]), (Action::Update, Reason::Changed));
         let because = vec![FieldPath::keys(["spec", "selector"])];
-        let replace = Proposed::Replace { because: because.clone(), lost: None };
+        let replace = Proposed::Replace { because: because.clone(), lost: None, create_first: false };
         assert_eq!(decide(proposal(replace, &[])), (Action::Replace, Reason::Immutable(because)));
     }
 

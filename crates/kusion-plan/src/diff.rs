@@ -6,12 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use kusion_model::{FieldChange, FieldPath, Origin, Segment};
-use serde_json::{Map, Value};
+use kusion_model::{Attr, AttrMap, FieldChange, FieldPath, Origin, Segment};
 
 /// Compares wanted attributes with live ones, in the light of what was applied last.
 #[must_use]
-pub fn three_way(prior: Option<&Value>, desired: &Value, live: &Value) -> Vec<FieldChange> {
+pub fn three_way(prior: Option<&Attr>, desired: &Attr, live: &Attr) -> Vec<FieldChange> {
     let mut walk = Walk { has_prior: prior.is_some(), changes: Vec::new() };
     walk.compare(&FieldPath::root(), prior, Some(desired), Some(live));
     walk.changes
@@ -23,21 +22,15 @@ struct Walk {
 }
 
 impl Walk {
-    fn compare(
-        &mut self,
-        path: &FieldPath,
-        prior: Option<&Value>,
-        want: Option<&Value>,
-        live: Option<&Value>,
-    ) {
+    fn compare(&mut self, path: &FieldPath, prior: Option<&Attr>, want: Option<&Attr>, live: Option<&Attr>) {
         if want == live {
             return;
         }
         match (want, live) {
-            (Some(Value::Object(want)), Some(Value::Object(live))) => {
-                self.compare_maps(path, prior.and_then(Value::as_object), want, live);
+            (Some(Attr::Map(want)), Some(Attr::Map(live))) => {
+                self.compare_maps(path, prior.and_then(Attr::as_map), want, live);
             }
-            (Some(Value::Array(want)), Some(Value::Array(live)))
+            (Some(Attr::List(want)), Some(Attr::List(live)))
                 if by_name(want).is_some() && by_name(live).is_some() =>
             {
                 self.compare_named(path, prior, want, live);
@@ -45,28 +38,22 @@ impl Walk {
             // A field that was never ours and is not wanted is the platform's.
             (None, _) if prior.is_none() => {}
             // Wanted as null means: not there.
-            (Some(Value::Null), None) => {}
+            (Some(Attr::Null), None) => {}
             _ => self.push(path, prior, want, live),
         }
     }
 
-    fn compare_maps(
-        &mut self,
-        path: &FieldPath,
-        prior: Option<&Map<String, Value>>,
-        want: &Map<String, Value>,
-        live: &Map<String, Value>,
-    ) {
-        let dropped = prior.into_iter().flat_map(Map::keys).filter(|key| !want.contains_key(*key));
+    fn compare_maps(&mut self, path: &FieldPath, prior: Option<&AttrMap>, want: &AttrMap, live: &AttrMap) {
+        let dropped = prior.into_iter().flat_map(AttrMap::keys).filter(|key| !want.contains_key(*key));
         for key in want.keys().chain(dropped) {
             let prior = prior.and_then(|map| map.get(key));
             self.compare(&path.key(key), prior, want.get(key), live.get(key));
         }
     }
 
-    fn compare_named(&mut self, path: &FieldPath, prior: Option<&Value>, want: &[Value], live: &[Value]) {
-        let prior = prior.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let find = |items: &'_ [Value], name: &str| items.iter().position(|item| name_of(item) == Some(name));
+    fn compare_named(&mut self, path: &FieldPath, prior: Option<&Attr>, want: &[Attr], live: &[Attr]) {
+        let prior = prior.and_then(Attr::as_list).unwrap_or_default();
+        let find = |items: &'_ [Attr], name: &str| items.iter().position(|item| name_of(item) == Some(name));
         let names = want.iter().chain(prior).filter_map(name_of);
         let mut seen = BTreeSet::new();
         for name in names.filter(|name| seen.insert(*name)) {
@@ -80,7 +67,7 @@ impl Walk {
         }
     }
 
-    fn push(&mut self, path: &FieldPath, prior: Option<&Value>, want: Option<&Value>, live: Option<&Value>) {
+    fn push(&mut self, path: &FieldPath, prior: Option<&Attr>, want: Option<&Attr>, live: Option<&Attr>) {
         let origin = match (prior != want, prior != live) {
             _ if !self.has_prior => Origin::Ours,
             (true, true) => Origin::Both,
@@ -91,12 +78,12 @@ impl Walk {
     }
 }
 
-fn name_of(item: &Value) -> Option<&str> {
-    item.get("name").and_then(Value::as_str)
+fn name_of(item: &Attr) -> Option<&str> {
+    item.get("name").and_then(Attr::as_str)
 }
 
 /// Returns the names of a list in which every entry has one of its own.
-fn by_name(items: &[Value]) -> Option<BTreeSet<&str>> {
+fn by_name(items: &[Attr]) -> Option<BTreeSet<&str>> {
     let names: BTreeSet<&str> = items.iter().filter_map(name_of).collect();
     (names.len() == items.len()).then_some(names)
 }
@@ -104,9 +91,10 @@ fn by_name(items: &[Value]) -> Option<BTreeSet<&str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn changes(prior: Value, desired: Value, live: Value) -> Vec<(String, Origin)> {
+        let (prior, desired, live) = (Attr::from(prior), Attr::from(desired), Attr::from(live));
         let prior = (!prior.is_null()).then_some(&prior);
         three_way(prior, &desired, &live).into_iter().map(|c| (c.path.to_string(), c.origin)).collect()
     }

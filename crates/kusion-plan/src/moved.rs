@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{Action, FieldChange, Plan, Reason, ResourceKey, Step};
+use kusion_model::{Action, Attr, FieldChange, FieldPath, Plan, Reason, ResourceKey, Step};
 
 /// One step that would be different today.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,9 +65,7 @@ fn of(step: &Step, what: String) -> Moved {
     Moved { key: step.key.clone(), what }
 }
 
-fn what_changes(
-    step: &Step,
-) -> Vec<(&kusion_model::FieldPath, &Option<serde_json::Value>, &Option<serde_json::Value>)> {
+fn what_changes(step: &Step) -> Vec<(&FieldPath, &Option<Attr>, &Option<Attr>)> {
     step.changes
         .iter()
         .filter(|change| change.is_effective())

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Action, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, OwnerRules, Ownership,
-    PLAN_SCHEMA, Plan, PlanError, Prior, Proposal, Proposed, Reason, ResourceKey, ResourceRecord, Scope,
-    Step,
+    Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, OwnerRules,
+    Ownership, PLAN_SCHEMA, Plan, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ResourceKey,
+    ResourceRecord, ResourceType, Scope, Segment, Step,
 };
 
 use crate::action::{Recorded, Whose, decide_owned, decide_unwanted, decide_wanted};
@@ -31,8 +31,8 @@ pub struct PlanInput<'a> {
     pub proposals: &'a BTreeMap<ResourceKey, Proposal>,
     pub rules: &'a [ConflictRule],
     pub owners: &'a OwnerRules,
-    /// Live fields that are the runtime's business: they are not shown and not stored.
-    pub hidden: &'a [FieldPath],
+    /// They know which live fields are nobody's business: those are not shown and not stored.
+    pub platforms: &'a Platforms,
 }
 
 /// Makes the plan.
@@ -139,15 +139,31 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
         step.drift = proposal.changes.iter().any(FieldChange::is_drift) && recorded == Recorded::Yes;
         step.warnings.extend(proposal.warnings);
         step.changes = proposal.changes;
-        if let Proposed::Replace { lost, .. } = proposal.what {
+        if let Proposed::Replace { lost, create_first, .. } = proposal.what {
             step.lost = lost;
+            step.create_first = create_first;
         }
+        step.planned = proposal.planned;
+        step.blob = proposal.blob;
+    } else if let Some(proposal) = input.proposals.get(key) {
+        step.planned = proposal.planned.clone();
+        step.blob = proposal.blob.clone();
     }
+    clean_up(&mut step, record);
     if recorded == Recorded::No && action == Action::Replace {
         step.warnings.push("it exists already and no release of this stack made it".to_owned());
     }
     name_sources(input.prepared, &mut step);
     finish_wanted(input, step, desired, record, live)
+}
+
+/// An object that was replaced and is still there makes its resource change, however equal it is.
+fn clean_up(step: &mut Step, record: Option<&ResourceRecord>) {
+    let Some(record) = record.filter(|record| !record.deposed.is_empty()) else { return };
+    step.deposed = record.deposed.clone();
+    if step.action == Action::NoOp {
+        (step.action, step.reason) = (Action::Update, Reason::LeftBehind);
+    }
 }
 
 /// Keeps in the step what the executor needs, and no more: a no-op carries nothing unless its record is stale.
@@ -160,14 +176,15 @@ fn finish_wanted(
 ) -> Step {
     if step.action == Action::NoOp {
         step.extensions.clear();
+        (step.planned, step.blob) = (None, None);
         step.rerecord = record.and_then(|record| stale(record, desired, &step, live));
         step.depends_on.clear();
         return step;
     }
-    step.desired = Some(desired.attributes.clone().into_owned());
+    step.desired = Some(desired.attributes.clone());
     step.unknown = desired.unknown.clone();
     if let Some(live) = live {
-        step.before = Some(shown(input, live));
+        step.before = Some(shown(input, &step.kind, live));
         step.live_version = live.version.clone();
         step.live_uid = live.uid.clone();
     }
@@ -183,16 +200,19 @@ fn stale(
 ) -> Option<ResourceRecord> {
     let depends_on = &step.depends_on;
     let uid = live.and_then(|live| live.uid.as_ref()).or(record.uid.as_ref());
+    let kept = live.and_then(|live| live.kept.as_ref()).or(record.kept.as_ref());
     let same = step.aliases.is_empty()
-        && record.attributes == *desired.attributes
+        && record.attributes == desired.attributes
+        && record.kept.as_ref() == kept
         && record.depends_on == *depends_on
         && record.extensions == *desired.extensions
         && record.uid.as_ref() == uid;
     (!same).then(|| ResourceRecord {
-        attributes: desired.attributes.clone().into_owned(),
+        attributes: desired.attributes.clone(),
         depends_on: depends_on.clone(),
         extensions: desired.extensions.clone(),
         uid: uid.cloned(),
+        kept: kept.cloned(),
         ..record.clone()
     })
 }
@@ -206,15 +226,15 @@ fn judge(
 ) -> Proposal {
     let mut proposal = input.proposals.get(&desired.key).cloned().unwrap_or_else(|| {
         let prior = record.map(|record| &record.attributes);
-        let changes: Vec<_> = three_way(prior, &desired.attributes, &live.attributes)
+        let changes: Vec<_> = three_way(prior, &desired.attributes, live.attributes.tree())
             .into_iter()
             .filter(|change| !desired.is_unknown(&change.path))
             .collect();
         let what = if changes.is_empty() { Proposed::Same } else { Proposed::Update };
-        Proposal { what, changes, warnings: Vec::new() }
+        Proposal { changes, ..Proposal::of(what) }
     });
     for use_ in &desired.unknown {
-        let before = use_.at.get(&live.attributes).cloned();
+        let before = use_.at.get(live.attributes.tree()).cloned();
         let mut change = FieldChange::new(use_.at.clone(), before, None, Origin::Ours);
         let names: Vec<String> = use_.template.references().map(ToString::to_string).collect();
         change.note = Some(Note::KnownAfterApply(names.join(", ")));
@@ -243,12 +263,17 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         lost: None,
         desired: None,
         unknown: Vec::new(),
-        before: live.map(|live| shown(input, live)),
+        before: live
+            .map(|live| shown(input, &record.map(|record| record.kind.clone()).unwrap_or_default(), live)),
         live_version: live.and_then(|live| live.version.clone()),
         live_uid: live.and_then(|live| live.uid.clone()),
         after: Vec::new(),
         depends_on: record.map(|record| record.depends_on.clone()).unwrap_or_default(),
         extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
+        planned: None,
+        blob: None,
+        create_first: false,
+        deposed: record.map(|record| record.deposed.clone()).unwrap_or_default(),
         rerecord: None,
         aliases: aliases(input, key),
     }
@@ -272,6 +297,10 @@ fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reaso
         after: Vec::new(),
         depends_on: Vec::new(),
         extensions: desired.extensions.clone(),
+        planned: None,
+        blob: None,
+        create_first: false,
+        deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),
     }
@@ -295,14 +324,14 @@ fn aliases(input: &PlanInput<'_>, key: &ResourceKey) -> Vec<ResourceKey> {
 }
 
 /// The live attributes without what is nobody's business.
-fn shown(input: &PlanInput<'_>, live: &Observed) -> serde_json::Value {
-    let mut attributes = live.attributes.clone();
-    for path in input.hidden {
-        if let Some((kusion_model::Segment::Key(last), parents)) = path.0.split_last()
-            && let Some(map) =
-                FieldPath(parents.to_vec()).get_mut(&mut attributes).and_then(|v| v.as_object_mut())
+fn shown(input: &PlanInput<'_>, kind: &ResourceType, live: &Observed) -> Attr {
+    let mut attributes = live.attributes.tree().clone();
+    let hidden = input.platforms.get(kind).map(|platform| platform.hidden()).unwrap_or_default();
+    for path in &hidden {
+        if let Some((Segment::Key(last), parents)) = path.0.split_last()
+            && let Some(map) = FieldPath(parents.to_vec()).get_mut(&mut attributes).and_then(Attr::as_map_mut)
         {
-            map.shift_remove(last);
+            map.shift_remove(last.as_str());
         }
     }
     attributes

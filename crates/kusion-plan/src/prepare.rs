@@ -4,21 +4,11 @@ use std::collections::BTreeMap;
 
 use base_graph::Graph;
 use kusion_model::{
-    FieldPath, RefError, Reference, ReferenceUse, Resource, ResourceId, ResourceKey, Spec, Wait,
-    scan_references,
+    FieldPath, Platforms, Reference, ReferenceUse, Resource, ResourceId, ResourceKey, Spec, Wait,
+    references_in,
 };
 
 use crate::{Problem, Via};
-
-/// An edge that follows from what the objects mean; a runtime computes them, the planner only obeys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MeaningEdge {
-    pub before: ResourceKey,
-    pub after: ResourceKey,
-    pub wait: Wait,
-    /// In words, from the view of `after`: "lives in the namespace", "mounts the config map".
-    pub why: String,
-}
 
 /// An edge of the graph between two resources of the Spec, by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +35,20 @@ pub struct Prepared<'a> {
 }
 
 /// Builds the graph and checks the Spec; returns everything that is wrong, not only the first.
-pub fn prepare<'a>(spec: &'a Spec, meaning: &[MeaningEdge]) -> Result<Prepared<'a>, Vec<Problem>> {
+///
+/// # Errors
+/// Everything that is wrong with the Spec.
+pub fn prepare<'a>(spec: &'a Spec, platforms: &Platforms) -> Result<Prepared<'a>, Vec<Problem>> {
     let mut builder = Builder { problems: Vec::new(), pairs: BTreeMap::new(), by_id: BTreeMap::new() };
-    let (keys, index) = builder.index(spec);
+    let (keys, index) = builder.index(spec, platforms);
     let uses = builder.scan(spec);
     for (at, resource) in spec.resources.iter().enumerate() {
         builder.explicit(at, resource, &keys);
         builder.implicit(at, &uses[at], &keys);
     }
-    for edge in meaning {
+    for edge in platforms.edges(spec) {
         if let (Some(&before), Some(&after)) = (index.get(&edge.before), index.get(&edge.after)) {
-            builder.add(before, after, edge.wait, Via::Meaning(edge.why.clone()));
+            builder.add(before, after, edge.wait, Via::Meaning(edge.why));
         }
     }
     let (graph, edges) = builder.graph(spec.resources.len(), &keys);
@@ -73,7 +66,11 @@ struct Builder {
 }
 
 impl Builder {
-    fn index(&mut self, spec: &Spec) -> (Vec<ResourceKey>, BTreeMap<ResourceKey, usize>) {
+    fn index(
+        &mut self,
+        spec: &Spec,
+        platforms: &Platforms,
+    ) -> (Vec<ResourceKey>, BTreeMap<ResourceKey, usize>) {
         let keys: Vec<ResourceKey> = spec.resources.iter().map(Resource::key).collect();
         let mut index = BTreeMap::new();
         for (at, key) in keys.iter().enumerate() {
@@ -84,7 +81,8 @@ impl Builder {
                 self.problems.push(Problem::DuplicateId { key: key.clone(), first, second });
             }
             self.by_id.entry(resource.id.clone()).or_default().push(at);
-            if let Err(error) = resource.check_identity() {
+            let checked = platforms.get(&resource.kind).map(|platform| platform.check(resource));
+            if let Some(Err(error)) = checked {
                 self.problems.push(Problem::Identity(error));
             }
         }
@@ -94,16 +92,10 @@ impl Builder {
     fn scan(&mut self, spec: &Spec) -> Vec<Vec<ReferenceUse>> {
         let mut all = Vec::with_capacity(spec.resources.len());
         for resource in &spec.resources {
-            if resource.secrets.has_reference() {
-                let what =
-                    "a reference inside a text of a Secret; let the whole value be the reference".to_owned();
-                let error = RefError::Unreadable { text: "(secret)".to_owned(), what };
+            for error in resource.broken.iter().cloned() {
                 self.problems.push(Problem::Reference { at: resource.key(), error });
             }
-            all.push(scan_references(&resource.attributes).unwrap_or_else(|error| {
-                self.problems.push(Problem::Reference { at: resource.key(), error });
-                Vec::new()
-            }));
+            all.push(references_in(&resource.attributes));
         }
         all
     }
@@ -171,14 +163,9 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kusion_model::{DigestKey, SourceRef};
+    use crate::testing::{platforms, platforms_with, spec};
+    use kusion_model::{MeaningEdge, SourceRef};
     use serde_json::{Value, json};
-
-    const KEY: DigestKey = DigestKey([1; 32]);
-
-    fn spec(resources: Value) -> Spec {
-        Spec::from_value(resources, &KEY).unwrap()
-    }
 
     fn config_map(name: &str, depends_on: &[&str], data: Value) -> Value {
         let depends_on: Vec<String> = depends_on.iter().map(|n| format!("v1:ConfigMap:ns:{n}")).collect();
@@ -194,7 +181,7 @@ mod tests {
             config_map("b", &[], json!({"k": "$kusion_path.v1:ConfigMap:ns:c.metadata.name"})),
             config_map("c", &["a"], json!({})),
         ]));
-        let problems = prepare(&spec, &[]).unwrap_err();
+        let problems = prepare(&spec, &platforms()).unwrap_err();
         assert_eq!(problems.len(), 1);
         assert_eq!(
             problems[0].to_string(),
@@ -212,7 +199,7 @@ mod tests {
             let place = SourceRef { file: "dev/main.k".into(), line, col: 1 };
             spec.resources[at].source.insert(FieldPath::root(), place);
         }
-        let problems = prepare(&spec, &[]).unwrap_err();
+        let problems = prepare(&spec, &platforms()).unwrap_err();
         assert_eq!(
             problems[0].to_string(),
             "two resources have the id `v1:ConfigMap:ns:a`: dev/main.k:3 and dev/main.k:9"
@@ -225,7 +212,7 @@ mod tests {
             config_map("a", &["nowhere"], json!({"x": "$kusion_path.v1:ConfigMap:ns:gone.data.x"})),
             config_map("b", &[], json!({"x": "$kusion_path.v1:ConfigMap:ns:b"})),
         ]));
-        let problems = prepare(&spec, &[]).unwrap_err();
+        let problems = prepare(&spec, &platforms()).unwrap_err();
         let ids: Vec<&str> = problems.iter().map(Problem::id).collect();
         assert_eq!(ids, ["broken-reference", "unknown-dependency", "unknown-dependency"]);
     }
@@ -242,7 +229,7 @@ mod tests {
             in_cluster("east", "a", &[]),
             in_cluster("east", "b", &["a"])
         ]));
-        let prepared = prepare(&spec, &[]).unwrap();
+        let prepared = prepare(&spec, &platforms()).unwrap();
         let edges: Vec<_> = prepared.edges.iter().map(|e| (e.before, e.after)).collect();
         assert_eq!(edges, [(1, 2)]);
     }
@@ -258,7 +245,7 @@ mod tests {
             wait: Wait::Applied,
             why: "test".into(),
         };
-        let prepared = prepare(&spec, &[edge("b", "a"), edge("elsewhere", "a")]).unwrap();
+        let prepared = prepare(&spec, &platforms_with(vec![edge("b", "a"), edge("elsewhere", "a")])).unwrap();
         assert_eq!(prepared.order, [1, 0]);
     }
 }

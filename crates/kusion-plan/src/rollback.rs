@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{Resource, ResourceKey, ResourceRecord, SecretBag, SourceMap, Spec};
+use kusion_model::{Resource, ResourceKey, ResourceRecord, SourceMap, Spec};
 
 /// Turns the records of a release back into a Spec. Secrets come without values; those that are still live with the
 /// same digest are taken from there, others make the apply refuse by name rather than send a digest.
@@ -19,7 +19,8 @@ pub fn rollback_spec(records: &BTreeMap<ResourceKey, ResourceRecord>) -> Spec {
             .map(|on| on.id.clone())
             .collect(),
         extensions: record.extensions.clone(),
-        secrets: SecretBag::default(),
+        broken: Vec::new(),
+        moved: Vec::new(),
         source: SourceMap::default(),
     };
     Spec { resources: records.values().map(resource).collect() }

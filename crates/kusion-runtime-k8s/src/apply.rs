@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
-use kusion_model::{ConflictPolicy, FieldPath};
+use kusion_model::{ConflictPolicy, NotPlain, Unknowns};
 use kusion_runtime::{Applied, ApplyAsk, ErrorKind, RuntimeError};
 use serde_json::Value;
 
@@ -27,11 +27,10 @@ pub(crate) struct Made {
 impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: ApplyAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
-        let redactor = Redactor::new(&self.key, ask.attributes, [ask.secrets]);
-        let mut object = Cow::Borrowed(ask.attributes);
+        let redactor = Redactor::new(&self.key, ask.attributes, None);
+        let mut object = Cow::Owned(ask.attributes.expose(Unknowns::Refuse).map_err(not_plain)?);
         kind.settle(&mut object);
         let mut object = object.into_owned();
-        ask.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
         self.mark(&mut object, ask.imported);
         let asked = kind.one(self.namespace_of(&id), &id.name);
         let cleaned = |mut error: RuntimeError| {
@@ -107,9 +106,16 @@ impl KubeRuntime {
 }
 
 /// A recorded Spec has digests only; sending one would destroy the real value.
-pub(crate) fn missing_secret(path: &FieldPath) -> RuntimeError {
-    let text = format!(
-        "the value of secret field `{path}` is not known: a release records digests only; apply the sources of that release"
-    );
-    RuntimeError::new(ErrorKind::UnknownSecret, text)
+pub(crate) fn not_plain(why: NotPlain) -> RuntimeError {
+    match why {
+        NotPlain::Secret(path) => {
+            let text = format!(
+                "the value of secret field `{path}` is not known: a release records digests only; apply the sources of that release"
+            );
+            RuntimeError::new(ErrorKind::UnknownSecret, text)
+        }
+        NotPlain::Unknown(path) => {
+            RuntimeError::new(ErrorKind::Unexpected, format!("the value of field `{path}` is not known yet"))
+        }
+    }
 }

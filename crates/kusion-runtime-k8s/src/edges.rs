@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{KubeId, Resource, ResourceKey, ResourceType, Spec, Wait};
-use kusion_plan::MeaningEdge;
-use serde_json::Value;
+use kusion_model::{Attr, KubeId, MeaningEdge, Resource, ResourceKey, ResourceType, Spec, Wait};
 
 use crate::pods::{needs, pod_labels};
 
@@ -15,7 +13,7 @@ use crate::pods::{needs, pod_labels};
 struct Item<'a> {
     key: ResourceKey,
     id: KubeId,
-    object: &'a Value,
+    object: &'a Attr,
 }
 
 /// Finds items by kind, namespace and name.
@@ -25,8 +23,7 @@ struct Index<'a> {
 }
 
 /// Returns the edges of meaning of a Spec.
-#[must_use]
-pub fn meaning_edges(spec: &Spec) -> Vec<MeaningEdge> {
+pub(crate) fn meaning_edges(spec: &Spec) -> Vec<MeaningEdge> {
     let index = Index::new(spec);
     let mut out = Vec::new();
     let webhooks: Vec<usize> =
@@ -88,7 +85,7 @@ impl<'a> Index<'a> {
         let of_kind = |at: &usize| self.items[*at].id.kind == "CustomResourceDefinition";
         let definitions = (0..self.items.len()).filter(of_kind).map(|at| {
             let text = |pointer: &str| {
-                self.items[at].object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+                self.items[at].object.pointer(pointer).and_then(Attr::as_str).unwrap_or_default()
             };
             let cluster = self.items[at].key.cluster.to_string();
             ((cluster, text("/spec/group").to_owned(), text("/spec/names/kind").to_owned()), at)
@@ -126,7 +123,7 @@ impl<'a> Index<'a> {
 
     fn owners(&self, item: &Item<'_>, out: &mut Vec<MeaningEdge>) {
         for owner in array(item.object, "/metadata/ownerReferences") {
-            let text = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| owner.get(key).and_then(Attr::as_str).unwrap_or_default();
             if let Some(owner) = self.find_near(item, text("kind"), text("name")) {
                 push(out, owner, item, Wait::Applied, "is owned by it");
             }
@@ -145,12 +142,12 @@ impl<'a> Index<'a> {
         if !matches!(item.id.kind.as_str(), "RoleBinding" | "ClusterRoleBinding") {
             return;
         }
-        let text = |pointer: &str| item.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| item.object.pointer(pointer).and_then(Attr::as_str).unwrap_or_default();
         if let Some(role) = self.find_near(item, text("/roleRef/kind"), text("/roleRef/name")) {
             push(out, role, item, Wait::Applied, "binds the role");
         }
         for subject in array(item.object, "/subjects").filter(|subject| subject["kind"] == "ServiceAccount") {
-            let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| subject.get(key).and_then(Attr::as_str).unwrap_or_default();
             if let Some(account) = self.find(item, "ServiceAccount", text("namespace"), text("name")) {
                 push(out, account, item, Wait::Applied, "binds the service account");
             }
@@ -159,7 +156,7 @@ impl<'a> Index<'a> {
 
     /// Single names in known places: scale targets, services of stateful sets, classes, backends.
     fn targets(&self, item: &Item<'_>, out: &mut Vec<MeaningEdge>) {
-        let text = |pointer: &str| item.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| item.object.pointer(pointer).and_then(Attr::as_str).unwrap_or_default();
         let mut link = |kind: &str, name: &str, why| {
             if let Some(target) = self.find_near(item, kind, name).filter(|_| !name.is_empty()) {
                 push(out, target, item, Wait::Applied, why);
@@ -179,7 +176,7 @@ impl<'a> Index<'a> {
                 link("Service", text("/spec/defaultBackend/service/name"), "routes to the service");
                 for rule in array(item.object, "/spec/rules") {
                     for path in array(rule, "/http/paths") {
-                        let name = path.pointer("/backend/service/name").and_then(Value::as_str);
+                        let name = path.pointer("/backend/service/name").and_then(Attr::as_str);
                         link("Service", name.unwrap_or_default(), "routes to the service");
                     }
                 }
@@ -196,7 +193,7 @@ impl<'a> Index<'a> {
         out: &mut Vec<MeaningEdge>,
     ) {
         for hook in array(item.object, "/webhooks") {
-            let text = |pointer: &str| hook.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let text = |pointer: &str| hook.pointer(pointer).and_then(Attr::as_str).unwrap_or_default();
             let namespace = text("/clientConfig/service/namespace");
             if let Some(service) = self.find(item, "Service", namespace, text("/clientConfig/service/name")) {
                 push(out, service, item, Wait::Applied, "calls the service");
@@ -206,7 +203,7 @@ impl<'a> Index<'a> {
             }
             let groups: Vec<&str> = array(hook, "/rules")
                 .flat_map(|rule| array(rule, "/apiGroups"))
-                .filter_map(Value::as_str)
+                .filter_map(Attr::as_str)
                 .collect();
             for other in &self.items {
                 let group = other.id.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -221,7 +218,7 @@ impl<'a> Index<'a> {
 
 /// Whether the pods of a workload are behind a service.
 fn serves(service: &Item<'_>, workload: &Item<'_>) -> bool {
-    let selector = service.object.pointer("/spec/selector").and_then(Value::as_object);
+    let selector = service.object.pointer("/spec/selector").and_then(Attr::as_map);
     let same_place =
         service.key.cluster == workload.key.cluster && service.id.namespace == workload.id.namespace;
     match (selector, pod_labels(workload.object)) {
@@ -232,8 +229,8 @@ fn serves(service: &Item<'_>, workload: &Item<'_>) -> bool {
     }
 }
 
-fn array<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+fn array<'v>(value: &'v Attr, pointer: &str) -> impl Iterator<Item = &'v Attr> {
+    value.pointer(pointer).and_then(Attr::as_list).into_iter().flatten()
 }
 
 fn push(out: &mut Vec<MeaningEdge>, before: &Item<'_>, after: &Item<'_>, wait: Wait, why: &str) {
@@ -250,11 +247,15 @@ fn push(out: &mut Vec<MeaningEdge>, before: &Item<'_>, after: &Item<'_>, wait: W
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kusion_model::DigestKey;
-    use serde_json::json;
+    use crate::platform::KubePlatform;
+    use kusion_model::{DigestKey, Platforms};
+    use serde_json::{Value, json};
+    use std::sync::Arc;
 
     fn edges(objects: Value) -> Vec<String> {
-        let spec = Spec::from_value(objects, &DigestKey([1; 32])).unwrap();
+        let spec =
+            Spec::from_value(objects, &Platforms::new(vec![Arc::new(KubePlatform)]), &DigestKey([1; 32]))
+                .unwrap();
         let name =
             |key: &ResourceKey| key.id.to_kubernetes().map(|id| format!("{}/{}", id.kind, id.name)).unwrap();
         let text = |edge: &MeaningEdge| format!("{} {} {}", name(&edge.after), edge.why, name(&edge.before));

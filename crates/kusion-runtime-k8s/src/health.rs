@@ -15,7 +15,7 @@ use kusion_model::{KubeId, ResourceKey, Timestamp};
 use serde_json::Value;
 
 use crate::kinds::builtin_kind;
-use crate::runtime::{KubeRuntime, parse};
+use crate::runtime::{KubeRuntime, object_of, parse};
 use crate::watch::{Collection, Watches};
 
 /// Bursts of events are judged once.
@@ -100,18 +100,19 @@ impl KubeHealth {
 
     async fn wait_for(&self, target: HealthTarget) -> HealthOutcome {
         let Ok(id) = parse(&target.key) else { return unknown("it has no Kubernetes id") };
-        let mut waiter = Waiter::new(&target.observed.attributes, &self.profile, self.clock.now());
+        let object = object_of(&target.observed);
+        let mut waiter = Waiter::new(&object, &self.profile, self.clock.now());
         if let Some(timeout) = self.timeout {
             waiter
                 .set_deadline(self.clock.now() + i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2));
         }
         let mut changes = self.watches.changes();
-        self.watches.insert(target.observed.attributes.clone());
+        self.watches.insert(object.clone().into_owned());
         let mut told = None;
         let mut watching = false;
         loop {
             changes.borrow_and_update();
-            let verdict = self.judge(&id, &target.observed.attributes);
+            let verdict = self.judge(&id, &object);
             self.tell(&target.key, &verdict, &mut told);
             // Only what runs can come down again: nothing else has to hold for a while.
             if verdict.verdict.is_good() && !runs(&id.kind) {

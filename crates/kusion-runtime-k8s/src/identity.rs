@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use kube_meaning::schema::split_api_version;
-use kusion_model::{KubeId, ResourceId};
+use kusion_model::{Attr, KubeId, ResourceId};
 use kusion_runtime::{IdentifyAsk, RuntimeError};
-use serde_json::Value;
 
 use crate::runtime::{KubeRuntime, parse};
 
@@ -53,9 +52,9 @@ impl KubeRuntime {
 fn defined_scopes(asks: &[IdentifyAsk<'_>]) -> BTreeMap<(String, String), bool> {
     let definitions = asks.iter().map(|ask| ask.attributes);
     let definitions = definitions
-        .filter(|object| object.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition"));
-    let scope = |object: &Value| {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        .filter(|object| object.get("kind").and_then(Attr::as_str) == Some("CustomResourceDefinition"));
+    let scope = |object: &Attr| {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Attr::as_str).map(str::to_owned);
         let place = (text("/spec/group")?, text("/spec/names/kind")?);
         Some((place, text("/spec/scope")? != "Cluster"))
     };

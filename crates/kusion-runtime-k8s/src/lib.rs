@@ -6,7 +6,7 @@
 //! what changes. Invariants: what leaves this crate is sealed; error texts never hold a secret; a field of another manager is
 //! never taken without a rule.
 //!
-//! [`KubeHealth`] waits for health on shared watches. Start reading with [`KubeRuntime`]; [`connect`] finds the cluster; [`meaning_edges`] tells the planner what comes first.
+//! [`KubeHealth`] waits for health on shared watches. Start reading with [`KubeRuntime`]; [`connect`] finds the cluster; [`KubePlatform`] tells the planner what is secret and what comes first.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -27,6 +27,7 @@ mod look;
 mod observe;
 mod owner;
 mod path;
+mod platform;
 mod pods;
 mod propose;
 mod read;
@@ -37,10 +38,10 @@ mod watch;
 mod witness;
 
 pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, connect_as, contexts};
-pub use edges::meaning_edges;
 pub use forward::Forward;
 pub use health::{KubeHealth, OnVerdict};
 pub use kube::Client;
 pub use look::LogAsk;
-pub use runtime::{DryRun, FIELD_MANAGER, KubeRuntime, hidden_fields};
+pub use platform::KubePlatform;
+pub use runtime::{DryRun, FIELD_MANAGER, KubeRuntime};
 pub use survey::unwell;

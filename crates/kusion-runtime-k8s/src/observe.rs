@@ -29,7 +29,7 @@ struct Batch {
 impl KubeRuntime {
     pub(crate) async fn observe_all(
         &self,
-        asks: &[ObserveAsk],
+        asks: &[ObserveAsk<'_>],
     ) -> Result<BTreeMap<ResourceKey, Observed>, RuntimeError> {
         let batches = self.batches(asks).await?;
         let mut reads: Vec<BoxFuture<'_, Result<Found, RuntimeError>>> = Vec::new();
@@ -41,7 +41,7 @@ impl KubeRuntime {
         Ok(all.into_iter().flatten().collect())
     }
 
-    async fn batches(&self, asks: &[ObserveAsk]) -> Result<Vec<Batch>, RuntimeError> {
+    async fn batches(&self, asks: &[ObserveAsk<'_>]) -> Result<Vec<Batch>, RuntimeError> {
         let mut batches: BTreeMap<(String, String, String), Batch> = BTreeMap::new();
         let mut unknown = BTreeSet::new();
         for ask in asks {

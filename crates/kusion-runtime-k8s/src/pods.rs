@@ -1,6 +1,6 @@
 //! What pods need: names that a pod template mentions.
 
-use serde_json::Value;
+use kusion_model::{Attr, AttrMap};
 
 /// A thing in the same namespace (or cluster-scoped) that a pod cannot run without.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,14 +14,15 @@ pub(crate) struct Need {
 const TEMPLATES: [&str; 3] = ["/spec/template/spec", "/spec/jobTemplate/spec/template/spec", "/spec"];
 
 /// Returns what the pods of a workload need, once each.
-pub(crate) fn needs(object: &Value) -> Vec<Need> {
-    let is_pod = |spec: &&Value| spec.get("containers").is_some_and(Value::is_array);
+pub(crate) fn needs(object: &Attr) -> Vec<Need> {
+    let is_pod =
+        |spec: &&Attr| spec.get("containers").is_some_and(|containers| containers.as_list().is_some());
     let Some(spec) = TEMPLATES.iter().filter_map(|path| object.pointer(path)).find(is_pod) else {
         return Vec::new();
     };
     let mut needs = Vec::new();
-    let mut push = |kind, value: Option<&Value>, why| {
-        if let Some(name) = value.and_then(Value::as_str).filter(|name| !name.is_empty()) {
+    let mut push = |kind, value: Option<&Attr>, why| {
+        if let Some(name) = value.and_then(Attr::as_str).filter(|name| !name.is_empty()) {
             let need = Need { kind, name: name.to_owned(), why };
             if !needs.contains(&need) {
                 needs.push(need);
@@ -42,7 +43,7 @@ pub(crate) fn needs(object: &Value) -> Vec<Need> {
             volume.pointer("/persistentVolumeClaim/claimName"),
             "mounts the volume",
         );
-        for source in volume.pointer("/projected/sources").and_then(Value::as_array).into_iter().flatten() {
+        for source in volume.pointer("/projected/sources").and_then(Attr::as_list).into_iter().flatten() {
             push("ConfigMap", source.pointer("/configMap/name"), "mounts the config map");
             push("Secret", source.pointer("/secret/name"), "mounts the secret");
         }
@@ -69,11 +70,11 @@ pub(crate) fn needs(object: &Value) -> Vec<Need> {
     needs
 }
 
-fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
+fn list<'v>(value: &'v Attr, key: &str) -> impl Iterator<Item = &'v Attr> {
+    value.get(key).and_then(Attr::as_list).into_iter().flatten()
 }
 
 /// Returns the labels that the pods of a workload carry.
-pub(crate) fn pod_labels(object: &Value) -> Option<&serde_json::Map<String, Value>> {
-    object.pointer("/spec/template/metadata/labels")?.as_object()
+pub(crate) fn pod_labels(object: &Attr) -> Option<&AttrMap> {
+    object.pointer("/spec/template/metadata/labels")?.as_map()
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
 use futures::future::BoxFuture;
 use futures::stream::StreamExt;
@@ -11,21 +12,21 @@ use kube_meaning::managed::{Managed, Operation};
 use kube_meaning::ssa::{self, Applier, Target};
 use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
-    ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed, SecretBag,
-    Timestamp, has_seal,
+    Attr, ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed,
+    Timestamp, Unknowns,
 };
 use kusion_plan::three_way;
 use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
 use serde_json::Value;
 
-use crate::apply::missing_secret;
+use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
 use crate::handover::is_shared;
 use crate::kinds::{Asked, Kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Redactor;
-use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, parse, unknown_kind};
+use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, object_of, parse, unknown_kind};
 
 /// How many dry runs go at once; the server is the bound, not we.
 const DRY_RUNS: usize = 8;
@@ -37,9 +38,10 @@ struct DryRunOf {
     force: bool,
 }
 
-/// What comes into being with the plan: asking the server about things in it would only say that it is missing.
-#[derive(Default)]
-struct Coming {
+/// What comes into being with the plan: asking the server about things in it would only say that it is missing. It is
+/// remembered from wave to wave, because a namespace may be in an earlier one than what lives in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coming {
     namespaces: BTreeSet<String>,
     kinds: BTreeSet<(String, String)>,
 }
@@ -57,15 +59,18 @@ impl KubeRuntime {
     }
 
     fn learn(&self, asks: &[ProposeAsk<'_>]) -> Coming {
-        let mut coming = Coming::default();
+        let mut coming = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         for ask in asks {
             let Ok(id) = parse(&ask.desired.key) else { continue };
             match id.kind.as_str() {
                 "Namespace" if ask.live.is_none() => {
                     coming.namespaces.insert(id.name);
                 }
+                "Namespace" => {
+                    coming.namespaces.remove(&id.name);
+                }
                 "CustomResourceDefinition" => {
-                    let new = self.kinds.learn(&ask.desired.attributes);
+                    let new = self.kinds.learn(&exposed(&ask.desired.attributes).unwrap_or_default());
                     if ask.live.is_none() {
                         coming.kinds.extend(new);
                     }
@@ -73,14 +78,13 @@ impl KubeRuntime {
                 _ => {}
             }
         }
-        coming
+        coming.clone()
     }
 
     async fn propose_one(&self, ask: &ProposeAsk<'_>, coming: &Coming) -> Result<Proposal, RuntimeError> {
         let id = parse(&ask.desired.key)?;
         let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
-        let bags = [Some(&ask.desired.secrets), ask.live.map(|live| &live.secrets)];
-        let redactor = Redactor::new(&self.key, &ask.desired.attributes, bags.into_iter().flatten());
+        let redactor = Redactor::new(&self.key, &ask.desired.attributes, ask.live);
         let judged = match ask.live {
             None => self.judge_new(ask, &id, &kind, coming),
             Some(live) => self.judge_live(ask, &id, &kind, live, &redactor),
@@ -109,7 +113,7 @@ impl KubeRuntime {
         if !ask.desired.unknown.is_empty() {
             return Ok((Proposal::create(), None));
         }
-        let mut object = clear(&ask.desired.attributes, &ask.desired.secrets)?;
+        let mut object = Cow::Owned(exposed(&ask.desired.attributes)?);
         kind.settle(&mut object);
         let object = object.into_owned();
         let namespace = self.namespace_of(id);
@@ -130,29 +134,33 @@ impl KubeRuntime {
         live: &Observed,
         redactor: &Redactor<'_>,
     ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
-        let mut object = wanted(ask)?;
-        let current = match live.secrets.is_empty() {
-            true => Cow::Borrowed(&live.attributes),
-            false => clear(&live.attributes, &live.secrets)?,
-        };
+        // Fields that are known only later are neither compared nor sent.
+        let mut object = Cow::Owned(exposed(&ask.desired.attributes)?);
+        let current = object_of(live);
         kind.settle(&mut object);
         self.mark_like(&mut object, &current);
+        let mut object = object.into_owned();
         let Some(target) = kind.target() else {
-            return Ok(judge_without_schema(ask, id, &current, object.into_owned()));
+            return Ok(judge_without_schema(ask, id, live, object));
         };
-        // A record has digests where the object has values: then ownership alone tells who moved.
-        let plain = live.secrets.is_empty() && ask.desired.secrets.is_empty();
-        let prior = ask.prior.filter(|_| plain).map(|record| &record.attributes);
-        let asked = |desired: &'_ Value| {
+        let ask_of = |desired: &Value, prior: Option<&Value>| {
             decide(Question { target, live: &current, manager: FIELD_MANAGER, desired, prior })
+        };
+        // Only who moved a field depends on the record, so it is read only if something moved.
+        let asked = |desired: &Value| match ask_of(desired, None) {
+            Decision::NoChange => Decision::NoChange,
+            decision => match recorded(ask, &current) {
+                prior @ Some(_) => ask_of(desired, prior.as_ref()),
+                None => decision,
+            },
         };
         let mut left = Vec::new();
         let mut decision = asked(&object);
         if let Decision::Change(change) = &decision {
             let leave = self.to_leave(ask, &kind.kind, &object, change);
             for clash in &leave {
-                let after = remove(object.to_mut(), &clash.place);
-                left.push(left_alone(clash, &current, after));
+                let after = remove(&mut object, &clash.place);
+                left.push(left_alone(clash, &current, after, redactor));
             }
             if !leave.is_empty() {
                 decision = asked(&object);
@@ -171,7 +179,7 @@ impl KubeRuntime {
             Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
             Decision::Replace(replace) => {
                 let known = ask.desired.unknown.is_empty();
-                let check = known.then(|| replacement(id, object.into_owned())).flatten();
+                let check = known.then(|| replacement(id, object)).flatten();
                 Ok((replace_with(replace, kind, &shown), check))
             }
             // The server would only book what others did before the first apply: nothing of ours changes.
@@ -191,14 +199,10 @@ impl KubeRuntime {
                     change.fields.into_iter().map(|field| shown.change(field)).collect();
                 note_conflicts(&mut changes, &clashes, &rule);
                 changes.extend(left);
-                let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
+                let proposal = Proposal { changes, ..Proposal::of(Proposed::Update) };
                 let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
                 let open = !ask.desired.unknown.is_empty();
-                let question = || DryRunOf {
-                    name: id.name.clone(),
-                    object: object.into_owned(),
-                    force: !clashes.is_empty(),
-                };
+                let question = || DryRunOf { name: id.name.clone(), object, force: !clashes.is_empty() };
                 Ok((proposal, (!refused && !open).then(question)))
             }
         }
@@ -241,13 +245,16 @@ impl KubeRuntime {
                 // The server knows an immutable field that we do not: a replacement all the same.
                 let (because, lost) = (Vec::new(), None);
                 proposal.warnings.push(redactor.clean(&error.message));
-                proposal.what = Proposed::Replace { because, lost };
+                proposal.what = Proposed::Replace { because, lost, create_first: false };
                 return Ok(proposal);
             }
             Err(error) => return Err(error),
         };
         // Admission may have undone the difference: then there is none.
-        let same = live.is_some_and(|live| live.secrets.is_empty() && looks_same(&live.attributes, &result));
+        let same = live.is_some_and(|live| {
+            let object = object_of(live);
+            !is_sensitive(&object) && looks_same(&object, &result)
+        });
         if same && proposal.changes.iter().all(|change| change.note.is_none()) {
             return Ok(Proposal { warnings: proposal.warnings, ..Proposal::same() });
         }
@@ -259,14 +266,16 @@ impl KubeRuntime {
 fn judge_without_schema(
     ask: &ProposeAsk<'_>,
     id: &KubeId,
-    current: &Value,
+    live: &Observed,
     object: Value,
 ) -> (Proposal, Option<DryRunOf>) {
-    let changes = three_way(ask.prior.map(|record| &record.attributes), &object, current);
+    let prior = ask.prior.map(|record| &record.attributes);
+    let mut changes = three_way(prior, &ask.desired.attributes, live.attributes.tree());
+    changes.retain(|change| !ask.desired.is_unknown(&change.path));
     if changes.is_empty() {
         return (Proposal::same(), None);
     }
-    let proposal = Proposal { what: Proposed::Update, changes, warnings: Vec::new() };
+    let proposal = Proposal { changes, ..Proposal::of(Proposed::Update) };
     (proposal, Some(DryRunOf { name: id.name.clone(), object, force: false }))
 }
 
@@ -332,7 +341,7 @@ fn update(left: Vec<FieldChange>) -> Proposal {
 
 /// Nothing to do, beside what is left to others.
 fn unchanged(left: Vec<FieldChange>) -> Proposal {
-    Proposal { what: Proposed::Same, changes: left, warnings: Vec::new() }
+    Proposal { changes: left, ..Proposal::same() }
 }
 
 fn replace_with(replace: Replace, kind: &Kind, shown: &Shown<'_>) -> Proposal {
@@ -343,33 +352,28 @@ fn replace_with(replace: Replace, kind: &Kind, shown: &Shown<'_>) -> Proposal {
             change.note = Some(Note::Immutable);
         }
     }
-    let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned) };
-    Proposal { what, changes, warnings: Vec::new() }
+    let what = Proposed::Replace { because, lost: lost(&kind.kind).map(str::to_owned), create_first: false };
+    Proposal { changes, ..Proposal::of(what) }
 }
 
-/// The object with its secrets in place; not copied if it has none, which is the rule.
-fn clear<'a>(attributes: &'a Value, secrets: &SecretBag) -> Result<Cow<'a, Value>, RuntimeError> {
-    if secrets.is_empty() && !has_seal(attributes) {
-        return Ok(Cow::Borrowed(attributes));
-    }
-    let mut object = attributes.clone();
-    secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
-    Ok(Cow::Owned(object))
+/// The object with its secrets in place and without what is not known yet.
+fn exposed(attributes: &Attr) -> Result<Value, RuntimeError> {
+    attributes.expose(Unknowns::LeaveOut).map_err(not_plain)
 }
 
-/// The wanted object without fields that are known only later: an unknown value must not be compared or sent.
-fn wanted<'a>(ask: &ProposeAsk<'a>) -> Result<Cow<'a, Value>, RuntimeError> {
-    let desired = ask.desired;
-    if desired.unknown.is_empty() {
-        return clear(&desired.attributes, &desired.secrets);
+/// The attributes of the last release. A record has digests where the object has values: then ownership alone tells who moved.
+fn recorded(ask: &ProposeAsk<'_>, current: &Value) -> Option<Value> {
+    let record = ask.prior?;
+    if is_sensitive(current) || ask.desired.attributes.has_secret() {
+        return None;
     }
-    let mut object = desired.attributes.clone().into_owned();
-    // From the end, so that positions before it stay right.
-    for use_ in desired.unknown.iter().rev() {
-        remove(&mut object, &use_.at);
-    }
-    desired.secrets.unseal(&mut object).map_err(|path| missing_secret(&path))?;
-    Ok(Cow::Owned(object))
+    exposed(&record.attributes).ok()
+}
+
+/// Whether the server's object is a Secret.
+fn is_sensitive(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("Secret")
+        && object.get("apiVersion").and_then(Value::as_str) == Some("v1")
 }
 
 fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
@@ -413,9 +417,10 @@ fn clash_of(object: &Value, conflict: &ssa::Conflict) -> Option<Clash> {
     })
 }
 
-fn left_alone(clash: &Clash, live: &Value, after: Option<Value>) -> FieldChange {
-    let mut change =
-        FieldChange::new(clash.path.clone(), clash.path.get(live).cloned(), after, Origin::Theirs);
+fn left_alone(clash: &Clash, live: &Value, after: Option<Value>, redactor: &Redactor<'_>) -> FieldChange {
+    let seal = |value: Option<Value>| value.map(|value| redactor.seal(&clash.path, value));
+    let before = seal(clash.path.get(live).cloned());
+    let mut change = FieldChange::new(clash.path.clone(), before, seal(after), Origin::Theirs);
     change.note = Some(Note::LeftAlone);
     change.manager = Some(clash.manager.clone());
     change.at = written_at(live, &clash.manager);

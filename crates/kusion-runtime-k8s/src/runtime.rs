@@ -1,12 +1,13 @@
 //! The runtime of one cluster.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kusion_model::{
-    DigestKey, FieldPath, KubeId, Observed, Proposal, ResourceKey, kubernetes_sensitivity, seal,
+    Attr, DigestKey, KubeId, Live, Native, Observed, Platform, Proposal, ResourceKey, Unknowns, seal,
 };
 use kusion_runtime::{
     Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime,
@@ -16,7 +17,9 @@ use serde_json::Value;
 
 use crate::api::Api;
 use crate::kinds::{Kind, Kinds, builtin_kind};
-use crate::owner::{MARKS, ownership};
+use crate::owner::ownership;
+use crate::platform::KubePlatform;
+use crate::propose::Coming;
 
 /// The name under which we own fields.
 pub const FIELD_MANAGER: &str = "kusion";
@@ -40,6 +43,7 @@ pub struct KubeRuntime {
     pub(crate) dry_run: DryRun,
     /// The stack whose objects these are.
     pub(crate) owner: Option<String>,
+    pub(crate) coming: Mutex<Coming>,
 }
 
 impl KubeRuntime {
@@ -54,6 +58,7 @@ impl KubeRuntime {
             namespace,
             dry_run: DryRun::default(),
             owner: None,
+            coming: Mutex::default(),
         }
     }
 
@@ -109,22 +114,38 @@ impl KubeRuntime {
         }
     }
 
-    /// Seals an object of the server.
-    pub(crate) fn observed(&self, mut object: Value) -> Observed {
+    /// Takes an object of the server.
+    pub(crate) fn observed(&self, object: Value) -> Observed {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let (version, uid) = (text("/metadata/resourceVersion"), text("/metadata/uid"));
         let terminating = text("/metadata/deletionTimestamp").map(|_| finalizers(&object));
         let owner = ownership(&object);
-        let secrets = seal(&mut object, kubernetes_sensitivity, &self.key);
-        Observed { attributes: object, secrets, version, uid, owner, terminating }
+        let attributes = Live::new(Arc::new(KubeObject { object, key: self.key.clone() }));
+        Observed { attributes, version, uid, owner, terminating, kept: None }
     }
 }
 
-/// Fields of a live object that are the runtime's business and nothing for a plan to show.
-#[must_use]
-pub fn hidden_fields() -> Vec<FieldPath> {
-    let marks = MARKS.map(|mark| FieldPath::keys(["metadata", "annotations", mark]));
-    std::iter::once(FieldPath::keys(["metadata", "managedFields"])).chain(marks).collect()
+/// A live object as the server sent it. It is never printed or stored; its tree is.
+struct KubeObject {
+    object: Value,
+    key: DigestKey,
+}
+
+impl Native for KubeObject {
+    fn tree(&self) -> Attr {
+        let mut tree = Attr::from(&self.object);
+        let sensitive = KubePlatform.sensitive(&tree);
+        seal(&mut tree, &sensitive, &self.key, &mut Vec::new());
+        tree
+    }
+}
+
+/// The object as the server has it, secrets and all.
+pub(crate) fn object_of(observed: &Observed) -> Cow<'_, Value> {
+    match observed.attributes.native::<KubeObject>() {
+        Some(native) => Cow::Borrowed(&native.object),
+        None => Cow::Owned(observed.attributes.tree().expose(Unknowns::LeaveOut).unwrap_or_default()),
+    }
 }
 
 pub(crate) fn parse(key: &ResourceKey) -> Result<KubeId, RuntimeError> {
@@ -159,7 +180,7 @@ impl Runtime for KubeRuntime {
 
     fn observe<'a>(
         &'a self,
-        asks: &'a [ObserveAsk],
+        asks: &'a [ObserveAsk<'a>],
     ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>> {
         Box::pin(self.observe_all(asks))
     }

@@ -12,6 +12,7 @@ use kusion_runtime::{ObserveAsk, RuntimeError};
 use serde_json::{Map, Value};
 
 use crate::health::KubeHealth;
+use crate::runtime::object_of;
 
 /// Judges objects as they were seen, and gives back those that are not well. The verdict is that of `kusion status`.
 #[must_use]
@@ -20,10 +21,12 @@ pub fn unwell<'o>(
     profile: &Profile,
     rules: Option<&Rules>,
 ) -> Vec<(&'o ResourceKey, Verdict)> {
-    let around = surroundings(seen.iter().map(|(_, observed)| &observed.attributes));
+    let objects: Vec<_> = seen.iter().map(|(_, observed)| object_of(observed)).collect();
+    let around = surroundings(objects.iter().map(AsRef::as_ref));
     let judged = seen
         .iter()
-        .map(|(key, observed)| (*key, judge_with(&observed.attributes, &around, profile, rules, None)));
+        .zip(&objects)
+        .map(|((key, _), object)| (*key, judge_with(object, &around, profile, rules, None)));
     judged.filter(|(_, verdict)| !verdict.verdict.is_good()).collect()
 }
 
@@ -39,19 +42,22 @@ fn surroundings<'o>(objects: impl Iterator<Item = &'o Value>) -> Snapshot {
 impl KubeHealth {
     /// Looks again at what can have changed since it was seen.
     pub(crate) async fn survey(&self, targets: Vec<HealthTarget>) -> Vec<Doubt> {
-        let around = surroundings(targets.iter().map(|target| &target.observed.attributes));
+        let objects: Vec<_> = targets.iter().map(|target| object_of(&target.observed)).collect();
+        let around = surroundings(objects.iter().map(AsRef::as_ref));
+        drop(objects);
         let lasting = |target: &HealthTarget| {
-            let object = &target.observed.attributes;
-            let verdict = judge_with(object, &around, &self.profile, self.rules.as_ref(), None);
+            let object = object_of(&target.observed);
+            let verdict = judge_with(&object, &around, &self.profile, self.rules.as_ref(), None);
             verdict.verdict.is_good() && verdict.is_lasting()
         };
         let open: Vec<HealthTarget> = targets.into_iter().filter(|target| !lasting(target)).collect();
         let ask = |target: &HealthTarget| ObserveAsk {
             key: target.key.clone(),
             kind: target.kind.clone(),
+            prior: None,
             extensions: Map::new(),
         };
-        let asks: Vec<ObserveAsk> = open.iter().map(ask).collect();
+        let asks: Vec<ObserveAsk<'_>> = open.iter().map(ask).collect();
         match self.runtime.observe_all(&asks).await {
             Ok(seen) => self.doubtful(open, seen),
             Err(error) => open.into_iter().map(|target| unread(target, &error)).collect(),
@@ -77,8 +83,8 @@ impl KubeHealth {
 
     /// It was there when the plan was made.
     fn gone(&self, target: HealthTarget) -> Doubt {
-        let last = Some(&target.observed.attributes);
-        let judged = judge_absent(last, &Snapshot::new(), &self.profile, None);
+        let last = object_of(&target.observed).into_owned();
+        let judged = judge_absent(Some(&last), &Snapshot::new(), &self.profile, None);
         let verdict = if judged.verdict.is_good() { HealthVerdict::Healthy } else { HealthVerdict::Failed };
         let message = judged.full_message();
         let outcome =

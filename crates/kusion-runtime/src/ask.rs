@@ -3,15 +3,16 @@
 use std::fmt;
 
 use kusion_model::{
-    Action, ConflictRule, Desired, Observed, ResourceKey, ResourceRecord, ResourceType, SecretBag,
+    Action, Attr, Blob, ConflictRule, Desired, Kept, Observed, ResourceKey, ResourceRecord, ResourceType,
 };
 use serde_json::{Map, Value};
 
 /// Which object to read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ObserveAsk {
+pub struct ObserveAsk<'a> {
     pub key: ResourceKey,
     pub kind: ResourceType,
+    pub prior: Option<&'a ResourceRecord>,
     pub extensions: Map<String, Value>,
 }
 
@@ -20,7 +21,7 @@ pub struct ObserveAsk {
 pub struct IdentifyAsk<'a> {
     pub key: &'a ResourceKey,
     /// The wanted or recorded attributes: a definition among them tells about objects of its kind.
-    pub attributes: &'a Value,
+    pub attributes: &'a Attr,
 }
 
 /// What would this become?
@@ -32,16 +33,18 @@ pub struct ProposeAsk<'a> {
     pub rules: &'a [ConflictRule],
 }
 
-/// Make it so. The runtime unseals the attributes just before the wire.
+/// Make it so. The runtime exposes secrets just before the wire.
 #[derive(Clone)]
 pub struct ApplyAsk<'a> {
     pub key: &'a ResourceKey,
     pub action: Action,
-    /// Sealed, with no reference left in it.
-    pub attributes: &'a Value,
-    pub secrets: &'a SecretBag,
-    /// The attributes as recorded by the last release.
-    pub prior: Option<&'a Value>,
+    /// With no reference left in it.
+    pub attributes: &'a Attr,
+    /// What the last release recorded; absent for the new object of a replacement.
+    pub prior: Option<&'a ResourceRecord>,
+    /// What the runtime has planned for it, and what it wanted to get back.
+    pub planned: Option<&'a Attr>,
+    pub blob: Option<&'a Blob>,
     /// Another tool made the object, and it is or was imported: what that tool owns is ours by consent.
     pub imported: bool,
     pub rules: &'a [ConflictRule],
@@ -57,7 +60,7 @@ impl fmt::Debug for ApplyAsk<'_> {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// The object as the platform has it now, sealed; references of other resources read from it.
+    /// The object as the platform has it now; references of other resources read from it.
     pub observed: Observed,
     /// What the platform said beside it.
     pub warnings: Vec<String>,
@@ -71,6 +74,8 @@ pub struct DeleteAsk<'a> {
     pub uid: Option<&'a str>,
     /// The version that was looked at: whoever wrote since may have made it another's.
     pub version: Option<&'a str>,
+    /// What the platform wanted kept of the object.
+    pub kept: Option<&'a Kept>,
     pub extensions: &'a Map<String, Value>,
 }
 

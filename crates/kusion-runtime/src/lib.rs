@@ -1,8 +1,8 @@
 //! The boundary to a platform: what the engine asks of Kubernetes, of Terraform providers, of a simulated world.
 //!
 //! In: questions about many resources at once, or one write. Out: facts, proposals, or an error that knows whether it is
-//! worth trying again. Invariants: a runtime never decides an action; `apply` is idempotent; what it returns is sealed
-//! (secrets in a bag, never in a tree, never in an error text).
+//! worth trying again. Invariants: a runtime never decides an action; `apply` is idempotent; what is secret in what it
+//! returns is sealed, and never part of an error text.
 //!
 //! The trait returns boxed futures, so that a simulated world can answer at once and deterministically while a client
 //! waits on sockets. [`Runtimes`] picks the runtime of a resource by type and cluster.
@@ -38,11 +38,11 @@ pub trait Runtime: Send + Sync {
     /// (also if the platform does not know its kind). An error means that nothing is known.
     fn observe<'a>(
         &'a self,
-        asks: &'a [ObserveAsk],
+        asks: &'a [ObserveAsk<'a>],
     ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>>;
 
     /// Says what applying would do, one answer per question, in the same order. Decides locally where it can and asks
-    /// the platform (dry run) only about what changes. Questions come in dependency order.
+    /// the platform (dry run) only about what changes. Asked once for each wave of the graph; questions come in dependency order.
     fn propose<'a>(
         &'a self,
         asks: &'a [ProposeAsk<'a>],

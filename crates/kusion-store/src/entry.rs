@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{Phase, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Tally, Timestamp};
+use kusion_model::{
+    Attr, Phase, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Tally, Timestamp,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The format that this engine writes.
 pub(crate) const FORMAT: u32 = 2;
@@ -22,7 +23,7 @@ pub(crate) enum Entry {
         records: Vec<ResourceRecord>,
         intents: Vec<ResourceRecord>,
         releases: Vec<Release>,
-        outputs: BTreeMap<String, Value>,
+        outputs: BTreeMap<String, Attr>,
         /// The hash of the last entry that was folded: the next one follows from that, as it did before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folded: Option<String>,
@@ -88,5 +89,5 @@ pub struct ReleaseEnd {
     pub message: Option<String>,
     /// What other stacks may refer to, by the text of the output; sealed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub outputs: BTreeMap<String, Value>,
+    pub outputs: BTreeMap<String, Attr>,
 }

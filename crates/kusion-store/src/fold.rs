@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, ClusterIdentity, INTERRUPTED, Phase, Prior, Records, Release, ReleaseNo, ResourceKey,
+    Action, Attr, ClusterIdentity, INTERRUPTED, Phase, Prior, Records, Release, ReleaseNo, ResourceKey,
     ResourceRecord, Scope, Step, Timestamp,
 };
-use serde_json::Value;
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
 use crate::{Damage, Head};
@@ -26,7 +25,7 @@ pub struct State {
     /// What an interrupted release was going to make and may have made.
     pub intents: Records,
     pub releases: BTreeMap<ReleaseNo, Release>,
-    pub outputs: BTreeMap<String, Value>,
+    pub outputs: BTreeMap<String, Attr>,
     /// The release that has begun and not ended: it runs, or it was interrupted.
     pub open: Option<ReleaseNo>,
     /// The last record was never finished; it counts for nothing.
@@ -310,5 +309,7 @@ fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {
         uid: None,
         release,
         imported: step.action == Action::Import,
+        kept: None,
+        deposed: step.deposed,
     })
 }

@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kusion_model::{Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Timestamp};
+use kusion_model::{Attr, Release, ReleaseNo, ResourceKey, ResourceRecord, Scope, Step, Timestamp};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
-use serde_json::Value;
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
 
@@ -35,7 +34,7 @@ pub(crate) struct Line<S> {
     #[serde(default)]
     releases: Vec<Release>,
     #[serde(default)]
-    outputs: BTreeMap<String, Value>,
+    outputs: BTreeMap<String, Attr>,
     release: Option<Which>,
     #[serde(default = "Vec::new")]
     pub(crate) steps: Vec<S>,

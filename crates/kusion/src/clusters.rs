@@ -7,11 +7,19 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot, Verdict};
-use kusion_model::{ClusterIdentity, Observed, ResourceKey, ResourceType, Timestamp};
+use kusion_model::{ClusterIdentity, Observed, Platforms, ResourceKey, ResourceType, Timestamp};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{Client, Connected, DryRun, KubeHealth, KubeRuntime, OnVerdict, unwell};
+use kusion_runtime_k8s::{
+    Client, Connected, DryRun, KubeHealth, KubePlatform, KubeRuntime, OnVerdict, unwell,
+};
 
 use crate::Target;
+
+/// What this engine knows about the platforms that it serves.
+#[must_use]
+pub fn platforms() -> Platforms {
+    Platforms::new(vec![Arc::new(KubePlatform)])
+}
 
 /// A cluster to work on.
 #[derive(Clone)]

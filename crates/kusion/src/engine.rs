@@ -8,17 +8,16 @@ use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    ConflictRule, DigestKey, Observed, OwnerRules, Phase, Reference, ResourceKey, Scope, Spec, StackOutput,
-    StackRef, scan_references,
+    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Reference, ResourceKey, Scope, Spec,
+    StackOutput, StackRef, references_in,
 };
-use kusion_runtime_k8s::{Client, DryRun, OnVerdict, hidden_fields, meaning_edges};
+use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
     Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError,
     Watch,
 };
-use serde_json::Value;
 
-use crate::clusters::{Cluster, Clusters, Healths, WallClock};
+use crate::clusters::{Cluster, Clusters, Healths, WallClock, platforms};
 use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
@@ -67,9 +66,9 @@ impl Target {
     async fn other_stacks(
         &self,
         spec: &Spec,
-    ) -> Result<BTreeMap<StackRef, BTreeMap<String, Value>>, StoreError> {
+    ) -> Result<BTreeMap<StackRef, BTreeMap<String, Attr>>, StoreError> {
         let mut others = BTreeMap::new();
-        let uses = spec.resources.iter().filter_map(|resource| scan_references(&resource.attributes).ok());
+        let uses = spec.resources.iter().map(|resource| references_in(&resource.attributes));
         let stacks: Vec<StackRef> = uses
             .flatten()
             .flat_map(|use_| {
@@ -289,15 +288,14 @@ impl Engine {
             StackOutput::look_up(outputs.get(stack)?, reference).cloned()
         };
         let prior = recognised.prior(&state);
-        let meaning = meaning_edges(&spec);
+        let platforms = platforms();
         let ask = PlanAsk {
             scope: target.scope.clone(),
             spec: &spec,
-            meaning: &meaning,
+            platforms: &platforms,
             prior: &prior,
             rules: &target.rules,
             owners: &target.owners,
-            hidden: &hidden_fields(),
             runtimes: &clusters.runtimes,
             key: &target.key,
             others: &others,

@@ -39,7 +39,6 @@ pub async fn execute(
 ) -> Result<Report, ApplyError> {
     let input = ApplyInput {
         plan: &planned.plan,
-        secrets: &planned.secrets,
         live: &planned.live,
         prior: &planned.prior,
         digest_key: with.key,

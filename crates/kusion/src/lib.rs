@@ -20,7 +20,7 @@
 //! let folder = kusion::locate(&kusion::Disk, std::path::Path::new("/work/shop"), Some("dev"))?;
 //! let target = Target::open(&stores, &folder, "default").await?;
 //! let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
-//! let spec = kusion::generate(&kusion::Disk, &folder, &inputs, &target.key)?.spec;
+//! let spec = kusion::generate(&kusion::Disk, &folder, &inputs, &kusion::platforms(), &target.key)?.spec;
 //! let ready = engine.plan(&target, spec, DryRun::Updates).await?;
 //! let mut ask = ApplyAsk::new(ReleaseDraft::default());
 //! ask.observer = std::sync::Arc::new(|happening| {
@@ -52,7 +52,7 @@ mod planning;
 mod tree;
 mod witness;
 
-pub use clusters::{Cluster, Clusters, Healths, WallClock};
+pub use clusters::{Cluster, Clusters, Healths, WallClock, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
 pub use history::{commit_of, drifted, previous_good, rollback_target};

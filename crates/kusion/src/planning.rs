@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    ConflictRule, DigestKey, FieldPath, Observed, OwnerRules, Plan, PlanError, Prior, Proposal, Proposed,
-    ResourceKey, ResourceType, Scope, SecretBag, Spec,
+    ConflictRule, DigestKey, Observed, OwnerRules, Plan, PlanError, Platforms, Prior, Proposal, Proposed,
+    ResourceKey, ResourceType, Scope, Spec,
 };
 use kusion_plan::{
-    Identities, MeaningEdge, OtherStacks, PlanInput, Prepared, Problem, United, fill_known, plan, prepare,
-    unite,
+    FillInput, Filling, Identities, OtherStacks, PlanInput, Prepared, Problem, United, plan, prepare, unite,
+    waves,
 };
 use kusion_runtime::{ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
 use kusion_store::StoreError;
@@ -19,14 +19,12 @@ use crate::{ENGINE, OtherCluster};
 pub struct PlanAsk<'a> {
     pub scope: Scope,
     pub spec: &'a Spec,
-    /// What the platform knows about order.
-    pub meaning: &'a [MeaningEdge],
+    /// What platforms know without being asked.
+    pub platforms: &'a Platforms,
     pub prior: &'a Prior,
     pub rules: &'a [ConflictRule],
     /// What may be done with objects that others made.
     pub owners: &'a OwnerRules,
-    /// Live fields that are nobody's business.
-    pub hidden: &'a [FieldPath],
     pub runtimes: &'a Runtimes,
     pub key: &'a DigestKey,
     /// Outputs of other stacks.
@@ -36,7 +34,6 @@ pub struct PlanAsk<'a> {
 /// A plan with what its execution needs beside it.
 pub struct Planned {
     pub plan: Plan,
-    pub secrets: BTreeMap<ResourceKey, SecretBag>,
     pub live: BTreeMap<ResourceKey, Observed>,
     pub prior: Prior,
 }
@@ -81,30 +78,28 @@ impl std::fmt::Display for PlanFailure {
 
 impl std::error::Error for PlanFailure {}
 
-/// Makes a plan: graph and lint, one batched look at the world, proposals, decisions.
+/// Makes a plan: graph and lint, one batched look at the world, proposals in waves of the graph, decisions.
 ///
 /// # Errors
 /// Everything wrong with the Spec, or what the platform says.
 pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
-    let prepared = prepare(ask.spec, ask.meaning).map_err(PlanFailure::Spec)?;
+    let prepared = prepare(ask.spec, ask.platforms).map_err(PlanFailure::Spec)?;
     let identities = identify(ask, &prepared).await?;
     let mut live = observe(ask, &prepared).await?;
     let United { prior, aliases } =
         unite(&prepared, ask.prior, &identities, &mut live).map_err(PlanFailure::Spec)?;
-    let desired = fill_known(&prepared, &prior, &mut live, ask.others, ask.key).map_err(PlanFailure::Spec)?;
-    let questions: Vec<ProposeAsk<'_>> = prepared
-        .order
-        .iter()
-        .map(|&at| {
-            let desired = &desired[at];
-            let observed = live.get(&desired.key);
-            let prior = prior.of(&desired.key, observed);
-            let live = observed.filter(|live| live.terminating.is_none());
-            ProposeAsk { desired, prior, live, rules: ask.rules }
-        })
-        .collect();
-    let proposals = propose(ask, &questions).await?;
-    drop(questions);
+    let input = FillInput { platforms: ask.platforms, prior: &prior, others: ask.others, key: ask.key };
+    let mut filling = Filling::new(&prepared, &mut live, input);
+    let mut proposals = BTreeMap::new();
+    for wave in waves(&prepared) {
+        filling.fill(&wave, &mut live).map_err(PlanFailure::Spec)?;
+        let proposed = propose(ask, &filling, &wave, &prior, &live).await?;
+        for (&at, proposal) in wave.iter().zip(proposed) {
+            filling.learn(at, &proposal);
+            proposals.insert(prepared.keys[at].clone(), proposal);
+        }
+    }
+    let desired = filling.finish();
     refuse_destroying_others(&prior, &live, &proposals)?;
     let plan = plan(&PlanInput {
         scope: ask.scope.clone(),
@@ -118,11 +113,10 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         proposals: &proposals,
         rules: ask.rules,
         owners: ask.owners,
-        hidden: ask.hidden,
+        platforms: ask.platforms,
     })
     .map_err(PlanFailure::Plan)?;
-    let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
-    Ok(Planned { plan, secrets, live, prior })
+    Ok(Planned { plan, live, prior })
 }
 
 /// What somebody made anew under the name of ours is not ours to replace.
@@ -169,22 +163,22 @@ async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identiti
 }
 
 /// Asks every runtime once about everything that is wanted or recorded.
-async fn observe(
-    ask: &PlanAsk<'_>,
+async fn observe<'a>(
+    ask: &'a PlanAsk<'_>,
     prepared: &Prepared<'_>,
 ) -> Result<BTreeMap<ResourceKey, Observed>, PlanFailure> {
-    let mut by_place: BTreeMap<PlaceKey, Vec<ObserveAsk>> = BTreeMap::new();
-    let mut add = |ask: ObserveAsk| {
+    let mut by_place: BTreeMap<PlaceKey, Vec<ObserveAsk<'_>>> = BTreeMap::new();
+    let mut add = |ask: ObserveAsk<'a>| {
         by_place.entry((ask.kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);
     };
     for (resource, key) in prepared.resources.iter().zip(&prepared.keys) {
         let (kind, extensions) = (resource.kind.clone(), resource.extensions.clone());
-        add(ObserveAsk { key: key.clone(), kind, extensions });
+        add(ObserveAsk { key: key.clone(), kind, prior: ask.prior.get(key), extensions });
     }
     for key in ask.prior.keys() {
         if let Some(record) = ask.prior.get(key).filter(|_| !prepared.index.contains_key(key)) {
             let (kind, extensions) = (record.kind.clone(), record.extensions.clone());
-            add(ObserveAsk { key: key.clone(), kind, extensions });
+            add(ObserveAsk { key: key.clone(), kind, prior: Some(record), extensions });
         }
     }
     let mut live = BTreeMap::new();
@@ -196,29 +190,41 @@ async fn observe(
     Ok(live)
 }
 
-/// Asks every runtime for its proposals, in dependency order within each.
+/// Asks every runtime once for its proposals about a wave, in dependency order; the answers are in the order of the wave.
 async fn propose(
     ask: &PlanAsk<'_>,
-    questions: &[ProposeAsk<'_>],
-) -> Result<BTreeMap<ResourceKey, Proposal>, PlanFailure> {
-    let mut by_place: BTreeMap<PlaceKey, Vec<ProposeAsk<'_>>> = BTreeMap::new();
-    for question in questions {
-        let place = (question.desired.kind.clone(), question.desired.key.cluster.to_string());
-        by_place.entry(place).or_default().push(question.clone());
+    filling: &Filling<'_, '_>,
+    wave: &[usize],
+    prior: &Prior,
+    live: &BTreeMap<ResourceKey, Observed>,
+) -> Result<Vec<Proposal>, PlanFailure> {
+    let mut by_place: BTreeMap<PlaceKey, Vec<(usize, ProposeAsk<'_>)>> = BTreeMap::new();
+    for (place, desired) in wave.iter().filter_map(|&at| filling.desired(at)).enumerate() {
+        let observed = live.get(&desired.key);
+        let prior = prior.of(&desired.key, observed);
+        let live = observed.filter(|live| live.terminating.is_none());
+        let question = ProposeAsk { desired, prior, live, rules: ask.rules };
+        let of = (desired.kind.clone(), desired.key.cluster.to_string());
+        by_place.entry(of).or_default().push((place, question));
     }
     let mut proposals = BTreeMap::new();
     let mut refused = Vec::new();
-    for ((kind, _), asks) in &by_place {
+    for ((kind, _), asked) in by_place {
+        let (places, asks): (Vec<usize>, Vec<ProposeAsk<'_>>) = asked.into_iter().unzip();
         let Some(first) = asks.first() else { continue };
-        let runtime = ask.runtimes.get(kind, &first.desired.key).map_err(PlanFailure::NoRuntime)?;
-        for (question, answer) in asks.iter().zip(runtime.propose(asks).await) {
+        let runtime = ask.runtimes.get(&kind, &first.desired.key).map_err(PlanFailure::NoRuntime)?;
+        for ((place, question), answer) in places.iter().zip(&asks).zip(runtime.propose(&asks).await) {
             match answer {
                 Ok(proposal) => {
-                    proposals.insert(question.desired.key.clone(), proposal);
+                    proposals.insert(*place, proposal);
                 }
                 Err(error) => refused.push((question.desired.key.clone(), error)),
             }
         }
     }
-    if refused.is_empty() { Ok(proposals) } else { Err(PlanFailure::Refused(refused)) }
+    if refused.is_empty() {
+        Ok(proposals.into_values().collect())
+    } else {
+        Err(PlanFailure::Refused(refused))
+    }
 }

@@ -1,7 +1,7 @@
 //! A resource and everything below it, judged: what `status` and the live tree show.
 
 use kusion_health::{Profile, Rules, Snapshot, State, Verdict, dependents, judge, judge_absent, judge_with};
-use kusion_model::ResourceKey;
+use kusion_model::{Attr, ResourceKey};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot) -> Option<&'s Value> 
 #[must_use]
 pub fn judge_key(
     key: &ResourceKey,
-    applied: Option<&Value>,
+    applied: Option<&Attr>,
     snapshot: &Snapshot,
     profile: &Profile,
     rules: Option<&Rules>,
@@ -44,7 +44,7 @@ pub fn judge_key(
 ) -> Verdict {
     match find(key, snapshot) {
         Some(object) => judge_with(object, snapshot, profile, rules, now),
-        None => judge_absent(applied, snapshot, profile, now),
+        None => judge_absent(applied.map(Attr::to_shown).as_ref(), snapshot, profile, now),
     }
 }
 

@@ -13,6 +13,7 @@ use kusion_store::State;
 use crate::Clusters;
 
 /// The places of a stack's witness: where it is kept from now on, and where it may have been kept before.
+#[derive(Default)]
 pub struct Stand {
     places: Vec<(Arc<KubeRuntime>, WitnessPlace)>,
 }

@@ -39,12 +39,14 @@ fn record(object: usize, spelling: usize, release: u64, depends_on: Vec<Resource
     ResourceRecord {
         key: key(object, spelling),
         kind: ResourceType::kubernetes(),
-        attributes: manifest(object, spelling),
+        attributes: manifest(object, spelling).into(),
         depends_on,
         extensions: serde_json::Map::new(),
         uid: None,
         release: ReleaseNo(release),
         imported: false,
+        kept: None,
+        deposed: Vec::new(),
     }
 }
 
@@ -57,7 +59,7 @@ fn meanings() -> BTreeMap<ResourceKey, String> {
 
 fn live(situation: &mut Situation, object: usize, spelling: usize) {
     let observed = Observed {
-        attributes: manifest(object, spelling),
+        attributes: manifest(object, spelling).into(),
         version: Some("1".into()),
         uid: Some(format!("uid-{object}")),
         ..Observed::default()

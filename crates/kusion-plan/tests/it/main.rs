@@ -5,4 +5,5 @@
 mod identity;
 mod order;
 mod table;
+mod toy;
 mod world;

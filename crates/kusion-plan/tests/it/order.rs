@@ -1,7 +1,6 @@
 //! Order of steps: forwards for what comes, backwards for what goes, recorded edges never forbid.
 
-use kusion_model::{Plan, Wait};
-use kusion_plan::MeaningEdge;
+use kusion_model::{MeaningEdge, Plan, Wait};
 
 use crate::world::{Situation, key};
 

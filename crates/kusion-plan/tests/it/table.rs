@@ -3,7 +3,8 @@
 use kusion_model::{Action, Origin, Plan, Reason, ReleaseNo};
 use kusion_plan::moved_since;
 
-use crate::world::{KEY, Situation, key};
+use crate::toy::KEY;
+use crate::world::{Situation, key};
 
 #[test]
 fn row_1_1_1_equal_is_no_op_and_carries_nothing() {
@@ -93,7 +94,7 @@ fn object_on_its_way_out_is_made_anew_after_it_is_gone() {
 fn record_that_lags_behind_is_refreshed_without_a_write() {
     let step = Situation::default().want("a", 2, &[]).record("a", 1, &[]).live("a", 2).step("a");
     assert_eq!(step.action, Action::NoOp);
-    assert_eq!(step.rerecord.unwrap().attributes["data"]["v"], 2);
+    assert_eq!(step.rerecord.unwrap().attributes["data"]["v"], serde_json::json!(2));
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    DigestKey, Observed, OwnerRules, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey,
+    MeaningEdge, Observed, OwnerRules, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey,
     ResourceRecord, ResourceType, Scope, Spec, Step,
 };
-use kusion_plan::{Identities, MeaningEdge, PlanInput, Problem, United, fill_known, plan, prepare, unite};
+use kusion_plan::{FillInput, Identities, PlanInput, Problem, United, fill_known, plan, prepare, unite};
 use serde_json::{Value, json};
 
-pub(crate) const KEY: DigestKey = DigestKey([1; 32]);
+use crate::toy::{KEY, platforms_with};
 
 #[derive(Default)]
 pub(crate) struct Situation {
@@ -53,7 +53,7 @@ impl Situation {
 
     pub(crate) fn live(mut self, name: &str, value: i32) -> Self {
         let observed = Observed {
-            attributes: manifest(name, value),
+            attributes: manifest(name, value).into(),
             version: Some("7".into()),
             uid: Some(format!("uid-{name}")),
             ..Observed::default()
@@ -67,11 +67,13 @@ impl Situation {
     }
 
     pub(crate) fn try_plan(&self) -> Result<Plan, Vec<Problem>> {
-        let spec = Spec::from_value(json!(self.wanted), &KEY).unwrap();
-        let prepared = prepare(&spec, &self.meaning).unwrap();
+        let platforms = platforms_with(self.meaning.clone());
+        let spec = Spec::from_value(json!(self.wanted), &platforms, &KEY).unwrap();
+        let prepared = prepare(&spec, &platforms).unwrap();
         let mut live = self.live.clone();
         let United { prior, aliases } = unite(&prepared, &self.prior, &self.identities, &mut live)?;
-        let desired = fill_known(&prepared, &prior, &mut live, &|_, _| None, &KEY).unwrap();
+        let input = FillInput { platforms: &platforms, prior: &prior, others: &|_, _| None, key: &KEY };
+        let desired = fill_known(&prepared, &mut live, input).unwrap();
         let plan = plan(&PlanInput {
             scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
             engine: "test",
@@ -84,7 +86,7 @@ impl Situation {
             proposals: &self.proposals,
             rules: &[],
             owners: &OwnerRules::default(),
-            hidden: &[],
+            platforms: &platforms,
         });
         Ok(plan.unwrap())
     }
@@ -98,11 +100,13 @@ fn record(name: &str, value: i32, depends_on: &[&str]) -> ResourceRecord {
     ResourceRecord {
         key: key(name),
         kind: ResourceType::kubernetes(),
-        attributes: manifest(name, value),
+        attributes: manifest(name, value).into(),
         depends_on: depends_on.iter().map(|on| key(on)).collect(),
         extensions: serde_json::Map::new(),
         uid: Some(format!("uid-{name}")),
         release: ReleaseNo(3),
         imported: false,
+        kept: None,
+        deposed: Vec::new(),
     }
 }

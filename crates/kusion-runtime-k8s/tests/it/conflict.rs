@@ -39,7 +39,7 @@ fn edit_by_another_shows_as_drift_with_its_manager() {
     assert_eq!((change.origin, change.manager.as_deref()), (Origin::Theirs, Some("kubectl-edit")));
     assert_eq!(
         (change.before.clone(), change.after.clone()),
-        (Some(json!("nginx:9")), Some(json!("nginx:1")))
+        (Some(json!("nginx:9").into()), Some(json!("nginx:1").into()))
     );
     assert_eq!(change.note, Some(Note::Conflict), "without a rule it is refused");
     assert!(lab.execute(&ready).0.is_err());

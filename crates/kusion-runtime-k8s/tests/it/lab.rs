@@ -11,12 +11,12 @@ use kusion_apply::{
 };
 use kusion_health::{Profile, Verdict};
 use kusion_model::{
-    ConflictRule, DigestKey, Observed, Plan, Prior, Proposal, ResourceKey, ResourceType, Scope, SecretBag,
-    Spec, Step, Timestamp,
+    Attr, ConflictRule, DigestKey, Observed, Plan, Platforms, Prior, Proposal, ResourceKey, ResourceType,
+    Scope, Spec, Step, Timestamp,
 };
-use kusion_plan::{PlanInput, fill_known, plan, prepare};
+use kusion_plan::{FillInput, PlanInput, fill_known, plan, prepare};
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{DryRun, KubeHealth, KubeRuntime, connect, hidden_fields, meaning_edges};
+use kusion_runtime_k8s::{DryRun, KubeHealth, KubePlatform, KubeRuntime, connect};
 use kusion_store::{Liveness, ReleaseDraft, StackStore, State, Store, local_owner, wait};
 use serde_json::{Map, Value};
 use testenv::ControlPlane;
@@ -56,7 +56,6 @@ pub(crate) struct Lab {
 
 pub(crate) struct Ready {
     pub(crate) plan: Plan,
-    secrets: BTreeMap<ResourceKey, SecretBag>,
     live: BTreeMap<ResourceKey, Observed>,
     prior: Prior,
     runtimes: Runtimes,
@@ -105,19 +104,22 @@ impl Lab {
         let runtime = Arc::new(
             KubeRuntime::new(connected.client, KEY, Duration::from_secs(60)).with_dry_run(self.dry_run),
         );
-        let spec = Spec::from_value(spec.clone(), &KEY).unwrap();
-        let prepared = prepare(&spec, &meaning_edges(&spec)).unwrap();
+        let platforms = Platforms::new(vec![Arc::new(KubePlatform)]);
+        let spec = Spec::from_value(spec.clone(), &platforms, &KEY).unwrap();
+        let prepared = prepare(&spec, &platforms).unwrap();
         let state = self.state();
         let prior = state.prior();
         let keys = prepared.keys.iter().chain(prior.keys());
         let ask = |key: &ResourceKey| ObserveAsk {
             key: key.clone(),
             kind: ResourceType::kubernetes(),
+            prior: prior.get(key),
             extensions: Map::new(),
         };
-        let asks: Vec<ObserveAsk> = keys.map(ask).collect();
+        let asks: Vec<ObserveAsk<'_>> = keys.map(ask).collect();
         let mut live = runtime.observe(&asks).await?;
-        let desired = fill_known(&prepared, &prior, &mut live, &|_, _| None, &KEY).unwrap();
+        let input = FillInput { platforms: &platforms, prior: &prior, others: &|_, _| None, key: &KEY };
+        let desired = fill_known(&prepared, &mut live, input).unwrap();
         let questions: Vec<ProposeAsk<'_>> = prepared
             .order
             .iter()
@@ -144,13 +146,12 @@ impl Lab {
             proposals: &proposals,
             rules: &self.rules,
             owners: &kusion_model::OwnerRules::default(),
-            hidden: &hidden_fields(),
+            platforms: &platforms,
         })
         .unwrap();
         let mut runtimes = Runtimes::default();
         runtimes.insert(ResourceType::kubernetes(), "", Arc::clone(&runtime) as Arc<dyn Runtime>);
-        let secrets = desired.into_iter().map(|desired| (desired.key, desired.secrets)).collect();
-        Ok(Ready { plan, secrets, live, prior, runtimes, runtime })
+        Ok(Ready { plan, live, prior, runtimes, runtime })
     }
 
     pub(crate) fn execute(&self, ready: &Ready) -> (Result<Report, ApplyError>, Vec<Event>) {
@@ -160,7 +161,6 @@ impl Lab {
         let health = self.health(ready);
         let input = ApplyInput {
             plan: &ready.plan,
-            secrets: &ready.secrets,
             live: &ready.live,
             prior: &ready.prior,
             digest_key: &KEY,
@@ -228,7 +228,7 @@ pub(crate) fn describe(step: &Step) -> String {
         .changes
         .iter()
         .map(|change| {
-            let value = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
+            let value = |value: &Option<Attr>| value.as_ref().map_or("-".to_owned(), ToString::to_string);
             format!("{} {}→{}", change.path, value(&change.before), value(&change.after))
         })
         .collect();

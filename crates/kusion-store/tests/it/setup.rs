@@ -99,7 +99,7 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         changes: Vec::new(),
         warnings: Vec::new(),
         lost: None,
-        desired: (action != Action::Delete).then(|| json!({"data": {"name": name}})),
+        desired: (action != Action::Delete).then(|| json!({"data": {"name": name}}).into()),
         unknown: Vec::new(),
         before: None,
         live_version: None,
@@ -107,6 +107,10 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         after: Vec::new(),
         depends_on: Vec::new(),
         extensions: Map::new(),
+        planned: None,
+        blob: None,
+        create_first: false,
+        deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),
     }
@@ -132,12 +136,14 @@ pub(crate) fn recorded(name: &str, release: ReleaseNo) -> Outcome {
     Outcome::Recorded(Box::new(ResourceRecord {
         key: key(name),
         kind: ResourceType::kubernetes(),
-        attributes: json!({"data": {"name": name, "by": release.0}}),
+        attributes: json!({"data": {"name": name, "by": release.0}}).into(),
         depends_on: Vec::new(),
         extensions: Map::new(),
         uid: Some(format!("uid-{name}")),
         release,
         imported: false,
+        kept: None,
+        deposed: Vec::new(),
     }))
 }
 

@@ -118,7 +118,7 @@ async fn unparsable_schedule_is_refused_before_anything_happens() {
     let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "daily", "namespace": "lab"},
         "spec": {"schedule": "every day", "jobTemplate": {"spec": template}}});
     let target = lab.target();
-    let spec = Spec::from_value(spec(&[namespace(), cron]), &target.key).unwrap();
+    let spec = Spec::from_value(spec(&[namespace(), cron]), &kusion::platforms(), &target.key).unwrap();
     let refused = lab.engine().plan(&target, spec, DryRun::All).await.err().unwrap().to_string();
     assert!(refused.contains("schedule") && refused.contains("every day"), "{refused}");
     assert!(lab.objects().is_empty());

@@ -25,7 +25,7 @@ async fn one_release_spans_two_clusters() {
         in_east(spec(&[namespace(), config_map("there", "$kusion_path.v1:ConfigMap:lab:here.data.v")]));
     both["resources"].as_array_mut().unwrap().extend(there["resources"].as_array().unwrap().clone());
     let target = west.target();
-    let wanted = Spec::from_value(both, &target.key).unwrap();
+    let wanted = Spec::from_value(both, &kusion::platforms(), &target.key).unwrap();
     let ready = engine.plan(&target, wanted.clone(), DryRun::All).await.unwrap();
     let report = engine.apply(&target, &ready, &west.ask("li")).await.unwrap();
     assert!(report.is_success(), "{report:#?}");

@@ -71,7 +71,7 @@ async fn what_is_wanted_and_was_made_anew_is_imported_and_never_replaced() {
     assert_eq!((step.action, &step.reason), (Action::Import, &Reason::MadeAnew));
     make_anew(&lab, "/apis/batch/v1/namespaces/lab/jobs", &job("once", "once:theirs")).await;
     let target = lab.target();
-    let spec = Spec::from_value(wanted, &target.key).unwrap();
+    let spec = Spec::from_value(wanted, &kusion::platforms(), &target.key).unwrap();
     let Err(PlanFailure::Refused(list)) = lab.engine().plan(&target, spec, DryRun::All).await else {
         panic!("a plan that deletes somebody's Job")
     };
@@ -102,7 +102,7 @@ fn elsewhere(lab: &Lab, uid: &str) -> Lab {
 
 async fn plan_on(engine: &Engine, lab: &Lab, wanted: &Value) -> Result<Ready, PlanFailure> {
     let target = lab.target();
-    let spec = Spec::from_value(wanted.clone(), &target.key).unwrap();
+    let spec = Spec::from_value(wanted.clone(), &kusion::platforms(), &target.key).unwrap();
     engine.plan(&target, spec, DryRun::All).await
 }
 

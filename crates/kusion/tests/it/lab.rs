@@ -124,7 +124,7 @@ impl Lab {
     /// Plans a Spec from a value. A world that goes wrong for too long is asked again, as a person would.
     pub(crate) async fn plan(&self, spec: &Value) -> Ready {
         let target = self.target();
-        self.plan_spec(&Spec::from_value(spec.clone(), &target.key).unwrap()).await
+        self.plan_spec(&Spec::from_value(spec.clone(), &kusion::platforms(), &target.key).unwrap()).await
     }
 
     pub(crate) async fn plan_spec(&self, spec: &Spec) -> Ready {

@@ -67,7 +67,7 @@ impl Trial {
 
     async fn plan(&self, spec: &Value) -> Result<Ready, PlanFailure> {
         let target = self.lab.target();
-        let spec = Spec::from_value(spec.clone(), &target.key).unwrap();
+        let spec = Spec::from_value(spec.clone(), &kusion::platforms(), &target.key).unwrap();
         self.engine().plan(&target, spec, DryRun::All).await
     }
 

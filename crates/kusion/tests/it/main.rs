@@ -3,6 +3,7 @@
 
 mod causes;
 mod clusters;
+mod forge;
 mod healthy;
 mod identity;
 mod import;

@@ -87,7 +87,8 @@ async fn another_version_of_the_kind_is_the_same_object() {
 async fn two_spellings_in_one_configuration_are_refused_with_both() {
     let lab = Lab::new();
     let target = lab.target();
-    let twice = Spec::from_value(spec(&[map(None), map(Some("default"))]), &target.key).unwrap();
+    let twice = Spec::from_value(spec(&[map(None), map(Some("default"))]), &kusion::platforms(), &target.key)
+        .unwrap();
     let Err(PlanFailure::Spec(problems)) = lab.engine().plan(&target, twice, DryRun::Updates).await else {
         panic!("one object twice must not be planned");
     };

@@ -36,7 +36,7 @@ async fn refusals_do_not_quote_the_secret() {
     let lab = Lab::new();
     let target = lab.target();
     let wanted = spec(&[namespace(), secret("s", "not base64: CANARY-9117")]);
-    let wanted = Spec::from_value(wanted, &target.key).unwrap();
+    let wanted = Spec::from_value(wanted, &kusion::platforms(), &target.key).unwrap();
     let refused = lab.engine().plan(&target, wanted, DryRun::Updates).await.err().unwrap();
     let text = format!("{refused} {refused:?}");
     assert!(text.contains("v1:Secret:lab:s") && !text.contains("CANARY-9117"), "{text}");

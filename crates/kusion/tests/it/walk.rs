@@ -67,7 +67,7 @@ async fn references_are_filled_from_what_the_platform_gave() {
     assert!(report.is_success(), "{report:?}");
     let address = lab.objects()["v1:Service:lab:web"]["spec"]["clusterIP"].as_str().unwrap().to_owned();
     let record = &lab.state().records[&key("user")];
-    assert_eq!(record.attributes["data"]["url"], format!("http://{address}:80"));
+    assert_eq!(record.attributes["data"]["url"], format!("http://{address}:80").as_str());
     lab.assert_converged(&wanted, "with references").await;
 }
 

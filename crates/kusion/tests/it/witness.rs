@@ -24,7 +24,7 @@ pub(crate) fn witnesses(lab: &Lab) -> Vec<Value> {
 
 async fn damage(lab: &Lab, wanted: &Value) -> Damage {
     let target = lab.target();
-    let wanted = Spec::from_value(wanted.clone(), &target.key).unwrap();
+    let wanted = Spec::from_value(wanted.clone(), &kusion::platforms(), &target.key).unwrap();
     match lab.engine().plan(&target, wanted, DryRun::Updates).await {
         Err(kusion::PlanFailure::Store(StoreError::Damaged { damage, .. })) => damage,
         Err(other) => panic!("{other}"),

@@ -1,0 +1,98 @@
+//! What a platform knows about its resources without being connected: the only way in which the Spec, the planner and the
+//! executor learn anything about a platform.
+
+use std::sync::Arc;
+
+use crate::{Attr, FieldPath, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError, Wait};
+
+/// An edge that follows from what objects mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeaningEdge {
+    pub before: ResourceKey,
+    pub after: ResourceKey,
+    pub wait: Wait,
+    /// In words, from the view of `after`: "lives in the namespace", "mounts the config map".
+    pub why: String,
+}
+
+/// A field that was written in one place and stands in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedField {
+    pub written: FieldPath,
+    pub stands: FieldPath,
+}
+
+/// A platform's knowledge. Pure: whoever makes one has loaded the schemas that it needs.
+pub trait Platform: Send + Sync {
+    /// The type of its resources.
+    fn kind(&self) -> ResourceType;
+
+    /// The id that a document without one implies; `None` if it is no document of this platform.
+    fn identify(&self, _document: &Attr) -> Option<Result<ResourceId, SpecError>> {
+        None
+    }
+
+    /// Says how the id of a resource contradicts its attributes.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    fn check(&self, _resource: &Resource) -> Result<(), SpecError> {
+        Ok(())
+    }
+
+    /// Brings what can be written in several ways into one form, and says what moved.
+    fn settle(&self, _attributes: &mut Attr) -> Vec<MovedField> {
+        Vec::new()
+    }
+
+    /// The subtrees that are secret.
+    fn sensitive(&self, _attributes: &Attr) -> Vec<FieldPath> {
+        Vec::new()
+    }
+
+    /// Fields of a live object that are nothing for a plan to show.
+    fn hidden(&self) -> Vec<FieldPath> {
+        Vec::new()
+    }
+
+    /// What comes before what because of what the objects mean.
+    fn edges(&self, _spec: &Spec) -> Vec<MeaningEdge> {
+        Vec::new()
+    }
+}
+
+/// The platforms that an engine knows, by type.
+#[derive(Clone, Default)]
+pub struct Platforms(Vec<Arc<dyn Platform>>);
+
+impl Platforms {
+    /// Takes platforms, each with a type of its own.
+    #[must_use]
+    pub fn new(platforms: Vec<Arc<dyn Platform>>) -> Self {
+        Platforms(platforms)
+    }
+
+    /// Returns the platform of a type.
+    #[must_use]
+    pub fn get(&self, kind: &ResourceType) -> Option<&dyn Platform> {
+        self.0.iter().find(|platform| platform.kind() == *kind).map(AsRef::as_ref)
+    }
+
+    /// Returns what a document without an id is; `None` if no platform knows it.
+    #[must_use]
+    pub fn identify(&self, document: &Attr) -> Option<(ResourceType, Result<ResourceId, SpecError>)> {
+        self.0.iter().find_map(|platform| Some((platform.kind(), platform.identify(document)?)))
+    }
+
+    /// Returns which parts of a resource's attributes are secret.
+    #[must_use]
+    pub fn sensitive(&self, kind: &ResourceType, attributes: &Attr) -> Vec<FieldPath> {
+        self.get(kind).map(|platform| platform.sensitive(attributes)).unwrap_or_default()
+    }
+
+    /// Returns the edges of meaning of all platforms.
+    #[must_use]
+    pub fn edges(&self, spec: &Spec) -> Vec<MeaningEdge> {
+        self.0.iter().flat_map(|platform| platform.edges(spec)).collect()
+    }
+}
