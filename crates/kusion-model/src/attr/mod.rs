@@ -239,7 +239,8 @@ impl PartialEq<&str> for Attr {
 
 impl PartialEq<serde_json::Value> for Attr {
     fn eq(&self, other: &serde_json::Value) -> bool {
-        *self == Attr::from(other.clone())
+        let other = Attr::from(other);
+        self.eq(&other)
     }
 }
 
