@@ -92,7 +92,7 @@ async fn what_is_made_anew_during_a_replacement_stops_it() {
     assert_eq!(image, "once:theirs");
 }
 
-/// The same disk, another world.
+/// The same medium, another world.
 fn elsewhere(lab: &Lab, uid: &str) -> Lab {
     let mut other = Lab::new();
     other.medium = lab.medium.clone();
