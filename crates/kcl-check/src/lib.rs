@@ -4,18 +4,18 @@
 //!
 //! Each package is checked after the packages it imports, in four passes over data that never changes:
 //!
-//! 1. the **global scan** ([`globals`]) collects names and finds what can be said without looking at values;
-//! 2. **schema construction** ([`schema_ty`]) gives every schema its attributes, bases and mixins, in whatever order they
+//! 1. the **global scan** (`globals`) collects names and finds what can be said without looking at values;
+//! 2. **schema construction** (`schema_ty`) gives every schema its attributes, bases and mixins, in whatever order they
 //!    need each other, and reports in source order;
-//! 3. the **statements** ([`stmt`], [`infer`]) are walked in source order with a stack of scopes ([`scope`]) and a stack of
-//!    *expected types*: config literals are judged against its top ([`config_check`]);
+//! 3. the **statements** (`stmt`, `infer`) are walked in source order with a stack of scopes (`scope`) and a stack of
+//!    *expected types*: config literals are judged against its top (`config_check`);
 //! 4. the result is frozen into a [`PackageTypes`], which any number of programs share.
 //!
 //! # What it promises
 //!
 //! The first error agrees with the reference in code and line; what the reference accepts is accepted. A mistake makes its
 //! expression `any`, and `any` silences everything, so a first error does not cause a second one. Work is linear in the
-//! size of the input: types are interned ([`ty`]), equal shapes collapse by hashing ([`sup`]), and a large literal is never
+//! size of the input: types are interned (`ty`), equal shapes collapse by hashing (`sup`), and a large literal is never
 //! compared pair by pair.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

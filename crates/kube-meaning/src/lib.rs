@@ -10,7 +10,7 @@
 //!   [`strict`], [`fieldset`] and [`managed`] (managedFields), [`quantity`], [`selectors`], [`names`], [`api_path`].
 //!
 //! Invariants: bad input is refused, never panicked on; every recursion is bounded; refusals carry the server's code, reason,
-//! causes and words ([`status::Refusal`]). Start reading at [`write`], then [`ssa`], then the primitives in `typed`.
+//! causes and words ([`status::Refusal`]). Start reading at `write`, then [`ssa`], then the primitives in `typed`.
 //!
 //! ```
 //! use kube_meaning::decide::{Decision, Question, decide};

@@ -1,6 +1,6 @@
 //! `metadata.managedFields` as text: how a store keeps it, without a JSON tree between the text and the sets.
 //!
-//! In and out: the JSON of the list, and [`Managed`]. [`write`] spells what [`Managed::to_json`] would, byte for byte. [`read`]
+//! In and out: the JSON of the list, and [`Managed`]. [`write()`] spells what [`Managed::to_json`] would, byte for byte. [`read`]
 //! knows the compact form that `write` makes; whatever else the text may be is left to the JSON reader.
 
 use std::borrow::Cow;

@@ -117,7 +117,7 @@ pub fn write_tracked(
     Ok(tracked)
 }
 
-/// As [`write`] with objects as they are stored, where a Service has a value that no reader sees ([`service::hide`] takes it away).
+/// As [`write()`] with objects as they are stored, where a Service has a value that no reader sees ([`service::hide`] takes it away).
 pub fn write_stored(
     target: Target<'_>,
     live: Option<&Value>,

@@ -2,7 +2,7 @@
 //! wall clock's time, and keeps its objects in a folder.
 //!
 //! * [`host`] — the world behind a lock, its pump (controllers and timers), its open streams.
-//! * [`serve`] — loopback HTTP with TLS; [`client`] — the same requests in process, without sockets.
+//! * [`serve()`] — loopback HTTP with TLS; [`client`] — the same requests in process, without sockets.
 //! * `talk` — exec and port-forward on upgraded connections.
 //! * [`sandbox`] — all of it on one thread; [`identity`] — certificates, token and kubeconfig; [`keep`] — the data folder.
 //!

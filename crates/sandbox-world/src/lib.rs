@@ -7,7 +7,7 @@
 //!
 //! * [`store`] — objects by kind and name, one revision counter, the journal that watches read.
 //! * [`registry`] — which resources are served: the generated tables of `kube-meaning` and the CRDs in the store.
-//! * [`write`] — the one road by which anything changes: API requests, controllers and kubelet alike.
+//! * `write` — the one road by which anything changes: API requests, controllers and kubelet alike.
 //! * [`controllers`], [`kubelet`] — what makes it live: driven by `World::advance`, `World::step`, `World::settle`.
 //! * [`change`] — what a controller asks for; [`view`] — what it sees. A controller is a pure function from one to the other.
 //!

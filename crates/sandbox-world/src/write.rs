@@ -2,8 +2,8 @@
 //!
 //! In: a request whose path, user and options were already understood. Out: the object as stored, or a refusal in the server's
 //! words. Meaning (merge, defaults, validation, ownership) is `kube_meaning::write`; here is what needs the store: names,
-//! namespaces, resource versions, finalizers of what is being deleted. Admission is [`crate::admission`], deletion
-//! [`crate::removal`], what follows from a definition [`crate::definitions`].
+//! namespaces, resource versions, finalizers of what is being deleted. Admission is `crate::admission`, deletion
+//! `crate::removal`, what follows from a definition `crate::definitions`.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`format`], `bench engine` in [`engine`].)
+//! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench engine` in [`engine`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the

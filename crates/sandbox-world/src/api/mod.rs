@@ -1,7 +1,7 @@
 //! The API: one request in, one answer out, as bytes. The rim (HTTP, or an in-process client) only carries them.
 //!
-//! The road of a request: fault script ([`crate::faults`]), who asks ([`access`]), which thing ([`route`]), then discovery,
-//! OpenAPI, or a verb on a resource ([`resource`]): [`read`], [`mutate`], [`delete`], [`watch`], and the sub-resources.
+//! The road of a request: fault script ([`crate::faults`]), who asks (`access`), which thing (`route`), then discovery,
+//! OpenAPI, or a verb on a resource (`resource`): `read`, `mutate`, `delete`, `watch`, and the sub-resources.
 //! Nothing here changes an object: that is [`crate::write`].
 
 mod accept;

@@ -1,7 +1,7 @@
 //! What the fuzz targets of the Kubernetes half do with a heap of bytes: patches, selectors, field paths, managedFields,
 //! protobuf bodies, and whole worlds.
 //!
-//! In: any bytes. Out: nothing; a panic is a finding. A byte is a choice ([`feed::Feed`]): nearly every input is a
+//! In: any bytes. Out: nothing; a panic is a finding. A byte is a choice (`feed::Feed`): nearly every input is a
 //! well-formed request with an object that nearly fits its schema, because a fuzzer that must first invent JSON finds
 //! nothing. Bytes that run out choose the first of everything.
 

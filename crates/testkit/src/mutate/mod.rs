@@ -2,7 +2,7 @@
 //!
 //! In: a corpus and a seed. Out: a program, the same for the same corpus and seed. Three kinds of change take turns: *gentle* ones
 //! keep the shape of the text (another operator, name, literal or type; lines dropped, doubled, swapped) and so find what the
-//! checker and the run say; *rough* ones drop, insert and swap tokens and find what the parser says; [`blocks`] rearranges
+//! checker and the run say; *rough* ones drop, insert and swap tokens and find what the parser says; `blocks` rearranges
 //! whole statements and finds what their order means.
 //! Invariant: the text only grows by what the tables below hold.
 
