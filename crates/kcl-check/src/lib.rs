@@ -37,6 +37,7 @@ mod stmt;
 mod suggest;
 mod sup;
 mod ty;
+mod view;
 mod words;
 mod written;
 
@@ -52,6 +53,7 @@ use crate::globals::GlobalKind;
 pub use crate::package::{Home, PackageTypes};
 pub use crate::signatures::SYSTEM_MODULES;
 use crate::ty::TyId;
+pub use crate::view::{SchemaName, SchemaView, TypeView};
 
 /// Which behaviour is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

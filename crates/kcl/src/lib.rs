@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
+mod checked;
 mod compiler;
 mod data;
 mod disk;
@@ -30,6 +31,7 @@ mod snapshot;
 mod why;
 
 pub use arguments::argument;
+pub use checked::Checked;
 pub use compiler::Compiler;
 pub use data::Data;
 pub use disk::{Disk, DiskWorld};
@@ -38,7 +40,7 @@ pub use kcl_check::Edition;
 pub use kcl_eval::{Cancel, NoWorld, Origin, OriginKind, Origins, World};
 pub use kcl_std::{FileAnswer, FileOp};
 pub use load::Loaded;
-pub use manifest::{Manifest, Profile};
+pub use manifest::{About, Manifest, Profile};
 pub use reads::Reads;
 pub use request::{Entry, Formats, Limits, Request};
 pub use run::{Outcome, deep, run};

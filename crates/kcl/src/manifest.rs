@@ -17,11 +17,24 @@ const MAX_MODULES: usize = 1_000;
 /// What a manifest says, as far as running needs it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Manifest {
+    /// `[package]`: name, version and description as written; empty where absent.
+    pub package: About,
     /// `[language] edition`.
     pub edition: Option<Edition>,
     /// `[profile]`.
     pub profile: Profile,
     dependencies: Vec<Dependency>,
+}
+
+/// What a module says about itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct About {
+    /// `name`.
+    pub name: String,
+    /// `version`.
+    pub version: String,
+    /// `description`.
+    pub description: String,
 }
 
 /// How the module is run when nothing else is said.
@@ -75,7 +88,8 @@ impl Manifest {
             Some(Value::Table(all)) => all.iter().filter_map(|(name, spec)| dependency(name, spec)).collect(),
             _ => Vec::new(),
         };
-        Ok(Manifest { edition, profile: profile(table.get("profile")), dependencies })
+        let package = about(table.get("package"));
+        Ok(Manifest { package, edition, profile: profile(table.get("profile")), dependencies })
     }
 
     /// Reads the manifest of a module, if it has one that says something.
@@ -105,6 +119,11 @@ fn dependency(name: &str, spec: &Value) -> Option<Dependency> {
         _ => return None,
     };
     Some(Dependency { name: name.replace('-', "_"), source })
+}
+
+fn about(section: Option<&Value>) -> About {
+    let text = |key| section.and_then(|s| s.get(key)).and_then(Value::as_str).unwrap_or_default().to_owned();
+    About { name: text("name"), version: text("version"), description: text("description") }
 }
 
 fn profile(value: Option<&Value>) -> Profile {
