@@ -12,8 +12,11 @@ use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
 use crate::ast::{
     BinaryOp, Entry, EntryOp, Expr, ExprId, ExprNode, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
 };
-use crate::override_sites::{Site, first_declaration, setters, sites};
 use crate::parse::parse_expr;
+use crate::source::{
+    PathError, Reached, Site, SourcePath, Step, entries, entries_with, first_declaration, literal_braces,
+    reach, setters, sites, value_at,
+};
 
 /// What a spec does at the end of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +28,7 @@ enum Action {
 /// A spec taken apart.
 #[derive(Debug)]
 struct Spec<'a> {
-    path: Vec<String>,
+    path: SourcePath,
     action: Action,
     value: &'a str,
 }
@@ -69,7 +72,11 @@ fn parse_spec(text: &str) -> Result<Spec<'_>, Diagnostic> {
     if path.trim().is_empty() || (value.is_empty() && action != Action::Delete) {
         return Err(wrong_format(text));
     }
-    Ok(Spec { path: segments(path.trim(), text)?, action, value })
+    let path = SourcePath::of_override(path.trim()).map_err(|error| match error {
+        PathError::NoQuote => wrong(error.message()),
+        _ => wrong_format(text),
+    })?;
+    Ok(Spec { path, action, value })
 }
 
 /// Finds the first operator outside quotes: offset, length, meaning.
@@ -90,41 +97,8 @@ fn operator(text: &str) -> Option<(usize, usize, EntryOp)> {
     None
 }
 
-/// `a.b["c.d"]` as parts; empty parts are dropped.
-fn segments(path: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
-    let mut parts = Vec::new();
-    let mut part = String::new();
-    let mut rest = path;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '.' => parts.push(std::mem::take(&mut part)),
-            '[' => {
-                parts.push(std::mem::take(&mut part));
-                let quote = match rest.chars().next() {
-                    Some(q @ ('"' | '\'')) => q,
-                    _ => return Err(wrong("Expected opening quote after '['")),
-                };
-                let inner = &rest[1..];
-                let end = inner.find(quote).ok_or_else(|| wrong_format(text))?;
-                parts.push(inner[..end].to_string());
-                rest = inner[end + 1..].strip_prefix(']').ok_or_else(|| wrong_format(text))?;
-            }
-            other => part.push(other),
-        }
-    }
-    parts.push(part);
-    parts.retain(|p| !p.is_empty());
-    for part in &mut parts {
-        if let Some(name) = part.strip_prefix('$') {
-            *part = name.to_string();
-        }
-    }
-    if parts.is_empty() { Err(wrong_format(text)) } else { Ok(parts) }
-}
-
 fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
-    let Some((name, rest)) = spec.path.split_first() else { return Err(wrong_format(text)) };
+    let Some((name, rest)) = spec.path.split() else { return Err(wrong_format(text)) };
     let found = match rest {
         [] => setters(tree, file, name)
             .into_iter()
@@ -179,7 +153,7 @@ fn end_of_file(file: &FileTree) -> Span {
     Span::new(end, end)
 }
 
-fn delete(tree: &mut Tree, name: &str, rest: &[String], found: &[Site]) {
+fn delete(tree: &mut Tree, name: &str, rest: &[Step], found: &[Site]) {
     for site in found {
         match (*site, rest) {
             (Site::Declaration(stmt, _), []) => delete_target(tree, stmt, name),
@@ -307,13 +281,13 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
     }
     let schema = matches!(tree.expr(value), Expr::Schema(_));
     if op == EntryOp::Union
-        && let Some(from) = config_of(tree, value)
+        && let Some(from) = literal_braces(tree, value)
         && (!schema || matches!(tree.expr(old), Expr::Schema(_)))
     {
         // What has nothing to merge, or nothing to merge into, is a statement of its own.
-        let merges = config_of(tree, old).is_some() && (schema || !entries(tree, from).is_empty());
+        let merges = literal_braces(tree, old).is_some() && (schema || !entries(tree, from).is_empty());
         let old = if merges { own_value(tree, stmt, name, old) } else { old };
-        if merges && let Some(into) = config_of(tree, old) {
+        if merges && let Some(into) = literal_braces(tree, old) {
             merge_config(tree, into, from);
         }
         return merges;
@@ -334,23 +308,6 @@ fn extend_list(tree: &mut Tree, old: ExprId, value: ExprId) -> bool {
     true
 }
 
-/// The literal config of a config or schema expression.
-fn config_of(tree: &Tree, value: ExprId) -> Option<ExprId> {
-    let id = match tree.expr(value) {
-        Expr::Config(_) => value,
-        Expr::Schema(schema) => schema.config,
-        _ => return None,
-    };
-    matches!(tree.expr(id), Expr::Config(_)).then_some(id)
-}
-
-fn entries(tree: &Tree, config: ExprId) -> &[Entry] {
-    match tree.expr(config) {
-        Expr::Config(entries) => entries,
-        _ => &[],
-    }
-}
-
 fn push_entries(tree: &mut Tree, config: ExprId, more: Vec<Entry>) {
     if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
         let mut all = std::mem::take(entries).into_vec();
@@ -359,47 +316,29 @@ fn push_entries(tree: &mut Tree, config: ExprId, more: Vec<Entry>) {
     }
 }
 
-fn key_is(entry: &Entry, name: &str) -> bool {
-    matches!(&entry.key, Key::Name(key) | Key::Str(key) if key == name)
-}
-
-/// Sets an entry below a variable; false if the variable has no literal config.
-fn set_entry(tree: &mut Tree, root: ExprId, path: &[String], op: EntryOp, value: ExprId) -> bool {
-    let Some(config) = config_of(tree, root) else { return false };
-    set_in(tree, config, path, op, value);
-    true
-}
-
-/// The place of the first value that stands at a path. Depth is bounded by the path.
-fn entry_at(tree: &Tree, root: ExprId, path: &[String]) -> Option<Span> {
-    let (first, rest) = path.split_first()?;
-    let config = config_of(tree, root)?;
-    let mut values = entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value);
-    match rest {
-        [] => values.next().map(|value| tree.expr_span(value)),
-        _ => values.find_map(|value| entry_at(tree, value, rest)),
-    }
-}
-
-/// Sets an entry in every literal config that the path leads to, and adds it to those that lack it; what cannot be
-/// followed any further is added where the path ends. Depth is bounded by the path.
-fn set_in(tree: &mut Tree, config: ExprId, path: &[String], op: EntryOp, value: ExprId) {
-    let Some((first, rest)) = path.split_first() else { return };
-    let done = if rest.is_empty() {
-        change(tree, config, first, op, value)
-    } else {
-        let values = entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value);
-        let inner: Vec<ExprId> = values.filter_map(|value| config_of(tree, value)).collect();
-        for config in &inner {
-            set_in(tree, *config, rest, op, value);
+/// Sets an entry below a variable, in all literal braces that the path leads to, and adds it to those that lack it; false
+/// if the variable has no literal braces.
+fn set_entry(tree: &mut Tree, root: ExprId, path: &[Step], op: EntryOp, value: ExprId) -> bool {
+    let reached = reach(tree, root, path);
+    for at in &reached {
+        if at.is_end(path) && change(tree, at.holder, &at.found, op, value) {
+            continue;
         }
-        !inner.is_empty()
-    };
-    if !done {
         let span = tree.expr_span(value);
-        let entry = nested(tree, first, rest, op, value, span);
-        push_entries(tree, config, vec![entry]);
+        if let Some(entry) = nested(tree, &path[at.depth..], op, value, span) {
+            push_entries(tree, at.holder, vec![entry]);
+        }
     }
+    !reached.is_empty()
+}
+
+/// The place of the first value that stands at a path.
+fn entry_at(tree: &Tree, root: ExprId, path: &[Step]) -> Option<Span> {
+    let first = |at: Reached| {
+        let value = value_at(tree, at.holder, *at.found.first()?)?;
+        at.is_end(path).then(|| tree.expr_span(value))
+    };
+    reach(tree, root, path).into_iter().find_map(first)
 }
 
 /// Merges a literal config into another: what is there already is changed by the operator of the new entry.
@@ -409,28 +348,27 @@ fn merge_config(tree: &mut Tree, into: ExprId, from: ExprId) {
             Key::Name(key) | Key::Str(key) => Some(key.clone()),
             _ => None,
         };
-        let changed = key.is_some_and(|key| change(tree, into, &key, entry.op, entry.value));
+        let changed = key.is_some_and(|key| {
+            let found = entries_with(tree, into, &key);
+            change(tree, into, &found, entry.op, entry.value)
+        });
         if !changed {
             push_entries(tree, into, vec![entry]);
         }
     }
 }
 
-/// Changes every entry of a literal config that has a key, keeping its operator; false if there is none.
-fn change(tree: &mut Tree, config: ExprId, key: &str, op: EntryOp, value: ExprId) -> bool {
+/// Changes entries of a literal config, keeping their operators; false if none could be.
+fn change(tree: &mut Tree, config: ExprId, found: &[usize], op: EntryOp, value: ExprId) -> bool {
     let mut done = false;
-    for i in 0..entries(tree, config).len() {
-        let entry = &entries(tree, config)[i];
-        if !key_is(entry, key) {
-            continue;
-        }
-        let old = entry.value;
+    for &i in found {
+        let Some(old) = value_at(tree, config, i) else { continue };
         if op == EntryOp::Insert {
             done |= extend_list(tree, old, value);
         } else if op == EntryOp::Union
-            && let Some(from) = config_of(tree, value)
+            && let Some(from) = literal_braces(tree, value)
         {
-            if let Some(into) = config_of(tree, old) {
+            if let Some(into) = literal_braces(tree, old) {
                 merge_config(tree, into, from);
                 done = true;
             }
@@ -442,47 +380,41 @@ fn change(tree: &mut Tree, config: ExprId, key: &str, op: EntryOp, value: ExprId
     done
 }
 
-fn delete_entry(tree: &mut Tree, root: ExprId, path: &[String]) {
-    let (Some(config), Some((first, rest))) = (config_of(tree, root), path.split_first()) else { return };
-    if rest.is_empty() {
-        if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
-            let kept = std::mem::take(entries).into_vec().into_iter().filter(|e| !key_is(e, first)).collect();
-            *entries = kept;
+fn delete_entry(tree: &mut Tree, root: ExprId, path: &[Step]) {
+    for at in reach(tree, root, path).iter().filter(|at| at.is_end(path)) {
+        if let Expr::Config(entries) = &mut tree.exprs[at.holder.0 as usize].kind {
+            let all = std::mem::take(entries).into_vec().into_iter().enumerate();
+            *entries = all.filter(|(i, _)| !at.found.contains(i)).map(|(_, entry)| entry).collect();
         }
-        return;
-    }
-    let inner: Vec<ExprId> =
-        entries(tree, config).iter().filter(|e| key_is(e, first)).map(|e| e.value).collect();
-    for value in inner {
-        delete_entry(tree, value, rest);
     }
 }
 
-/// `first: {rest.. OP value}`.
-fn nested(tree: &mut Tree, first: &str, rest: &[String], op: EntryOp, value: ExprId, span: Span) -> Entry {
+/// `first: {rest.. OP value}`; nothing if the path has no steps.
+fn nested(tree: &mut Tree, path: &[Step], op: EntryOp, value: ExprId, span: Span) -> Option<Entry> {
     let (mut value, mut op) = (value, op);
-    for part in rest.iter().rev() {
-        let entry = Entry { key: Key::Str(Str::from(part.as_str())), key_span: span, op, value };
+    let mut keys = path.iter().rev().filter_map(Step::key).peekable();
+    while let Some(key) = keys.next() {
+        let entry = Entry { key: Key::Str(key.clone()), key_span: span, op, value };
+        if keys.peek().is_none() {
+            return Some(entry);
+        }
         value = tree.add_expr(Expr::Config(Box::new([entry])), span);
         op = EntryOp::Union;
     }
-    Entry { key: Key::Str(Str::from(first)), key_span: span, op, value }
+    None
 }
 
 fn new_statement(
     tree: &mut Tree,
     name: &str,
-    rest: &[String],
+    rest: &[Step],
     op: EntryOp,
     value: ExprId,
     span: Span,
 ) -> StmtId {
-    let value = match rest.split_first() {
+    let value = match nested(tree, rest, op, value, span) {
         None => value,
-        Some((first, rest)) => {
-            let entry = nested(tree, first, rest, op, value, span);
-            tree.add_expr(Expr::Config(Box::new([entry])), span)
-        }
+        Some(entry) => tree.add_expr(Expr::Config(Box::new([entry])), span),
     };
     let name = Ident { name: Str::from(name), span };
     let target = Target { name, path: Box::default(), span };

@@ -1,4 +1,4 @@
-//! Which statements of a file a change from the command line reaches.
+//! Which statements of a file the name of a variable reaches.
 //!
 //! A whole variable (`-O a=1`) is changed in every top-level statement that sets it. A path below one (`-O a.b=1`) is changed in the
 //! first statement that declares the variable - or, a quirk of the reference, in the first literal braces of a statement that
@@ -10,16 +10,16 @@ use crate::ast::{Expr, ExprId, Stmt, StmtId, Tree};
 use crate::unify::superseded;
 
 /// What a path below a variable meets first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Site {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Site {
     /// The declaration of the variable, with its value.
     Declaration(StmtId, ExprId),
     /// Braces that have nothing to do with it.
     Braces(ExprId),
 }
 
-/// The statements of a file that set a variable, with their values.
-pub(crate) fn setters(tree: &Tree, file: usize, name: &str) -> Vec<(StmtId, ExprId)> {
+/// Returns the statements of a file that set a variable, with their values.
+pub fn setters(tree: &Tree, file: usize, name: &str) -> Vec<(StmtId, ExprId)> {
     let body = tree.files[file].body.iter();
     let is_mine = |id: StmtId| match tree.stmt(id) {
         Stmt::AugAssign { target, value, .. } => {
@@ -30,8 +30,8 @@ pub(crate) fn setters(tree: &Tree, file: usize, name: &str) -> Vec<(StmtId, Expr
     body.filter_map(|id| is_mine(*id)).collect()
 }
 
-/// What a path below a variable reaches, in order of the statements.
-pub(crate) fn sites<'t>(tree: &'t Tree, file: usize, name: &'t str) -> impl Iterator<Item = Site> + 't {
+/// Returns what a path below a variable meets, in order of the statements.
+pub fn sites<'t>(tree: &'t Tree, file: usize, name: &'t str) -> impl Iterator<Item = Site> + 't {
     tree.files[file].body.iter().filter_map(move |id| {
         if let Some((stmt, value)) = declaration(tree, *id, name) {
             return Some(Site::Declaration(stmt, value));
