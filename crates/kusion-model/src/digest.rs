@@ -1,7 +1,9 @@
 //! Hashes over data: the same content gives the same hash whatever the order of keys.
 
+use data_encoding::HEXLOWER;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::Attr;
 
@@ -89,30 +91,17 @@ fn write_scalar(value: &impl serde::Serialize, out: &mut Vec<u8>) {
 /// Returns the SHA-256 of bytes as lower-case hex.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
-/// Returns HMAC-SHA-256 of a message under a 32-byte key (shorter than the block, so it is only padded).
+/// Returns HMAC-SHA-256 of a message as lower-case hex.
 pub(crate) fn hmac_sha256_hex(key: &[u8; 32], message: &[u8]) -> String {
-    let pad = |with: u8| {
-        let mut block = [with; 64];
-        for (byte, k) in block.iter_mut().zip(key) {
-            *byte ^= k;
-        }
-        block
-    };
-    let inner = Sha256::new_with_prefix(pad(0x36)).chain_update(message).finalize();
-    hex(&Sha256::new_with_prefix(pad(0x5c)).chain_update(inner).finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    out
+    // A shorter key counts as one filled up with zeros to the length of a block.
+    let mut block = [0; 64];
+    block[..32].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new(&block.into());
+    mac.update(message);
+    HEXLOWER.encode(&mac.finalize().into_bytes())
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Sensitive values: part of a tree, and absent from everything that is printed or stored.
 //!
-//! A [`Secret`] is a keyed digest and, if it is known, the value. It has no `Serialize`; its `Debug` says `(secret)`; its
-//! memory is zeroed when the last copy goes. Two secrets are equal if their digests are, so trees with secrets can be
+//! A [`Secret`] is a keyed digest and, if it is known, the value ([`SecretValue`]: no `Serialize`, no `Display`, zeroed when
+//! the last copy goes, known to the redactor of the process). Two secrets are equal if their digests are, so trees with secrets can be
 //! compared and hashed. The stored form is `(secret)#<digest>`. [`Attr::expose`] is for the last step before the wire.
 
 use std::fmt;
 use std::sync::Arc;
 
+use base_secret::SecretValue;
 use serde_json::Value;
-use zeroize::Zeroizing;
+use zeroize::Zeroize as _;
 
 use crate::digest::hmac_sha256_hex;
 use crate::{Attr, FieldPath, RefError};
@@ -25,6 +26,12 @@ impl DigestKey {
     #[must_use]
     pub fn sealed(&self, text: &str) -> String {
         format!("{SEAL}{}", &hmac_sha256_hex(&self.0, text.as_bytes())[..DIGEST_LEN])
+    }
+}
+
+impl Drop for DigestKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 
@@ -46,7 +53,7 @@ struct Held {
 
 /// The value: a text, or the JSON of another leaf.
 struct Clear {
-    text: Zeroizing<String>,
+    value: SecretValue,
     is_text: bool,
 }
 
@@ -61,7 +68,7 @@ impl Secret {
         };
         let mut digest = hmac_sha256_hex(&key.0, text.as_bytes());
         digest.truncate(DIGEST_LEN);
-        Secret(Arc::new(Held { digest, clear: Some(Clear { text: Zeroizing::new(text), is_text }) }))
+        Secret(Arc::new(Held { digest, clear: Some(Clear { value: SecretValue::from(text), is_text }) }))
     }
 
     /// A secret of which only the digest is known; `None` if that is no digest.
@@ -87,10 +94,16 @@ impl Secret {
         self.0.clear.is_some()
     }
 
+    /// Returns the value, if it is here.
+    #[must_use]
+    pub fn value(&self) -> Option<&SecretValue> {
+        self.0.clear.as_ref().map(|clear| &clear.value)
+    }
+
     /// Gives the text of the value out, to be sent or to be looked for in what others print.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        self.0.clear.as_ref().map(|clear| clear.text.as_str())
+        self.value()?.expose_text()
     }
 
     /// Gives the value out; only the code that sends it to its destination has a reason to call this.
@@ -98,9 +111,9 @@ impl Secret {
     pub fn expose(&self) -> Option<Value> {
         let clear = self.0.clear.as_ref()?;
         if clear.is_text {
-            return Some(Value::String(clear.text.to_string()));
+            return Some(Value::String(clear.value.expose_text()?.to_owned()));
         }
-        serde_json::from_str(&clear.text).ok()
+        serde_json::from_slice(clear.value.expose()).ok()
     }
 }
 

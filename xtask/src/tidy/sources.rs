@@ -8,6 +8,7 @@ const PURE: &[&str] = &[
     "base-diag",
     "base-yaml",
     "base-graph",
+    "base-secret",
     "kcl-syntax",
     "kcl-check",
     "kcl-fmt",

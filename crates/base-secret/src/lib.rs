@@ -1,0 +1,90 @@
+//! Secret values, and the one redactor that keeps them out of every text.
+//!
+//! In: values that must not be read by people. Out: [`SecretValue`], which can be used but not printed, and [`Redactor`],
+//! which finds values (plain, in base64, escaped for JSON, YAML, URLs) in texts and replaces them.
+//! Invariants: a [`SecretValue`] has neither `Display` nor `Serialize`, and its memory is zeroed when the last copy goes;
+//! in a process that installed a redactor, every secret value is known to it from the moment it exists.
+//! Deliberately not here: digests and stored forms (`kusion_model::Secret`), and where values come from (`kusion-secrets`).
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod forms;
+mod redactor;
+
+use std::fmt;
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
+
+pub use redactor::{Redactor, SHORTEST, SHOWN};
+
+/// A value that can be used but not printed.
+#[derive(Clone)]
+pub struct SecretValue(Arc<Zeroizing<Vec<u8>>>);
+
+impl SecretValue {
+    /// Takes bytes; they are not copied, so nothing of them stays behind.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let value = SecretValue(Arc::new(Zeroizing::new(bytes)));
+        if let Some(redactor) = Redactor::installed() {
+            redactor.add(&value);
+        }
+        value
+    }
+
+    /// Gives the bytes out, to be sent or computed with.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Gives the value out as a text; `None` if it is none.
+    #[must_use]
+    pub fn expose_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// Returns whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<String> for SecretValue {
+    fn from(text: String) -> Self {
+        SecretValue::new(text.into_bytes())
+    }
+}
+
+/// Takes as long for values that differ at the beginning as for those that differ at the end.
+impl PartialEq for SecretValue {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (self.expose(), other.expose());
+        a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+    }
+}
+
+impl Eq for SecretValue {}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SHOWN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_used_and_never_printed() {
+        let value = SecretValue::from("hunter2".to_owned());
+        assert_eq!(format!("{value:?} {:#?}", Some(&value)), "(secret) Some(\n    (secret),\n)");
+        assert_eq!((value.expose(), value.expose_text()), (&b"hunter2"[..], Some("hunter2")));
+        assert_eq!(value, SecretValue::new(b"hunter2".to_vec()));
+        assert_ne!(value, SecretValue::new(b"hunter3".to_vec()));
+        assert_eq!(SecretValue::new(vec![0xff]).expose_text(), None);
+    }
+}
