@@ -66,7 +66,7 @@ fn add(program: &mut Program, path: &str, text: &str) -> Vec<Diagnostic> {
     program.packages.push(Package {
         path: Str::from(path),
         tree: Arc::new(tree),
-        rewritten: None,
+        members: Vec::new(),
         files: vec![file],
         imports,
     });

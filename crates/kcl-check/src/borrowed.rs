@@ -5,7 +5,8 @@
 //! schema is itself, anything else is unknown and Undefined), and so does a key `x` of braces. Assignment targets, paths, loop
 //! variables and parameters of that name are left alone.
 
-use kcl_syntax::ast::{BasicType, Dotted, Ident, LiteralType, Str, Tree, Type, TypeId, TypeNode};
+use kcl_syntax::ast::{BasicType, Dotted, Ident, LiteralType, Str, Type, TypeId};
+use kcl_syntax::lower::Rewrite;
 use kcl_syntax::program::{ImportTarget, Package, Program};
 
 use crate::package::PackageTypes;
@@ -31,30 +32,23 @@ impl Borrowed {
 }
 
 impl PackageTypes {
-    /// Returns the tree that is run instead of `tree`, if variables were used as types.
-    pub fn rewritten(&self, program: &Program, package: &Package, tree: &Tree) -> Option<Tree> {
-        if self.borrowed.types.is_empty() {
-            return None;
-        }
-        let mut copy = tree.clone();
+    /// Returns what is written otherwise in the tree that is run, because variables were used as types.
+    pub fn borrowed_names(&self, program: &Program, package: &Package) -> Vec<Rewrite> {
+        let mut rewrites = Vec::new();
         for (id, ty) in &self.borrowed.types {
-            if is_member_type(program, package, tree, *id) {
-                continue;
+            if !is_member_type(program, package, *id) {
+                let mut parts = Vec::new();
+                self.write_type(package, *ty, &mut parts, 0);
+                rewrites.push(Rewrite::Type { id: *id, parts });
             }
-            let written = self.write_type(package, *ty, &mut copy, 0);
-            copy.types[id.0 as usize].kind = copy.ty(written).clone();
         }
         for (name, ty) in &self.borrowed.names {
             if !names_member_type(program, package, &name.split('.').collect::<Vec<_>>()) {
-                kcl_syntax::rename_identifier(
-                    &mut copy,
-                    name,
-                    &self.identifier(package, *ty),
-                    &self.run_text(*ty),
-                );
+                let (path, text) = (self.identifier(package, *ty), self.run_text(*ty));
+                rewrites.push(Rewrite::Name { name: name.clone(), path, text });
             }
         }
-        Some(copy)
+        rewrites
     }
 
     /// What stands in the place of an identifier.
@@ -76,8 +70,9 @@ impl PackageTypes {
         Some(vec![link.name.clone(), name])
     }
 
-    fn write_type(&self, package: &Package, ty: TyId, tree: &mut Tree, depth: u32) -> TypeId {
-        let inner = |ty: TyId, tree: &mut Tree| self.write_type(package, ty, tree, depth + 1);
+    /// Appends a type to the parts of one, after its children.
+    fn write_type(&self, package: &Package, ty: TyId, parts: &mut Vec<Type>, depth: u32) -> TypeId {
+        let inner = |ty: TyId, parts: &mut Vec<Type>| self.write_type(package, ty, parts, depth + 1);
         let kind = match self.types.kind(ty) {
             _ if depth > MAX_DEPTH => Type::Any,
             Ty::Any | Ty::None | Ty::Void | Ty::Module(_) => Type::Any,
@@ -91,24 +86,23 @@ impl PackageTypes {
             Ty::StrLit(text) => Type::Literal(LiteralType::Str(text.clone())),
             Ty::Unit(Some((raw, suffix))) => Type::Literal(LiteralType::Unit(*raw, *suffix)),
             Ty::Unit(None) => Type::Named(dotted(&["units".into(), "NumberMultiplier".into()])),
-            Ty::List(item) => Type::List(Some(inner(*item, tree))),
+            Ty::List(item) => Type::List(Some(inner(*item, parts))),
             Ty::Dict(dict) => {
-                let key = inner(dict.key, tree);
-                Type::Dict(Some(key), Some(inner(dict.val, tree)))
+                let key = inner(dict.key, parts);
+                Type::Dict(Some(key), Some(inner(dict.val, parts)))
             }
-            Ty::Union(members) => Type::Union(members.iter().map(|m| inner(*m, tree)).collect()),
+            Ty::Union(members) => Type::Union(members.iter().map(|m| inner(*m, parts)).collect()),
             Ty::Func(func) => {
-                let params = func.params.iter().map(|p| inner(p.ty, tree)).collect();
-                Type::Function(params, Some(inner(func.ret, tree)))
+                let params = func.params.iter().map(|p| inner(p.ty, parts)).collect();
+                Type::Function(params, Some(inner(func.ret, parts)))
             }
             Ty::Schema(..) => match self.schema_path(package, ty) {
                 Some(path) => Type::Named(dotted(&path)),
                 None => Type::Any,
             },
         };
-        let id = TypeId(tree.types.len() as u32);
-        tree.types.push(TypeNode { kind, span: Default::default() });
-        id
+        parts.push(kind);
+        TypeId(parts.len() as u32 - 1)
     }
 
     /// The text of a type when the program runs.
@@ -143,8 +137,8 @@ fn dotted(parts: &[Str]) -> Dotted {
 }
 
 /// Whether a written type names a schema or an alias of another package: the evaluator knows those.
-fn is_member_type(program: &Program, package: &Package, tree: &Tree, id: TypeId) -> bool {
-    match tree.ty(id) {
+fn is_member_type(program: &Program, package: &Package, id: TypeId) -> bool {
+    match package.tree.ty(id) {
         Type::Named(parts) => {
             let parts: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
             names_member_type(program, package, &parts)

@@ -141,7 +141,7 @@ mod tests {
         let package = kcl_syntax::program::Package {
             path: "__main__".into(),
             tree: tree.into(),
-            rewritten: None,
+            members: Vec::new(),
             files: vec![base_diag::FileId(0)],
             imports: Vec::new(),
         };

@@ -41,7 +41,7 @@ pub struct Tree {
     pub types: Vec<TypeNode>,
     /// Files in order.
     pub files: Vec<FileTree>,
-    /// Keys of braces that mean another text when the program runs: see [`crate::rewritten_tree`].
+    /// Keys of braces that mean another text when the program runs: see [`crate::lower::run_tree`].
     pub renamed_keys: Vec<(Str, Str)>,
 }
 

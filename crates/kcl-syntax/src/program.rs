@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base_diag::{FileId, Place, SourceMap, Span};
 
 use crate::ast::{StmtId, Str, Tree};
+use crate::lower::Rewrite;
 
 /// A package of a [`Program`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -28,8 +29,8 @@ pub struct Package {
     pub path: Str,
     /// All its files in one tree.
     pub tree: Arc<Tree>,
-    /// The tree that is run, where it is another than the one that is checked: see [`crate::rewritten_tree`].
-    pub rewritten: Option<Arc<Tree>>,
+    /// Members of imported packages that are written otherwise in the tree that is run.
+    pub members: Vec<Rewrite>,
     /// For each file of the tree, its id in the source map.
     pub files: Vec<FileId>,
     /// Import statements in source order with what they mean.

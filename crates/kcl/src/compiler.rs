@@ -33,7 +33,6 @@ pub(crate) struct Parsed {
     /// Who it is.
     pub(crate) number: u64,
     pub(crate) tree: Arc<Tree>,
-    pub(crate) rewritten: Option<Arc<Tree>>,
     pub(crate) files: Vec<Arc<SourceFile>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -258,9 +257,8 @@ pub(crate) fn make_runnable(program: &mut Program, units: &[Arc<Compiled>]) -> V
         .enumerate()
         .map(|(at, (package, unit))| {
             let make = || {
-                let tree = package.rewritten.as_ref().unwrap_or(&package.tree);
-                let borrowed = unit.types.rewritten(program, package, tree).map(Arc::new);
-                let tree = borrowed.unwrap_or_else(|| tree.clone());
+                let borrowed = unit.types.borrowed_names(program, package);
+                let tree = kcl_syntax::lower::run_tree(&package.tree, &package.members, &borrowed);
                 let is_main = at == program.main.0 as usize;
                 Arc::new(Outline::new(unit.home.0, tree, &package.imports, is_main))
             };
@@ -268,7 +266,6 @@ pub(crate) fn make_runnable(program: &mut Program, units: &[Arc<Compiled>]) -> V
         })
         .collect();
     for (package, outline) in program.packages.iter_mut().zip(&outlines) {
-        package.rewritten = None;
         package.tree = outline.tree().clone();
     }
     outlines

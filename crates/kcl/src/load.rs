@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap, Telling};
 use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
+use kcl_syntax::lower::{self, Rewrite};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
@@ -190,15 +191,12 @@ impl Loader<'_> {
             ids.push(id);
             paths.push(file.path.clone());
         }
-        if let Err(diagnostic) = kcl_syntax::apply_overrides(&mut tree, &self.request.overrides) {
-            self.imports.push(diagnostic);
-        }
-        kcl_syntax::merge_unifications(&mut tree);
-        let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
+        let (tree, wrong) = lower::checked_tree(tree, &self.request.overrides);
+        self.imports.extend(wrong);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push(Open { file: key.clone(), key, import: Place::None });
         let roots: Vec<PathBuf> = paths.iter().map(|path| module_root(self.files, path)).collect();
-        self.finish_package("__main__", (Arc::new(tree), rewritten), ids, (&paths, &roots), None);
+        self.finish_package("__main__", Arc::new(tree), ids, (&paths, &roots), None);
     }
 
     fn load_package(&mut self, path: &str, key: PathBuf, files: &[PathBuf], root: &Path) -> PkgId {
@@ -213,21 +211,31 @@ impl Loader<'_> {
         }
         let file = files.first().cloned().unwrap_or_default();
         self.open.push(Open { key: key.clone(), file, import: Place::None });
-        let trees = (parsed.tree.clone(), parsed.rewritten.clone());
-        self.finish_package(path, trees, ids, (files, &[root.to_path_buf()]), Some((key, parsed.number)))
+        self.finish_package(
+            path,
+            parsed.tree.clone(),
+            ids,
+            (files, &[root.to_path_buf()]),
+            Some((key, parsed.number)),
+        )
     }
 
     /// `paths` are the files with the roots of their modules; the last root holds for the rest.
     fn finish_package(
         &mut self,
         path: &str,
-        (tree, rewritten): (Arc<Tree>, Option<Arc<Tree>>),
+        tree: Arc<Tree>,
         files: Vec<FileId>,
         (paths, roots): (&[PathBuf], &[PathBuf]),
         place: Option<(PathBuf, u64)>,
     ) -> PkgId {
-        let mut package =
-            Package { path: path.into(), tree: tree.clone(), rewritten, files, imports: Vec::new() };
+        let mut package = Package {
+            path: path.into(),
+            tree: tree.clone(),
+            members: Vec::new(),
+            files,
+            imports: Vec::new(),
+        };
         for (at, (file, file_path)) in tree.files.iter().zip(paths).enumerate() {
             let Some(root) = roots.get(at).or(roots.last()) else { break };
             if let Some(open) = self.open.last_mut() {
@@ -256,13 +264,13 @@ impl Loader<'_> {
         id
     }
 
-    /// `pkg.x {..}` of a name that the package `pkg` unified: see [`kcl_syntax::unified_names`].
+    /// `pkg.x {..}` of a name that the package `pkg` unified: see [`kcl_syntax::lower::unified_names`].
     fn resolve_modified_members(&self, package: &mut Package) {
         for link in package.imports.clone() {
             let ImportTarget::Package(id) = link.target else { continue };
             let Some(other) = self.packages.get(id.0 as usize) else { continue };
-            for (name, schema) in kcl_syntax::unified_names(&other.tree) {
-                if !kcl_syntax::modifies_member(&package.tree, &link.name, &name) {
+            for (name, schema) in lower::unified_names(&other.tree) {
+                if !lower::modifies_member(&package.tree, &link.name, &name) {
                     continue;
                 }
                 let path = match &schema[..] {
@@ -276,8 +284,7 @@ impl Loader<'_> {
                     }
                     _ => continue,
                 };
-                let tree = package.rewritten.get_or_insert_with(|| package.tree.clone());
-                kcl_syntax::replace_member(Arc::make_mut(tree), &link.name, &name, &path);
+                package.members.push(Rewrite::Member { package: link.name.clone(), name, path });
             }
         }
     }
@@ -452,8 +459,7 @@ fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
         diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
         parsed_files.extend(sources.get(id).cloned());
     }
-    let rewritten = kcl_syntax::rewritten_tree(&tree).map(Arc::new);
-    Parsed { number, tree: Arc::new(tree), rewritten, files: parsed_files, diagnostics }
+    Parsed { number, tree: Arc::new(tree), files: parsed_files, diagnostics }
 }
 
 // Diagnostics of a cached package count its files from 0; give them the ids of this program.

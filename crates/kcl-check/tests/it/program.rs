@@ -44,7 +44,7 @@ pub(crate) fn add(program: &mut Program, path: &str, text: &str, tree: Arc<Tree>
     program.packages.push(Package {
         path: Str::from(path),
         tree,
-        rewritten: None,
+        members: Vec::new(),
         files: vec![file],
         imports,
     });

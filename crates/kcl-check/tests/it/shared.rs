@@ -146,7 +146,7 @@ fn the_files_of_a_package_share_their_names() {
     let package = Package {
         path: "__main__".into(),
         tree: Arc::new(tree),
-        rewritten: None,
+        members: Vec::new(),
         files,
         imports: Vec::new(),
     };

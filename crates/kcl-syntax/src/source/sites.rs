@@ -7,7 +7,7 @@
 use base_diag::Span;
 
 use crate::ast::{Expr, ExprId, Stmt, StmtId, Tree};
-use crate::unify::superseded;
+use crate::lower::superseded;
 
 /// What a path below a variable meets first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,8 @@
 
 use base_diag::FileId;
 use kcl_syntax::ast::{Entry, EntryOp, Expr, ExprId, Key, Stmt, Tree};
-use kcl_syntax::{apply_overrides, merge_unifications, parse_file};
+use kcl_syntax::lower::checked_tree;
+use kcl_syntax::parse_file;
 
 fn files(texts: &[&str]) -> Tree {
     let mut tree = Tree::default();
@@ -60,21 +61,19 @@ fn dump(tree: &Tree) -> Vec<String> {
 }
 
 fn merged(texts: &[&str]) -> Vec<String> {
-    let mut tree = files(texts);
-    merge_unifications(&mut tree);
-    dump(&tree)
+    dump(&checked_tree(files(texts), &[]).0)
 }
 
 fn overridden(text: &str, specs: &[&str]) -> Vec<String> {
-    let mut tree = files(&[text]);
     let specs: Vec<String> = specs.iter().map(ToString::to_string).collect();
-    apply_overrides(&mut tree, &specs).unwrap();
+    let (tree, wrong) = checked_tree(files(&[text]), &specs);
+    assert!(wrong.is_none());
     dump(&tree)
 }
 
 fn override_error(spec: &str) -> String {
-    let mut tree = files(&["a = 1\n"]);
-    apply_overrides(&mut tree, &[spec.to_string()]).unwrap_err().message().to_string()
+    let (_, wrong) = checked_tree(files(&["a = 1\n"]), &[spec.to_string()]);
+    wrong.unwrap().message().to_string()
 }
 
 #[test]

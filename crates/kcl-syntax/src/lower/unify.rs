@@ -16,9 +16,9 @@ struct Declaration {
     value: ExprId,
 }
 
-/// Merges repeated declarations of the same name. Call it once, for the main package, after the
+/// Merges repeated declarations of the same name. This is done once, for the main package, after the
 /// overrides and before checking.
-pub fn merge_unifications(tree: &mut Tree) {
+pub(super) fn merge_unifications(tree: &mut Tree) {
     let (order, found) = declarations(tree);
     let mut removed = FxHashSet::default();
     for name in order {

@@ -33,8 +33,8 @@ struct Spec<'a> {
     value: &'a str,
 }
 
-/// Applies specs in order. Call it before [`crate::merge_unifications`]: only the first declaration is changed.
-pub fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
+/// Applies specs in order. This comes before the merge of unifications: only the first declaration is changed.
+pub(super) fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
     for text in specs {
         let spec = parse_spec(text)?;
         if tree.files.is_empty() {

@@ -11,7 +11,7 @@ use base_diag::Span;
 use crate::ast::{Dotted, Entry, Expr, ExprId, Ident, Key, Stmt, StmtId, Str, Tree, Type, TypeId};
 
 /// Returns the tree that is run instead of the one that is checked, if some declared name is modified.
-pub fn rewritten_tree(tree: &Tree) -> Option<Tree> {
+pub(super) fn rewritten_tree(tree: &Tree) -> Option<Tree> {
     if modification_sites(tree).is_empty() {
         return None;
     }
@@ -236,7 +236,7 @@ pub fn modifies_member(tree: &Tree, pkg: &str, name: &str) -> bool {
 }
 
 /// Rewrites every `pkg.name` of the tree to a path.
-pub fn replace_member(tree: &mut Tree, pkg: &str, name: &str, path: &[Str]) {
+pub(super) fn replace_member(tree: &mut Tree, pkg: &str, name: &str, path: &[Str]) {
     let shadows = binding_spans(tree, pkg);
     for node in &mut tree.exprs {
         if shadows.iter().any(|s| s.start <= node.span.start && node.span.end <= s.end) {
@@ -254,7 +254,7 @@ pub fn replace_member(tree: &mut Tree, pkg: &str, name: &str, path: &[Str]) {
 
 /// Rewrites every identifier of a (dotted) name to another path, and every key of braces that is the name to a text, up to its last
 /// dot. Where a loop or a parameter binds the name, it stays.
-pub fn rename_identifier(tree: &mut Tree, name: &str, path: &[Str], text: &str) {
+pub(super) fn rename_identifier(tree: &mut Tree, name: &str, path: &[Str], text: &str) {
     let first = name.split('.').next().unwrap_or(name);
     let shadows = binding_spans(tree, first);
     let is_name = |parts: &Dotted| parts.iter().map(|p| p.name.as_str()).eq(name.split('.'));
