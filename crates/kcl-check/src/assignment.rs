@@ -9,11 +9,12 @@ use kcl_syntax::ast::{BinaryOp, Expr, ExprId, Ident, Stmt, StmtId, Target, Targe
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::{GlobalKind, is_private};
+use crate::index::Recorder;
 use crate::infer::ops;
 use crate::scope::{ScopeKind, Var};
 use crate::ty::{Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn assign(&mut self, targets: &[Target], annotation: Option<TyId>, value: ExprId) -> TyId {
         let mut result = TyId::ANY;
         for (i, target) in targets.iter().enumerate() {
@@ -91,12 +92,15 @@ impl Checker<'_> {
             return None;
         }
         let mut ty = self.variable_type(name, annotation).unwrap_or(TyId::ANY);
+        self.recorder.part(name.span, ty);
         for step in &target.path {
             ty = match step {
                 TargetStep::Member(member) => {
                     self.check_new_member(ty, &member.name, name.span);
                     self.check_new_in_union(ty, &member.name, name.span);
-                    self.member(ty, &member.name, name.span)
+                    let ty = self.member(ty, &member.name, name.span);
+                    self.recorder.part(member.span, ty);
+                    ty
                 }
                 TargetStep::Index(index) => {
                     if let Expr::Str(key) = self.tree.expr(*index) {

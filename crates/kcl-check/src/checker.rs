@@ -12,6 +12,7 @@ use crate::CheckOptions;
 use crate::borrowed::Borrowed;
 use crate::diag::RawDiag;
 use crate::globals::Global;
+use crate::index::Recorder;
 use crate::package::{AttrInfo, Home, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
 use crate::scope::Scope;
 use crate::signatures::{self, Table};
@@ -30,7 +31,9 @@ pub(crate) struct Expect {
 type Foreign = (Arc<PackageTypes>, SchemaId);
 
 /// Checks one package.
-pub(crate) struct Checker<'p> {
+pub(crate) struct Checker<'p, R> {
+    /// Told what is found out; usually nobody.
+    pub(crate) recorder: R,
     pub(crate) package: &'p Package,
     pub(crate) tree: &'p Tree,
     pub(crate) path: Str,
@@ -79,15 +82,17 @@ pub(crate) struct Checker<'p> {
     foreign_schemas: FxHashMap<(Home, SchemaId), SchemaId>,
 }
 
-impl<'p> Checker<'p> {
+impl<'p, R: Recorder> Checker<'p, R> {
     pub(crate) fn new(
         package: &'p Package,
         home: Home,
         deps: FxHashMap<Home, Arc<PackageTypes>>,
         before: &'p [Arc<PackageTypes>],
         options: CheckOptions,
+        recorder: R,
     ) -> Self {
         Checker {
+            recorder,
             package,
             tree: &package.tree,
             path: package.path.clone(),

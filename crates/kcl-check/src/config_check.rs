@@ -11,10 +11,11 @@ use rustc_hash::FxHashSet;
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
+use crate::index::Recorder;
 use crate::package::Kind;
 use crate::ty::{DictTy, Loc, SchemaId, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Reports unless `got` fits `expected`; `loc` is where the expectation was declared.
     pub(crate) fn must_fit(&mut self, got: TyId, expected: TyId, at: Span, loc: Option<Loc>) {
         self.value_must_fit(got, expected, at, loc, None);

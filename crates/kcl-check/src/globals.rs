@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
+use crate::index::Recorder;
 use crate::package::{Kind, SchemaInfo, SchemaSlot};
 use crate::ty::{ModuleKind, ModuleTy, SchemaId, Ty, TyId};
 
@@ -48,7 +49,7 @@ pub(crate) struct Declared {
     pub(crate) stmt: StmtId,
 }
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Collects all names; returns the schema and rule statements in order.
     pub(crate) fn scan_globals(&mut self) -> Vec<Declared> {
         let tree = self.tree;

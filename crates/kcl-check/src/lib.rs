@@ -26,6 +26,7 @@ mod checker;
 mod config_check;
 mod diag;
 mod globals;
+pub mod index;
 mod infer;
 mod lint;
 mod package;
@@ -45,11 +46,13 @@ use std::sync::Arc;
 
 use base_diag::Diagnostic;
 use kcl_syntax::ast::Str;
-use kcl_syntax::program::{ImportTarget, PkgId, Program};
+use kcl_syntax::program::{ImportLink, ImportTarget, PkgId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
+pub use crate::index::PackageIndex;
+use crate::index::{NoRecorder, Recorder, Records};
 pub use crate::package::{Home, PackageTypes};
 pub use crate::signatures::SYSTEM_MODULES;
 use crate::ty::TyId;
@@ -124,6 +127,32 @@ pub fn check_package(
     deps: &[Arc<PackageTypes>],
     options: &CheckOptions,
 ) -> Arc<PackageTypes> {
+    let (types, NoRecorder) = check_recorded(program, id, home, deps, *options, NoRecorder);
+    types
+}
+
+/// As [`check_package`], and makes the index of the package on the way.
+pub fn index_package(
+    program: &Program,
+    id: PkgId,
+    home: Home,
+    deps: &[Arc<PackageTypes>],
+    options: &CheckOptions,
+) -> PackageIndex {
+    let package = program.package(id);
+    let records = Records::new(package.tree.exprs.len());
+    let (types, records) = check_recorded(program, id, home, deps, *options, records);
+    index::walk(package, types, records)
+}
+
+fn check_recorded<R: Recorder>(
+    program: &Program,
+    id: PkgId,
+    home: Home,
+    deps: &[Arc<PackageTypes>],
+    options: CheckOptions,
+    recorder: R,
+) -> (Arc<PackageTypes>, R) {
     let package = program.package(id);
     let mut visible: FxHashMap<Home, Arc<PackageTypes>> = FxHashMap::default();
     for link in &package.imports {
@@ -133,17 +162,18 @@ pub fn check_package(
             visible.insert(types.home, Arc::clone(types));
         }
     }
-    let mut checker = Checker::new(package, home, visible, deps, *options);
+    let mut checker = Checker::new(package, home, visible, deps, options, recorder);
     checker.types.reserve(package.tree.exprs.len());
     let declared = checker.scan_globals();
     checker.remember_lambdas();
     checker.construct_schemas(&declared);
     checker.rescan_vars();
     checker.walk_package(&declared);
-    Arc::new(freeze(checker, id == program.main))
+    let (types, recorder) = freeze(checker, id == program.main);
+    (Arc::new(types), recorder)
 }
 
-fn freeze(mut checker: Checker<'_>, is_main: bool) -> PackageTypes {
+fn freeze<R: Recorder>(mut checker: Checker<'_, R>, is_main: bool) -> (PackageTypes, R) {
     // Nobody imports the main package, so nobody asks for its members.
     if is_main {
         checker.globals.clear();
@@ -164,15 +194,28 @@ fn freeze(mut checker: Checker<'_>, is_main: bool) -> PackageTypes {
         }
     }
     let warnings = lint::warnings(checker.tree, checker.home, &checker.used_modules);
-    PackageTypes {
+    let imported = imported(&checker);
+    let types = PackageTypes {
         home: checker.home,
         path: checker.path,
         types: checker.types,
         schemas: checker.schemas,
         members,
         import_names,
+        imported,
         borrowed: checker.borrowed,
         errors: checker.errors,
         warnings,
-    }
+    };
+    (types, checker.recorder)
+}
+
+fn imported<R>(checker: &Checker<'_, R>) -> FxHashMap<Str, Home> {
+    let home = |link: &ImportLink| match link.target {
+        ImportTarget::Package(id) => {
+            checker.before.get(id.0 as usize).map(|types| (link.name.clone(), types.home))
+        }
+        _ => None,
+    };
+    checker.package.imports.iter().filter_map(home).collect()
 }

@@ -28,6 +28,8 @@ pub struct PackageTypes {
     pub(crate) schemas: Vec<SchemaSlot>,
     pub(crate) members: FxHashMap<Str, TyId>,
     pub(crate) import_names: FxHashSet<Str>,
+    /// The packages behind the names of its imports.
+    pub(crate) imported: FxHashMap<Str, Home>,
     pub(crate) borrowed: Borrowed,
     pub(crate) errors: Vec<RawDiag>,
     pub(crate) warnings: Vec<RawDiag>,

@@ -12,13 +12,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::globals::{BUILT_IN_TYPES, Declared};
+use crate::index::Recorder;
 use crate::package::{AttrInfo, BaseLink, IndexInfo, Kind, SchemaInfo};
 use crate::ty::{ParamTy, SchemaId, Ty, TyId};
 
 /// Passes over all schemas: a base or mixin further down is complete in a later pass at the latest.
 const PASSES: usize = 3;
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Builds every schema and rule of the package.
     pub(crate) fn construct_schemas(&mut self, declared: &[Declared]) {
         for _ in 0..PASSES {
@@ -220,8 +221,10 @@ impl Checker<'_> {
             self.undefined(&first.name, name.span);
             return TyId::ANY;
         };
+        self.recorder.part(first.span, ty);
         for part in name.parts.iter().skip(1) {
             ty = self.member(ty, &part.name, name.span);
+            self.recorder.part(part.span, ty);
         }
         ty
     }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
+use crate::index::Recorder;
 use crate::package::{AttrInfo, Kind};
 use crate::signatures::{self, Table};
 use crate::suggest;
@@ -82,7 +83,7 @@ pub(crate) struct Var {
     pub(crate) annotated: bool,
 }
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn enter(&mut self, kind: ScopeKind) {
         self.scopes.push(Scope { kind, vars: Vars::default() });
     }

@@ -7,10 +7,11 @@ use kcl_syntax::ast::Str;
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
+use crate::index::Recorder;
 use crate::suggest;
 use crate::ty::{ParamTy, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Reports a mistake with the sentence of the reference, one for people, and what to try.
     pub(crate) fn mistake(
         &mut self,

@@ -6,11 +6,12 @@ use kcl_syntax::ast::{Attr, Check, Expr, ExprId, Ident, SchemaDef, Stmt, StmtId}
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::{Declared, GlobalKind};
+use crate::index::Recorder;
 use crate::scope::ScopeKind;
 use crate::signatures::Table;
 use crate::ty::{SchemaId, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Walks all statements of all files.
     pub(crate) fn walk_package(&mut self, declared: &[Declared]) {
         let tree = self.tree;

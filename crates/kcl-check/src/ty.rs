@@ -363,6 +363,15 @@ impl Types {
         index.get(name).and_then(|i| attrs.get(*i as usize)).cloned()
     }
 
+    /// As [`Types::dict_attr`], without making anything quicker for the next question.
+    pub(crate) fn known_attr(&self, id: TyId, name: &str) -> Option<&DictAttr> {
+        let Ty::Dict(DictTy { attrs: Some(attrs), .. }) = self.kind(id) else { return None };
+        match self.attr_index.get(&id) {
+            Some(index) => index.get(name).and_then(|i| attrs.get(*i as usize)),
+            None => attrs.iter().find(|a| a.name == name),
+        }
+    }
+
     /// Returns how many bases a schema knows.
     pub(crate) fn reach(&self, id: SchemaId) -> usize {
         self.heads[id.0 as usize].reach

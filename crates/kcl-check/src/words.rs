@@ -8,6 +8,7 @@ use kcl_syntax::ast::{ExprId, Str};
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
+use crate::index::Recorder;
 use crate::signatures::SYSTEM_MODULES;
 use crate::suggest;
 use crate::ty::{Loc, SchemaId, Ty, TyId, Types};
@@ -39,7 +40,7 @@ const WORDS: &[(&str, &str)] = &[
 /// A schema's attributes are listed up to this many.
 const LISTED: usize = 8;
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// A value of another type than the one that is expected; `value` is where it was written.
     pub(crate) fn mismatch(&mut self, got: TyId, expected: TyId, at: Loc, value: Option<ExprId>) -> RawDiag {
         let (want, have) = (self.text(expected), self.text(got));

@@ -8,10 +8,11 @@ use kcl_syntax::ast::{BasicType, LiteralType, Str, Type, TypeId};
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
+use crate::index::Recorder;
 use crate::signatures::{self, Table};
 use crate::ty::{FuncTy, ParamTy, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Resolves an annotation.
     pub(crate) fn resolve_type(&mut self, id: TypeId) -> TyId {
         let at = self.tree.type_span(id);

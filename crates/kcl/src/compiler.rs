@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base_diag::{Diagnostic, SourceFile};
-use kcl_check::{CheckOptions, Home, PackageTypes, check_package};
+use kcl_check::{CheckOptions, Home, PackageIndex, PackageTypes, check_package, index_package};
 use kcl_eval::{Outline, World};
 use kcl_syntax::ast::{Str, Tree};
 use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::files::Files;
+use crate::index::{Index, make_index};
 use crate::load::{Loaded, load};
 use crate::reads::Reads;
 use crate::request::Request;
@@ -58,7 +59,17 @@ enum Imported {
 pub(crate) struct Compiled {
     home: Home,
     pub(crate) types: Arc<PackageTypes>,
+    index: OnceLock<Arc<PackageIndex>>,
     runs: OnceLock<Arc<Outline>>,
+}
+
+/// What a check leaves behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Types.
+    Types,
+    /// Types and the index.
+    Index,
 }
 
 /// Several threads may want the same thing: one makes it, the others wait.
@@ -125,6 +136,11 @@ impl<'f> Compiler<'f> {
     /// Loads the program of a request: its files and the closure of their imports, parsed.
     pub fn load(&self, request: &Request) -> Loaded {
         load(self, request, &Watched::new(&self.files))
+    }
+
+    /// Loads and checks the program of a request, and answers questions about its names and types. Nothing is run.
+    pub fn index(&self, request: &Request) -> Index {
+        deep(|| make_index(self, request))
     }
 
     /// Runs a program in a world.
@@ -205,6 +221,7 @@ impl<'f> Compiler<'f> {
         loaded: &Loaded,
         options: CheckOptions,
         request: &Request,
+        keep: Keep,
     ) -> (Vec<Arc<Compiled>>, Vec<Diagnostic>) {
         let program = &loaded.program;
         let mut units: Vec<Arc<Compiled>> = Vec::with_capacity(program.packages.len());
@@ -217,8 +234,13 @@ impl<'f> Compiler<'f> {
             let id = PkgId(at as u32);
             let compile = || {
                 let home = Home(self.number());
+                if keep == Keep::Index {
+                    let index = Arc::new(index_package(program, id, home, &types, &options));
+                    let types = index.types().clone();
+                    return Arc::new(Compiled { home, types, index: index.into(), runs: OnceLock::new() });
+                }
                 let types = check_package(program, id, home, &types, &options);
-                Arc::new(Compiled { home, types, runs: OnceLock::new() })
+                Arc::new(Compiled { home, types, index: OnceLock::new(), runs: OnceLock::new() })
             };
             let unit = match parsed {
                 Some(parsed) => {
@@ -228,11 +250,21 @@ impl<'f> Compiler<'f> {
                 }
                 None => compile(),
             };
+            if keep == Keep::Index {
+                let make = || Arc::new(index_package(program, id, unit.home, &types, &options));
+                unit.index.get_or_init(make);
+            }
             types.push(unit.types.clone());
             diagnostics.extend(unit.types.diagnostics(program, &types));
             units.push(unit);
         }
         (units, diagnostics)
+    }
+}
+
+impl Compiled {
+    pub(crate) fn index(&self) -> Option<&Arc<PackageIndex>> {
+        self.index.get()
     }
 }
 

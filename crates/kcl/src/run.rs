@@ -5,7 +5,7 @@ use kcl_check::{CheckOptions, Edition};
 use kcl_eval::{Options, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
 
-use crate::compiler::{Compiler, make_runnable};
+use crate::compiler::{Compiler, Keep, make_runnable};
 use crate::data::{Data, MAX_DEPTH};
 use crate::disk::{Disk, DiskWorld};
 use crate::echoes;
@@ -100,7 +100,7 @@ fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, wor
     let edition = request.edition.or(loaded.edition).unwrap_or_default();
     let mut units = Vec::new();
     if !diagnostics.iter().any(|d| d.id == "no-input") {
-        let (checked, found) = compiler.check(&loaded, CheckOptions { edition }, request);
+        let (checked, found) = compiler.check(&loaded, CheckOptions { edition }, request, Keep::Types);
         diagnostics.extend(found);
         units = checked;
     }

@@ -6,11 +6,12 @@ use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
+use crate::index::Recorder;
 use crate::infer::ops;
 use crate::package::Kind;
 use crate::ty::{ParamTy, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn call(&mut self, call: &Call) -> TyId {
         let at = self.tree.expr_span(call.func);
         let mut func = self.expr(call.func);

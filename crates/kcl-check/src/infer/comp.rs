@@ -4,10 +4,11 @@ use base_diag::{Code, Span};
 use kcl_syntax::ast::{CompClause, Entry, Expr, ExprId, Ident, Key, Quant, QuantOp, Str};
 
 use crate::checker::{Checker, Expect};
+use crate::index::Recorder;
 use crate::scope::ScopeKind;
 use crate::ty::{Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn list(&mut self, items: &[ExprId]) -> TyId {
         self.push_item();
         let mut types = Vec::with_capacity(items.len());

@@ -7,6 +7,7 @@ use kcl_syntax::ast::{Entry, EntryOp, Expr, ExprId, Key, Str};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::{Checker, Expect};
+use crate::index::Recorder;
 use crate::scope::ScopeKind;
 use crate::ty::{DictAttr, DictTy, Loc, Ty, TyId, Types};
 
@@ -81,7 +82,7 @@ impl Parts {
     }
 }
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Infers braces, checking them against what is expected.
     pub(crate) fn config(&mut self, entries: &[Entry]) -> TyId {
         self.enter(ScopeKind::Config);

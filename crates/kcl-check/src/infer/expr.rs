@@ -7,6 +7,7 @@ use super::ops;
 use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::globals::{Global, GlobalKind};
+use crate::index::Recorder;
 use crate::scope::{ScopeKind, Var};
 use crate::signatures::Table;
 use crate::suggest;
@@ -15,7 +16,7 @@ use crate::ty::{FuncTy, ModuleKind, ModuleTy, ParamTy, SchemaId, Ty, TyId};
 /// Deeper expressions are not looked into; the parser stops long before.
 const MAX_DEPTH: u32 = 2000;
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// Infers an expression.
     pub(crate) fn expr(&mut self, id: ExprId) -> TyId {
         if self.depth >= MAX_DEPTH {
@@ -24,6 +25,7 @@ impl Checker<'_> {
         self.depth += 1;
         let ty = self.expr_kind(id);
         self.depth -= 1;
+        self.recorder.expr(id, ty);
         ty
     }
 
@@ -72,7 +74,10 @@ impl Checker<'_> {
             Expr::Star(value) => self.unpacked_item(*value),
             Expr::ListIf { cond, then, orelse } => self.list_if(*cond, then, orelse),
             Expr::ListComp { elt, clauses } => self.list_comp(*elt, clauses),
-            Expr::Config(entries) => self.config(entries),
+            Expr::Config(entries) => {
+                self.recorder.expected(id, self.expects.last().and_then(|expect| expect.ty));
+                self.config(entries)
+            }
             Expr::DictComp { entry, clauses } => self.dict_comp(entry, clauses),
             Expr::Quant(quant) => self.quant(quant),
             Expr::Schema(schema) => self.schema_expr(schema),
@@ -87,8 +92,10 @@ impl Checker<'_> {
             self.undefined(&first.name, at);
             return TyId::ANY;
         };
+        self.recorder.part(first.span, ty);
         for part in rest {
             ty = self.member(ty, &part.name, at);
+            self.recorder.part(part.span, ty);
         }
         ty
     }

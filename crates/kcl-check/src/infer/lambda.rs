@@ -4,10 +4,11 @@ use base_diag::{Code, Span};
 use kcl_syntax::ast::{Lambda, Stmt};
 
 use crate::checker::{Checker, Expect};
+use crate::index::Recorder;
 use crate::scope::{ScopeKind, Var};
 use crate::ty::{FuncTy, Ty, TyId};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     /// The type of a lambda that is called further up: only its parameters are known there.
     pub(crate) fn lambda_header(&mut self, lambda: &Lambda) -> TyId {
         let params = self.parameters(&lambda.params, false);

@@ -4,9 +4,10 @@ use base_diag::{Code, Span};
 use kcl_syntax::ast::{BinaryOp, CompareOp, Expr, ExprId, UnaryOp};
 
 use crate::checker::Checker;
+use crate::index::Recorder;
 use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
 
-impl Checker<'_> {
+impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn compare(&mut self, first: ExprId, links: &[(CompareOp, ExprId)]) -> TyId {
         let left = self.expr(first);
         let at = self.tree.expr_span(first);
@@ -29,7 +30,7 @@ impl Checker<'_> {
 }
 
 /// Infers a unary operator; `at` is the operand.
-pub(crate) fn unary(checker: &mut Checker<'_>, op: UnaryOp, ty: TyId, at: Span) -> TyId {
+pub(crate) fn unary(checker: &mut Checker<'_, impl Recorder>, op: UnaryOp, ty: TyId, at: Span) -> TyId {
     let wide = checker.types.widen(ty);
     let number = matches!(checker.types.kind(wide), Ty::Int | Ty::Float);
     let (text, accepted) = match op {
@@ -49,7 +50,7 @@ pub(crate) fn unary(checker: &mut Checker<'_>, op: UnaryOp, ty: TyId, at: Span) 
 
 /// Infers a binary operator; `at` is the left operand, `right_expr` shows a literal zero divisor.
 pub(crate) fn binary(
-    checker: &mut Checker<'_>,
+    checker: &mut Checker<'_, impl Recorder>,
     op: BinaryOp,
     left: TyId,
     right: TyId,
@@ -89,7 +90,7 @@ pub(crate) fn binary(
     }
 }
 
-fn is_zero(checker: &Checker<'_>, id: ExprId) -> bool {
+fn is_zero(checker: &Checker<'_, impl Recorder>, id: ExprId) -> bool {
     match checker.tree.expr(id) {
         Expr::Int(0) => true,
         Expr::Float(f) => *f == 0.0,
