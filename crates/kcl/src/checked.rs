@@ -7,7 +7,7 @@ use base_diag::Diagnostic;
 use kcl_check::{CheckOptions, PackageTypes};
 use kcl_syntax::program::Program;
 
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, Keep};
 use crate::echoes;
 use crate::request::Request;
 use crate::run::deep;
@@ -36,7 +36,7 @@ impl Compiler<'_> {
             let mut types = Vec::new();
             if !diagnostics.iter().any(|d| d.id == "no-input") {
                 let edition = request.edition.or(loaded.edition).unwrap_or_default();
-                let (units, found) = self.check(&loaded, CheckOptions { edition }, request);
+                let (units, found) = self.check(&loaded, CheckOptions { edition }, request, Keep::Types);
                 types.extend(units.iter().map(|unit| unit.types.clone()));
                 diagnostics.extend(found);
             }
