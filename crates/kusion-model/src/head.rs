@@ -15,4 +15,7 @@ pub struct Head {
     /// The newest release at that time; 0 before the first.
     #[serde(default)]
     pub release: ReleaseNo,
+    /// The mark of the keys that the log is sealed with; none for a log in clear, and not told to the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
 }

@@ -38,7 +38,8 @@ fn head_of(body: &Value, at: &WitnessPlace) -> Result<Head, RuntimeError> {
     let number = |name: &str| text(name)?.parse::<u64>().ok();
     let head = || {
         let release = ReleaseNo(number("release")?);
-        Some(Head { lineage: text("lineage")?, serial: number("serial")?, hash: text("hash")?, release })
+        let (lineage, hash) = (text("lineage")?, text("hash")?);
+        Some(Head { lineage, serial: number("serial")?, hash, release, seal: None })
     };
     head().ok_or_else(|| {
         let text = format!("ConfigMap {}/{} is not the witness that was written", at.namespace, at.name);
@@ -100,7 +101,8 @@ mod tests {
     #[test]
     fn only_a_witness_is_believed() {
         let at = WitnessPlace { namespace: "n".into(), name: "w".into() };
-        let head = Head { lineage: "l".into(), serial: 7, hash: "h".into(), release: ReleaseNo(2) };
+        let (lineage, hash, release) = ("l".into(), "h".into(), ReleaseNo(2));
+        let head = Head { lineage, serial: 7, hash, release, seal: None };
         let good = object(&at, &head);
         assert_eq!(head_of(&good, &at).unwrap(), head);
         for wrong in [json!({}), json!({"kind": "ConfigMap"}), json!("<html>")] {

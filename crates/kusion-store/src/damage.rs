@@ -35,8 +35,16 @@ pub enum Damage {
     NoHead,
     /// The head is not what was written.
     HeadGarbled,
-    /// The key of secret digests is not what was written.
+    /// What stands where the key should be is none.
     Key,
+    /// The key is gone.
+    NoKey { needs: String },
+    /// The key is another than the one that locks the state.
+    WrongKey { needs: String },
+    /// The log is sealed with keys that its head does not know.
+    OtherKeys,
+    /// The log is in clear, and was sealed.
+    Downgraded,
     /// The cluster knows releases of this stack, and there is no state.
     Lost { witness: u64, release: ReleaseNo },
     /// The cluster knows a later state: an older copy of the folder was put in place.
@@ -58,15 +66,32 @@ pub enum Fault {
     Zeros,
     /// Its hash fits, but it is no entry that this engine knows.
     Unknown,
+    /// It does not open: it was changed since it was sealed.
+    Seal,
+    /// It is the entry of that number, put in the place of another.
+    Moved { serial: u64 },
+    /// It is sealed with another key.
+    OtherKey,
+    /// It stands in clear where everything is sealed.
+    Clear,
+    /// It is sealed by an algorithm that this engine does not know or no longer trusts.
+    Algorithm,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Fault::Moved { serial } = self {
+            return write!(f, "it is entry {serial}, put in the place of another");
+        }
         f.write_str(match self {
             Fault::Hash => "its bytes do not fit its hash",
             Fault::Cut => "it is cut in the middle",
             Fault::Zeros => "its bytes are zeros",
             Fault::Unknown => "it is no entry of this format",
+            Fault::Seal | Fault::Moved { .. } => "it was changed since it was sealed",
+            Fault::OtherKey => "it is sealed with another key",
+            Fault::Clear => "it is in clear, and everything here is sealed",
+            Fault::Algorithm => "it is sealed by an algorithm that is not known here",
         })
     }
 }
@@ -111,7 +136,15 @@ impl fmt::Display for Damage {
                 f.write_str("the head of the log is gone, so that nobody can tell whether the log is whole")
             }
             Damage::HeadGarbled => f.write_str("the head of the log is not what was written"),
-            Damage::Key => f.write_str("the key of secret digests is not what was written"),
+            Damage::Key => f.write_str("the key file holds no key"),
+            Damage::NoKey { needs } => write!(f, "the key is gone: the state is locked by {needs}"),
+            Damage::WrongKey { needs } => {
+                write!(f, "the key is not the one that the state is sealed with: it is locked by {needs}")
+            }
+            Damage::OtherKeys => f.write_str("the log is sealed with other keys than its head knows"),
+            Damage::Downgraded => {
+                f.write_str("the log is in clear, but it was sealed: another log was put in its place")
+            }
             Damage::Lost { witness, release } => write!(
                 f,
                 "there is no state here, but the cluster knows {witness} entries of it (up to release {release})"

@@ -7,8 +7,10 @@ use kusion_model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The format that this engine writes.
+/// The format of the entries and their chain.
 pub(crate) const FORMAT: u32 = 2;
+/// The same in sealed records: what this engine writes.
+pub(crate) const SEALED: u32 = 3;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +39,8 @@ pub(crate) enum Entry {
     Outcomes { serial: u64, token: u64, release: ReleaseNo, outcomes: Vec<Outcome> },
     /// A release ends.
     End { serial: u64, token: u64, release: ReleaseNo, end: ReleaseEnd },
+    /// Everything is sealed with another key from here on.
+    Rotated { serial: u64, token: u64, ring: u64, at: Timestamp },
 }
 
 impl Entry {
@@ -47,7 +51,8 @@ impl Entry {
             Entry::Base { serial, .. }
             | Entry::Begin { serial, .. }
             | Entry::Outcomes { serial, .. }
-            | Entry::End { serial, .. } => *serial,
+            | Entry::End { serial, .. }
+            | Entry::Rotated { serial, .. } => *serial,
         }
     }
 }

@@ -31,6 +31,18 @@ pub enum StoreError {
     Newer { place: PathBuf, found: u32, known: u32 },
     #[error("release {no} does not exist{}", known_releases(*first, *last))]
     NoRelease { no: ReleaseNo, first: Option<ReleaseNo>, last: Option<ReleaseNo> },
+    #[error("there is no state in {}", place.display())]
+    NoState { place: PathBuf },
+    /// The keys are locked by something else than what was given.
+    #[error("the state is locked by {needs}, and {given} was given")]
+    OtherLock { needs: String, given: String },
+    #[error("{lock} does not open or lock the keys: {why}")]
+    Lock { lock: String, why: String },
+    /// A thing that left the store is not what was sealed.
+    #[error("the {what} is not what was sealed with the key of this stack: {fault}")]
+    Unsealed { what: String, fault: crate::Fault },
+    #[error("nothing can be sealed: {why}")]
+    NoRandom { why: String },
     #[error("release {no} is not open")]
     NotOpen { no: ReleaseNo },
 }

@@ -9,7 +9,7 @@ use kusion_model::{
 };
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
-use crate::{Damage, Head};
+use crate::{Damage, Head, Keys};
 
 /// Everything known about a stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,8 @@ pub(crate) struct Read {
     pub(crate) links: Vec<Link>,
     /// What opening it for writing has to put right first.
     pub(crate) unsettled: bool,
+    /// What it is sealed with; nothing for a log in clear.
+    pub(crate) keys: Option<Keys>,
 }
 
 /// An entry in the chain.
@@ -137,8 +139,10 @@ impl State {
     /// Returns the end of the log that this was read from or written to; `None` before the first release.
     #[must_use]
     pub fn head(&self) -> Option<Head> {
-        let Link { serial, hash } = self.read.0.as_ref()?.links.last()?.clone();
-        Some(Head { lineage: self.lineage.clone(), serial, hash, release: self.last_release() })
+        let read = self.read.0.as_ref()?;
+        let Link { serial, hash } = read.links.last()?.clone();
+        let (lineage, release) = (self.lineage.clone(), self.last_release());
+        Some(Head { lineage, serial, hash, release, seal: read.keys.as_ref().map(Keys::mark) })
     }
 
     /// Compares this state with what the cluster has been told about it.
@@ -146,7 +150,7 @@ impl State {
     /// # Errors
     /// How the state differs: it is gone, older, or another.
     pub fn agrees_with(&self, witness: &Head) -> Result<(), Damage> {
-        let Head { lineage, serial, hash, release } = witness;
+        let Head { lineage, serial, hash, release, .. } = witness;
         let Some(Read { links, .. }) = self.read.0.as_ref() else {
             return Err(Damage::Lost { witness: *serial, release: *release });
         };
@@ -189,6 +193,7 @@ impl State {
                 self.count(serial, token);
                 self.end(release, end);
             }
+            Entry::Rotated { serial, token, .. } => self.count(serial, token),
         }
     }
 

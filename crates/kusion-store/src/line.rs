@@ -44,6 +44,8 @@ pub(crate) struct Line<S> {
     pub(crate) folded: Option<String>,
     #[serde(default)]
     last_release: ReleaseNo,
+    ring: Option<u64>,
+    at: Option<Timestamp>,
 }
 
 /// The kind of an entry.
@@ -55,6 +57,7 @@ pub(crate) enum Tag {
     Begin,
     Outcomes,
     End,
+    Rotated,
 }
 
 /// Which resource a step is about, and nothing else of it.
@@ -97,6 +100,7 @@ impl<S> Line<S> {
                 Entry::Outcomes { serial, token, release, outcomes }
             }
             Tag::End => Entry::End { serial, token, release: known(self.release)?, end: self.end? },
+            Tag::Rotated => Entry::Rotated { serial, token, ring: self.ring?, at: self.at? },
         })
     }
 }

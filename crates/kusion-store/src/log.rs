@@ -13,14 +13,30 @@ use serde_json::Value;
 use crate::backend::{Kept, Records, Written};
 use crate::chain::{self, Record};
 use crate::damage::{Damage, Fault};
-use crate::entry::{Entry, FORMAT, Outcome};
+use crate::entry::{Entry, FORMAT, Outcome, SEALED};
 use crate::fold::{Link, Read, Source};
 use crate::line::{Line, StepKey, Tag};
+use crate::ring::{Keys, Preamble};
 use crate::{State, StoreError, upgrade};
+
+/// What is needed to read a log.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) place: &'a Path,
+    /// Those of a sealed log.
+    pub(crate) keys: Option<&'a Keys>,
+}
+
+impl Reader<'_> {
+    fn damaged(&self, damage: Damage) -> StoreError {
+        StoreError::Damaged { place: self.place.to_owned(), damage }
+    }
+}
 
 /// The records of a log in the current format.
 pub(crate) struct Text<'a> {
-    records: Vec<Cow<'a, [u8]>>,
+    records: Vec<Result<Cow<'a, [u8]>, Fault>>,
     /// The last record has no end.
     unfinished: bool,
     /// The format it stands in on the medium.
@@ -39,52 +55,53 @@ struct Checked<'a> {
 }
 
 /// Reads the state of a stack; `None` if it was never written.
-pub(crate) fn open(written: &Written, scope: &Scope, place: &Path) -> Result<Option<State>, StoreError> {
-    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
+pub(crate) fn open(written: &Written, by: &Reader<'_>) -> Result<Option<State>, StoreError> {
+    let damaged = |damage| by.damaged(damage);
     let Some(log) = present(written).map_err(damaged)? else { return Ok(None) };
-    let text = text(log, place)?;
-    let checked = check(&text, scope).map_err(damaged)?;
+    downgraded(written, by).map_err(damaged)?;
+    let text = text(log, by)?;
+    let checked = check(&text, by.scope).map_err(damaged)?;
     let torn = judge(&checked, &written.head, text.format).map_err(damaged)? || text.torn;
-    let mut state = State::new(checked.lineage.clone(), scope.clone());
+    let mut state = State::new(checked.lineage.clone(), by.scope.clone());
     state.torn_tail = torn;
     let (links, n_good) = (checked.links.clone(), checked.records.len());
     let n_releases = fold(checked, &mut state).map_err(damaged)?;
     let end = log.ends.get(n_good - 1).copied().unwrap_or_default();
-    let unsettled = torn || text.format < FORMAT || written.head == Kept::Absent;
-    state.read = Source(Some(Read { end, n_releases, links, unsettled }));
+    // A crash came between sealing the log and telling its head.
+    let untold = matches!(&written.head, Kept::Head(head) if head.seal.is_none());
+    let unsettled = torn || untold || text.format < SEALED || written.head == Kept::Absent;
+    let keys = by.keys.cloned();
+    state.read = Source(Some(Read { end, n_releases, links, unsettled, keys }));
     Ok(Some(state))
 }
 
 /// The same for a log whose head is gone: for a repair.
-pub(crate) fn open_without_head(
-    written: &Written,
-    scope: &Scope,
-    place: &Path,
-) -> Result<Option<State>, StoreError> {
+pub(crate) fn open_without_head(written: &Written, by: &Reader<'_>) -> Result<Option<State>, StoreError> {
     let Some(log) = &written.log else { return Ok(None) };
-    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
-    let text = text(log, place)?;
-    let checked = check(&text, scope).map_err(damaged)?;
-    let mut state = State::new(checked.lineage.clone(), scope.clone());
+    let damaged = |damage| by.damaged(damage);
+    let text = text(log, by)?;
+    let checked = check(&text, by.scope).map_err(damaged)?;
+    let mut state = State::new(checked.lineage.clone(), by.scope.clone());
     let links = checked.links.clone();
     let n_releases = fold(checked, &mut state).map_err(damaged)?;
-    state.read = Source(Some(Read { end: log.end, n_releases, links, unsettled: true }));
+    let keys = by.keys.cloned();
+    state.read = Source(Some(Read { end: log.end, n_releases, links, unsettled: true, keys }));
     Ok(Some(state))
 }
 
 /// Returns the format in which a log stands on the medium.
-pub(crate) fn format(log: &Records, place: &Path) -> Result<u32, StoreError> {
-    Ok(text(log, place)?.format)
+pub(crate) fn format(log: &Records, by: &Reader<'_>) -> Result<u32, StoreError> {
+    Ok(text(log, by)?.format)
 }
 
 /// Returns the records of a log that was found whole, and every entry in full.
-pub(crate) fn entries(log: &Records, place: &Path) -> Result<(Vec<String>, Vec<Entry>), StoreError> {
-    let text = text(log, place)?;
+pub(crate) fn entries(log: &Records, by: &Reader<'_>) -> Result<(Vec<String>, Vec<Entry>), StoreError> {
+    let text = text(log, by)?;
     let (good, _) = good(&text);
     let mut found = (Vec::with_capacity(good.len()), Vec::with_capacity(good.len()));
     for (at, record) in good.into_iter().enumerate() {
         let damage = Damage::Garbled { line: at + 1, what: Fault::Unknown };
-        let entry = full(record.json).ok_or(StoreError::Damaged { place: place.to_owned(), damage })?;
+        let entry = full(record.json).ok_or_else(|| by.damaged(damage))?;
         found.0.push(format!("{} {} {}", record.hash, record.prev, record.json));
         found.1.push(entry);
     }
@@ -92,12 +109,28 @@ pub(crate) fn entries(log: &Records, place: &Path) -> Result<(Vec<String>, Vec<E
 }
 
 /// Reads every entry whose own hash fits, whatever stands around it and in whatever format: for a repair.
-pub(crate) fn salvage(log: &Records) -> Vec<Entry> {
+pub(crate) fn salvage(log: &Records, by: &Reader<'_>, lineages: &[String]) -> Vec<Entry> {
     let read = |bytes: &[u8]| match chain::read(bytes) {
         Ok(record) => full(record.json),
-        Err(_) => full(&upgrade::salvage(bytes)?),
+        Err(_) => {
+            let opens = |lineage: &String| by.keys?.unseal_record(by.scope, lineage, bytes).ok();
+            match lineages.iter().find_map(opens) {
+                Some(plain) => full(chain::read(&plain).ok()?.json),
+                None => full(&upgrade::salvage(bytes)?),
+            }
+        }
     };
     log.iter().filter_map(read).collect()
+}
+
+/// Refuses a log in clear whose head knows that it was sealed.
+fn downgraded(written: &Written, by: &Reader<'_>) -> Result<(), Damage> {
+    let Kept::Head(head) = &written.head else { return Ok(()) };
+    match (&head.seal, by.keys) {
+        (Some(_), None) => Err(Damage::Downgraded),
+        (Some(seal), Some(keys)) if *seal != keys.mark() => Err(Damage::OtherKeys),
+        _ => Ok(()),
+    }
 }
 
 fn full(json: &str) -> Option<Entry> {
@@ -120,18 +153,28 @@ fn present(written: &Written) -> Result<Option<&Records>, Damage> {
 }
 
 /// Brings the records to the current format.
-fn text<'a>(log: &'a Records, place: &Path) -> Result<Text<'a>, StoreError> {
-    let damaged = |damage| StoreError::Damaged { place: place.to_owned(), damage };
-    let format = log.iter().next().map_or(Err(Damage::NoHeader), format_of).map_err(damaged)?;
-    if format > FORMAT {
-        return Err(StoreError::Newer { place: place.to_owned(), found: format, known: FORMAT });
+fn text<'a>(log: &'a Records, by: &Reader<'_>) -> Result<Text<'a>, StoreError> {
+    let damaged = |damage| by.damaged(damage);
+    let first = log.iter().next().ok_or_else(|| by.damaged(Damage::NoHeader))?;
+    let format = format_of(first).map_err(damaged)?;
+    if format > SEALED {
+        return Err(StoreError::Newer { place: by.place.to_owned(), found: format, known: SEALED });
+    }
+    if let (SEALED, Some(keys), Some(preamble)) = (format, by.keys, Preamble::read(first)) {
+        let lineage = preamble.map_err(damaged)?.lineage;
+        let open = |bytes| keys.unseal_record(by.scope, &lineage, bytes).map(Cow::Owned);
+        let records = log.iter().map(open).collect();
+        return Ok(Text { records, unfinished: log.unfinished, format, torn: false });
+    }
+    if format == SEALED {
+        return Err(by.damaged(Damage::Garbled { line: 1, what: Fault::Seal }));
     }
     if format == FORMAT {
-        let records = log.iter().map(Cow::Borrowed).collect();
+        let records = log.iter().map(|bytes| Ok(Cow::Borrowed(bytes))).collect();
         return Ok(Text { records, unfinished: log.unfinished, format, torn: false });
     }
     let (records, torn) = upgrade::records(log, format).map_err(damaged)?;
-    let records = records.into_iter().map(|record| Cow::Owned(record.into_bytes())).collect();
+    let records = records.into_iter().map(|record| Ok(Cow::Owned(record.into_bytes()))).collect();
     Ok(Text { records, unfinished: false, format, torn })
 }
 
@@ -152,10 +195,11 @@ fn good<'t>(text: &'t Text<'_>) -> (Vec<Record<'t>>, Option<(usize, Fault)>) {
     let mut good = Vec::with_capacity(text.records.len());
     for (at, bytes) in text.records.iter().enumerate() {
         let cut = text.unfinished && at + 1 == text.records.len();
-        match chain::read(bytes) {
+        match bytes.as_ref().map_err(|fault| *fault).and_then(|bytes| chain::read(bytes)) {
             Ok(record) if !cut => good.push(record),
+            Err(Fault::Zeros) => return (good, Some((at + 1, Fault::Zeros))),
             Ok(_) => return (good, Some((at + 1, Fault::Cut))),
-            Err(Fault::Hash) if cut => return (good, Some((at + 1, Fault::Cut))),
+            Err(_) if cut => return (good, Some((at + 1, Fault::Cut))),
             Err(fault) => return (good, Some((at + 1, fault))),
         }
     }

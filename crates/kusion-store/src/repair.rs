@@ -4,8 +4,10 @@ use kusion_model::Timestamp;
 
 use crate::backend::{Kept, Replacement, Written};
 use crate::entry::Entry;
+use crate::ring::Preamble;
+use crate::seal::random;
 use crate::store::header;
-use crate::{Claim, Damage, Head, StackStore, State, StoreError, Watch, chain, log};
+use crate::{Claim, Damage, Head, Keys, StackStore, State, StoreError, Watch, chain, log};
 
 /// What is left of a state.
 #[derive(Debug)]
@@ -20,13 +22,17 @@ pub struct Findings {
     pub whole: bool,
     /// The highest serial that anybody knows of, and the history it belongs to.
     furthest: Option<Head>,
+    /// What opens the entries; nothing if the key is lost, or the log was never sealed.
+    keys: Option<Keys>,
+    /// How many rings were made for this stack.
+    rings: u64,
 }
 
 impl StackStore {
     /// Says what a repair would save; touches nothing. `witness` is what the cluster knows.
     pub async fn examine(&self, witness: Option<&Head>) -> Result<Findings, StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
-        self.find(&written, witness)
+        self.find(&written, witness).await
     }
 
     /// Makes the state that [`StackStore::examine`] tells, under the lock. The damaged log is kept beside the new one.
@@ -40,11 +46,11 @@ impl StackStore {
         let fence = self.take_lease(held, found.saved.token, claim).await?;
         // Our own lease tells nothing about what was here before.
         let written = Written { leased, ..self.backend.read(&self.scope, 0).await? };
-        let findings = self.find(&written, witness)?;
+        let findings = self.find(&written, witness).await?;
         let repaired = match &findings.damage {
             None => Ok(0),
             Some(_) => {
-                let (records, head) = self.rewritten(&written, &findings, fence.token, claim.now)?;
+                let (records, head) = self.rewritten(&written, &findings, fence.token, claim.now).await?;
                 let at = written.log.as_ref().map_or(0, |log| log.end);
                 let copy = format!("log.damaged-{}", claim.now.millis);
                 let keep_as = written.log.as_ref().map(|_| copy.as_str());
@@ -55,7 +61,7 @@ impl StackStore {
         repaired.map(|_| findings)
     }
 
-    fn find(&self, written: &Written, witness: Option<&Head>) -> Result<Findings, StoreError> {
+    async fn find(&self, written: &Written, witness: Option<&Head>) -> Result<Findings, StoreError> {
         let furthest = match (&written.head, witness) {
             (Kept::Head(head), Some(witness))
                 if witness.serial < head.serial && witness.lineage == head.lineage =>
@@ -66,24 +72,45 @@ impl StackStore {
             (Kept::Head(head), None) => Some(head.clone()),
             _ => None,
         };
-        match log::open(written, &self.scope, &self.place()) {
+        let place = self.place();
+        let (opened, keys) = match self.keys_of(written).await {
+            Ok(keys) => (log::open(written, &self.reader(keys.as_ref(), &place)), keys),
+            Err(error) => (Err(error), None),
+        };
+        let (spare, rings) = match &opened {
+            Err(StoreError::Damaged { .. }) => self.spare_keys().await?,
+            _ => (None, 0),
+        };
+        let keys = keys.or(spare);
+        match opened {
             Ok(state) => {
                 let state = state.unwrap_or_else(|| State::new(String::new(), self.scope.clone()));
                 let damage = witness.and_then(|witness| state.agrees_with(witness).err());
                 let last = state.serial;
                 let to = furthest.as_ref().map_or(last, |head| head.serial);
                 let missing = if damage.is_some() && to > last { vec![(last + 1, to)] } else { Vec::new() };
-                Ok(Findings { damage, saved: state, missing, whole: false, furthest })
+                Ok(Findings { damage, saved: state, missing, whole: false, furthest, keys, rings })
             }
-            Err(StoreError::Damaged { damage, .. }) => Ok(self.salvaged(written, damage, furthest)),
+            Err(StoreError::Damaged { damage, .. }) => {
+                Ok(Findings { keys: keys.clone(), rings, ..self.salvaged(written, damage, furthest, keys) })
+            }
             Err(error) => Err(error),
         }
     }
 
     /// Folds every entry that is intact, in order.
-    fn salvaged(&self, written: &Written, damage: Damage, furthest: Option<Head>) -> Findings {
+    fn salvaged(
+        &self,
+        written: &Written,
+        damage: Damage,
+        furthest: Option<Head>,
+        keys: Option<Keys>,
+    ) -> Findings {
         let strange = matches!(damage, Damage::Foreign { .. } | Damage::OtherStack { .. });
-        let found = written.log.as_ref().filter(|_| !strange).map(log::salvage).unwrap_or_default();
+        let (place, lineages) = (self.place(), lineages(written, furthest.as_ref()));
+        let reader = self.reader(keys.as_ref(), &place);
+        let log = written.log.as_ref().filter(|_| !strange);
+        let found = log.map(|log| log::salvage(log, &reader, &lineages)).unwrap_or_default();
         let lineage = found.iter().find_map(|entry| match entry {
             Entry::Header { lineage, .. } => Some(lineage.clone()),
             _ => None,
@@ -108,25 +135,32 @@ impl StackStore {
             missing.push((last + 1, to));
         }
         let whole = matches!(damage, Damage::NoHead | Damage::HeadGarbled) && to <= last;
-        Findings { damage: Some(damage), saved, missing, whole, furthest }
+        Findings { damage: Some(damage), saved, missing, whole, furthest, keys: None, rings: 0 }
     }
 
     /// The records of the repaired log, and their head.
-    fn rewritten(
+    async fn rewritten(
         &self,
         written: &Written,
         findings: &Findings,
         token: u64,
         now: Timestamp,
     ) -> Result<(Vec<String>, Head), StoreError> {
-        if let (true, Some(found)) = (findings.whole, &written.log) {
+        if let (true, Some(found), Some(keys)) = (findings.whole, &written.log, &findings.keys) {
             let beside = Written { head: Kept::Absent, ..written.clone() };
-            let head =
-                log::open_without_head(&beside, &self.scope, &self.place())?.and_then(|state| state.head());
-            if let Some(head) = head {
-                return Ok((log::entries(found, &self.place())?.0, head));
+            let place = self.place();
+            let reader = self.reader(Some(keys), &place);
+            if let Some(head) = log::open_without_head(&beside, &reader)?.and_then(|state| state.head()) {
+                let (records, entries) = log::entries(found, &reader)?;
+                return Ok((keys.seal_log(&self.scope, &head.lineage, &records, &entries)?, head));
             }
         }
+        let keys = match &findings.keys {
+            Some(keys) => keys.clone(),
+            None if findings.rings == 0 => self.first_keys().await?,
+            // What was sealed is lost with its key; a new one begins here.
+            None => self.next_keys(&random()?, findings.rings, &self.lock).await?,
+        };
         let mut state = findings.saved.clone();
         state.close_interrupted(now);
         let (serial, release, lineage) = match &findings.furthest {
@@ -142,11 +176,23 @@ impl StackStore {
         } else if state.lineage.is_empty() {
             state.lineage = uuid::Uuid::new_v4().to_string();
         }
-        let first = header(state.lineage.clone(), &self.scope, now);
-        let base = chain::write(&chain::hash_of(&first), &log::json(&state.to_base(None)));
+        let entries = [header(state.lineage.clone(), &self.scope, now), state.to_base(None)];
+        let first = chain::write(chain::NOTHING, &log::json(&entries[0]));
+        let base = chain::write(&chain::hash_of(&first), &log::json(&entries[1]));
         let release = kusion_model::ReleaseNo(state.next_release().0 - 1);
-        let head =
-            Head { lineage: state.lineage, serial: state.serial, hash: chain::hash_of(&base), release };
-        Ok((vec![first, base], head))
+        let (hash, seal) = (chain::hash_of(&base), Some(keys.mark()));
+        let records = keys.seal_log(&self.scope, &state.lineage, &[first, base], &entries)?;
+        Ok((records, Head { lineage: state.lineage, serial: state.serial, hash, release, seal }))
     }
+}
+
+/// The histories that the entries of a log may belong to.
+fn lineages(written: &Written, furthest: Option<&Head>) -> Vec<String> {
+    let first = written.log.as_ref().and_then(|log| log.iter().next());
+    let told = first.and_then(Preamble::read).and_then(Result::ok).map(|preamble| preamble.lineage);
+    let beside = match &written.head {
+        Kept::Head(head) => Some(head.lineage.clone()),
+        Kept::Absent | Kept::Garbled => None,
+    };
+    told.into_iter().chain(beside).chain(furthest.map(|head| head.lineage.clone())).collect()
 }

@@ -7,7 +7,8 @@ use kusion_model::{ClusterIdentity, Phase, Plan, Release, ReleaseNo, Step, Subje
 use crate::backend::Replacement;
 use crate::entry::{Entry, Outcome, ReleaseEnd};
 use crate::fold::{Link, Read, Source};
-use crate::{Fence, Head, Lease, StackStore, State, StoreError, chain, log};
+use crate::seal::Bound;
+use crate::{Fence, Head, Keys, Lease, StackStore, State, StoreError, chain, log};
 
 /// How many releases can be rebuilt; older ones keep their history line only.
 const KEEP_RELEASES: usize = 50;
@@ -37,6 +38,7 @@ pub struct ReleaseDraft {
 pub struct Session {
     store: StackStore,
     state: State,
+    keys: Keys,
     fence: Fence,
     /// The end of the log as we know it; anything else means that somebody wrote.
     end: u64,
@@ -45,9 +47,9 @@ pub struct Session {
 
 impl Session {
     /// A session on a log that nobody else can write any more.
-    pub(crate) fn new(store: StackStore, state: State, fence: Fence) -> Self {
+    pub(crate) fn new(store: StackStore, state: State, keys: Keys, fence: Fence) -> Self {
         let (end, n_releases) = state.read.0.as_ref().map_or((0, 0), |read| (read.end, read.n_releases));
-        Session { store, state, fence, end, n_releases }
+        Session { store, state, keys, fence, end, n_releases }
     }
 
     /// Returns the state, up to date with everything written through this session.
@@ -125,22 +127,27 @@ impl Session {
     pub async fn compact(&mut self, keep: usize) -> Result<(), StoreError> {
         let written = self.store.backend.read(&self.store.scope, 0).await?;
         let Some(found) = &written.log else { return Ok(()) };
-        let (mut records, mut entries) = log::entries(found, &self.store.place())?;
+        let place = self.store.place();
+        let (mut records, mut entries) = log::entries(found, &self.store.reader(Some(&self.keys), &place))?;
         let is_begin = |at: &usize| matches!(entries[*at], Entry::Begin { .. });
         let begins: Vec<usize> = (0..entries.len()).filter(is_begin).collect();
         let cut = begins.len().checked_sub(keep.max(1)).and_then(|at| begins.get(at).copied());
         let Some(cut) = cut.filter(|cut| *cut > 1) else { return Ok(()) };
         let Entry::Begin { release, .. } = &entries[cut] else { return Ok(()) };
         let started = release.started;
-        entries.truncate(cut);
+        let kept = entries.split_off(cut);
+        let header = entries.first().cloned();
         let mut base = State::new(String::new(), self.state.scope.clone());
         entries.into_iter().for_each(|entry| base.fold(entry));
         base.close_interrupted(started);
         let links = self.links();
         let folded = links.iter().find(|link| link.serial == base.serial).map(|link| link.hash.clone());
-        let base = chain::write(&chain::hash_of(&records[0]), &log::json(&base.to_base(folded)));
-        records.splice(1..cut, [base]);
+        let base = base.to_base(folded);
+        records.splice(1..cut, [chain::write(&chain::hash_of(&records[0]), &log::json(&base))]);
         let Some(head) = self.state.head() else { return Ok(()) };
+        let entries: Vec<Entry> = header.into_iter().chain([base]).chain(kept).collect();
+        let (scope, lineage) = (&self.store.scope, &self.state.lineage);
+        let records = self.keys.seal_log(scope, lineage, &records, &entries)?;
         let by = Replacement { at: self.end, records: &records, head: &head, keep_as: None };
         self.end = self.store.replace(&self.fence, by).await?;
         self.n_releases = begins.len().min(keep.max(1));
@@ -153,7 +160,7 @@ impl Session {
     }
 
     async fn change_lease(&self, change: impl Fn(Lease) -> Lease) -> Result<(), StoreError> {
-        let StackStore { backend, scope } = &self.store;
+        let StackStore { backend, scope, .. } = &self.store;
         for _ in 0..TRIES {
             let slot = backend.lease(scope).await?;
             let lease = slot.as_ref().and_then(|slot| slot.lease.as_ref());
@@ -192,8 +199,11 @@ impl Session {
             Entry::Begin { release, .. } => release.no,
             _ => ReleaseNo(self.state.next_release().0 - 1),
         };
-        let head = Head { lineage: self.state.lineage.clone(), serial, hash: hash.clone(), release };
-        self.end = self.append(&record, &head).await?;
+        let (lineage, seal) = (self.state.lineage.clone(), Some(self.keys.mark()));
+        let bound = Bound { what: "record", scope: &self.store.scope, lineage: &lineage, serial };
+        let sealed = self.keys.seal(&bound, record.as_bytes())?;
+        let head = Head { lineage, serial, hash: hash.clone(), release, seal };
+        self.end = self.append(&sealed, &head).await?;
         self.state.fold(entry);
         if let Source(Some(Read { links, end, .. })) = &mut self.state.read {
             links.push(Link { serial, hash });
@@ -204,7 +214,7 @@ impl Session {
 
     /// Appends a record; where the answer is lost, looks whether it is there.
     async fn append(&self, record: &str, head: &Head) -> Result<u64, StoreError> {
-        let StackStore { backend, scope } = &self.store;
+        let StackStore { backend, scope, .. } = &self.store;
         let mut unsure = false;
         for _ in 0..TRIES {
             match backend.append_if(scope, &self.fence, self.end, record, head).await {

@@ -1,31 +1,39 @@
 //! The store of all stacks, and of one.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kusion_model::{DigestKey, Records, ReleaseNo, Scope, Timestamp};
+use kusion_model::{Head, Records, ReleaseNo, Scope, Timestamp};
 
 use crate::backend::{LeaseSlot, Replacement};
-use crate::entry::{Entry, FORMAT};
+use crate::entry::{Entry, FORMAT, SEALED};
 use crate::fold::Source;
 use crate::session::TRIES;
 use crate::{
-    Backend, Damage, Fence, Holder, Lease, Liveness, LocalFolder, Owner, Session, State, StoreError, Watch,
-    chain, log, upgrade,
+    Backend, Damage, Fence, Holder, Keys, Lease, Liveness, LocalFolder, Lock, Owner, Session, State,
+    StoreError, Watch, log, upgrade,
 };
 
 /// The state of all stacks on one medium.
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<dyn Backend>,
+    lock: Arc<Lock>,
+    open_keys: OpenKeys,
 }
+
+/// The keys that were opened before: opening them anew may cost a person's passphrase a second of work.
+type OpenKeys = Arc<Mutex<Vec<Keys>>>;
 
 /// The state of one stack in one workspace.
 #[derive(Clone)]
 pub struct StackStore {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) scope: Scope,
+    /// What locks its keys.
+    pub(crate) lock: Arc<Lock>,
+    pub(crate) open_keys: OpenKeys,
 }
 
 /// Who wants the lock, and how the holder of an old one is judged.
@@ -43,7 +51,14 @@ impl Store {
     /// The store on a medium; nothing is read or written yet.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Store { backend }
+        Store { backend, lock: Arc::default(), open_keys: Arc::default() }
+    }
+
+    /// Locks the keys of all stacks by something else than a key file beside each log.
+    #[must_use]
+    pub fn with_lock(mut self, lock: Lock) -> Self {
+        self.lock = Arc::new(lock);
+        self
     }
 
     /// The store under a folder of this machine.
@@ -54,7 +69,8 @@ impl Store {
     /// Returns the state of one stack.
     #[must_use]
     pub fn stack(&self, scope: &Scope) -> StackStore {
-        StackStore { backend: Arc::clone(&self.backend), scope: scope.clone() }
+        let (backend, lock) = (Arc::clone(&self.backend), Arc::clone(&self.lock));
+        StackStore { backend, scope: scope.clone(), lock, open_keys: Arc::clone(&self.open_keys) }
     }
 
     /// Lists the stacks that have a state, in order.
@@ -70,6 +86,11 @@ impl StackStore {
         self.backend.place(&self.scope)
     }
 
+    /// What reads a log of this stack that lies at a place.
+    pub(crate) fn reader<'a>(&'a self, keys: Option<&'a Keys>, place: &'a Path) -> log::Reader<'a> {
+        log::Reader { scope: &self.scope, place, keys }
+    }
+
     pub(crate) fn damaged(&self, damage: Damage) -> StoreError {
         StoreError::Damaged { place: self.place(), damage }
     }
@@ -80,7 +101,8 @@ impl StackStore {
     /// A state that is damaged: what it tells is not what was written, and nothing may be planned on it.
     pub async fn read(&self) -> Result<State, StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
-        let state = log::open(&written, &self.scope, &self.place())?;
+        let keys = self.keys_of(&written).await?;
+        let state = log::open(&written, &self.reader(keys.as_ref(), &self.place()))?;
         Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone())))
     }
 
@@ -110,8 +132,10 @@ impl StackStore {
 
     async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
-        log::open(&written, &self.scope, &self.place())?;
-        let found = written.log.map(|records| log::entries(&records, &self.place())).transpose()?;
+        let (keys, place) = (self.keys_of(&written).await?, self.place());
+        let reader = self.reader(keys.as_ref(), &place);
+        log::open(&written, &reader)?;
+        let found = written.log.map(|records| log::entries(&records, &reader)).transpose()?;
         Ok(found.map(|(_, entries)| entries).unwrap_or_default())
     }
 
@@ -156,7 +180,8 @@ impl StackStore {
         if opened.is_err() {
             self.give_back(&fence, claim.now).await;
         }
-        Ok(Session::new(self.clone(), opened?, fence))
+        let (state, keys) = opened?;
+        Ok(Session::new(self.clone(), state, keys, fence))
     }
 
     /// The lease if it can be taken: never held, given back, or of a holder that is dead or silent.
@@ -238,27 +263,6 @@ impl StackStore {
         Err(StoreError::Stale { expected: written })
     }
 
-    /// Returns the key of secret digests, made at first use.
-    pub async fn digest_key(&self) -> Result<DigestKey, StoreError> {
-        for _ in 0..TRIES {
-            if let Some(bytes) = self.backend.kept(&self.scope, "key").await? {
-                let key = <[u8; 32]>::try_from(bytes).ok().filter(|key| *key != [0; 32]);
-                return key.map(DigestKey).ok_or_else(|| self.damaged(Damage::Key));
-            }
-            match self.backend.keep(&self.scope, "key", &new_key()).await {
-                Ok(()) | Err(StoreError::Unanswered { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
-    }
-
-    /// A key for a run that can write nothing and has found none.
-    #[must_use]
-    pub fn passing_key() -> DigestKey {
-        DigestKey(new_key())
-    }
-
     async fn lease(&self) -> Result<(Option<LeaseSlot>, Option<Lease>), StoreError> {
         match self.backend.lease(&self.scope).await? {
             Some(LeaseSlot { lease: None, .. }) => Err(StoreError::LeaseGarbled { place: self.place() }),
@@ -272,7 +276,9 @@ impl StackStore {
 
     /// Makes the log; it exists before anybody holds its lease, so a lease without a log tells that the log was removed.
     async fn create(&self, now: Timestamp) -> Result<(), StoreError> {
-        let record = header(uuid::Uuid::new_v4().to_string(), &self.scope, now);
+        let lineage = uuid::Uuid::new_v4().to_string();
+        let header = header(lineage.clone(), &self.scope, now);
+        let record = self.first_keys().await?.first(&self.scope, &lineage, &header)?;
         for _ in 0..TRIES {
             match self.backend.create(&self.scope, &record).await {
                 // Whether it was made by this try or the one before does not matter.
@@ -283,36 +289,55 @@ impl StackStore {
         Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
-    /// The state under our lease, with a torn tail cut, an older format brought forward and the head in place.
-    async fn open_for(&self, fence: &Fence, known: State) -> Result<State, StoreError> {
+    /// The state under our lease, with a torn tail cut, an older format brought forward, everything sealed and the head in place.
+    pub(crate) async fn open_for(&self, fence: &Fence, known: State) -> Result<(State, Keys), StoreError> {
         if let Source(Some(read)) = &known.read
             && !read.unsettled
+            && let Some(keys) = read.keys.clone()
         {
             let tail = self.backend.read(&self.scope, read.end).await?;
             let nothing_new = tail.log.is_some_and(|log| log.bounds.is_empty() && log.end == read.end);
             let same_head = tail.head == known.head().map_or(crate::Kept::Absent, crate::Kept::Head);
             if nothing_new && same_head && fence.token > known.token {
-                return Ok(known);
+                return Ok((known, keys));
             }
         }
         let written = self.backend.read(&self.scope, 0).await?;
-        let place = self.place();
-        let state = log::open(&written, &self.scope, &place)?;
-        let (Some(state), Some(found)) = (state, &written.log) else {
+        let (sealed, place) = (self.keys_of(&written).await?, self.place());
+        let reader = self.reader(sealed.as_ref(), &place);
+        let state = log::open(&written, &reader)?;
+        let (Some(mut state), Some(found)) = (state, &written.log) else {
             return Err(self.damaged(Damage::Removed { head: None }));
         };
-        let unsettled = state.read.0.as_ref().is_some_and(|read| read.unsettled);
-        let Some(head) = state.head().filter(|_| unsettled) else { return Ok(state) };
-        let (records, _) = log::entries(found, &place)?;
-        let format = log::format(found, &place)?;
-        let copy = (format < FORMAT).then(|| upgrade::copy_name(format));
-        let by = Replacement { at: found.end, records: &records, head: &head, keep_as: copy.as_deref() };
+        let keys = match &sealed {
+            Some(keys) => keys.clone(),
+            None => self.first_keys().await?,
+        };
+        let Source(Some(read)) = &mut state.read else {
+            return Err(self.damaged(Damage::Removed { head: None }));
+        };
+        if !read.unsettled {
+            return Ok((state, keys));
+        }
+        read.keys = Some(keys.clone());
+        let Some(head) = state.head() else { return Err(self.damaged(Damage::NoHeader)) };
+        let (records, entries) = log::entries(found, &reader)?;
+        let format = log::format(found, &reader)?;
+        let records = keys.seal_log(&self.scope, &state.lineage, &records, &entries)?;
+        let mut at = found.end;
+        if format < SEALED {
+            // A head that says `sealed` beside a log in clear would tell of a downgrade: first the log, then the head.
+            let (copy, quiet) = (upgrade::copy_name(format), Head { seal: None, ..head.clone() });
+            let by = Replacement { at, records: &records, head: &quiet, keep_as: Some(&copy) };
+            at = self.replace(fence, by).await?;
+        }
+        let by = Replacement { at, records: &records, head: &head, keep_as: None };
         let end = self.replace(fence, by).await?;
         let mut state = State { torn_tail: false, ..state };
         if let Source(Some(read)) = &mut state.read {
             (read.end, read.unsettled) = (end, false);
         }
-        Ok(state)
+        Ok((state, keys))
     }
 
     /// Replaces the log; where the answer is lost, looks whether it is there.
@@ -331,10 +356,9 @@ impl StackStore {
     }
 }
 
-/// The first record of a log.
-pub(crate) fn header(lineage: String, scope: &Scope, created: Timestamp) -> String {
-    let header = Entry::Header { format: FORMAT, lineage, scope: scope.clone(), created };
-    chain::write(chain::NOTHING, &log::json(&header))
+/// The first entry of a log.
+pub(crate) fn header(lineage: String, scope: &Scope, created: Timestamp) -> Entry {
+    Entry::Header { format: FORMAT, lineage, scope: scope.clone(), created }
 }
 
 /// Another was quicker.
@@ -343,11 +367,4 @@ fn lost_race(winner: &Lease, ours: &Lease) -> StoreError {
         Some(holder) => StoreError::Locked { holder: Box::new(holder) },
         None => StoreError::Fenced { ours: ours.token, theirs: winner.token },
     }
-}
-
-fn new_key() -> [u8; 32] {
-    let mut key = [0; 32];
-    key[..16].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-    key[16..].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
-    key
 }

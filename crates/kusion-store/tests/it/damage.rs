@@ -125,6 +125,12 @@ fn damaged_folders(subject: &Subject, foreign: &Files) -> Vec<(String, Files)> {
         all.push((format!("{name} zeroed"), with(name, Some(vec![0; bytes.len()]))));
         all.push((format!("{name} cut"), with(name, Some(bytes[..bytes.len() / 2].to_vec()))));
     }
+    let mut altered = whole["key"].clone();
+    altered[7] ^= 1;
+    all.push(("key altered".into(), with("key", Some(altered))));
+    all.push(("ring removed".into(), with("ring.1", None)));
+    all.push(("ring of another history".into(), with("ring.1", Some(foreign["ring.1"].clone()))));
+    all.push(("key of another history".into(), with("key", Some(foreign["key"].clone()))));
     all
 }
 
@@ -192,8 +198,10 @@ fn every_damaged_state_is_told_or_harmless() {
         "Missing",
         "NoHead",
         "NoHeader",
+        "NoKey",
         "Removed",
         "Swapped",
+        "WrongKey",
         "Zeroed",
         "harmless",
     ];
@@ -234,18 +242,53 @@ fn each_kind_of_damage_has_its_own_message() {
         log(&|l| l.swap(4, 5)),
         told("the entries are not in order: line 5 of the log has number 5, not 4")
     );
-    assert_eq!(log(&|l| l[3][99] ^= 1), told("line 4 of the log is damaged: its bytes do not fit its hash"));
+    assert_eq!(
+        log(&|l| l[3][99] ^= 1),
+        told("line 4 of the log is damaged: it was changed since it was sealed")
+    );
     assert_eq!(log(&|l| l[12].truncate(50)), told("line 13 of the log is damaged: it is cut in the middle"));
     assert_eq!(log(&|l| l[12].fill(0)), told("line 13 of the log is damaged: its bytes are zeros"));
     assert_eq!(log(&|l| drop(l.remove(0))), told("the log has lost its first line"));
     let foreign_lines = lines(&foreign);
     assert_eq!(
         log(&|l| l[2] = foreign_lines[2].clone()),
-        told("entry 2 in line 3 of the log does not follow from the one before it")
+        told("line 3 of the log is damaged: it is sealed with another key")
     );
     assert!(log(&|l| *l = foreign_lines.clone()).contains("is of another history"));
     let removed = text(&whole, &|files| drop(files.remove("log")));
     assert_eq!(removed, told("the log is gone, but 12 entries were written"));
+    let relabel = |line: usize, from: &str, to: &str| {
+        log(&|l| l[line] = String::from_utf8(l[line].clone()).unwrap().replacen(from, to, 1).into_bytes())
+    };
+    assert_eq!(
+        relabel(5, "x1 5 ", "x1 4 "),
+        told("line 6 of the log is damaged: it is entry 5, put in the place of another")
+    );
+    assert_eq!(
+        relabel(5, "x1 ", "x0 "),
+        told("line 6 of the log is damaged: it is sealed by an algorithm that is not known here")
+    );
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let clear = files(&fixtures.join("format-2"));
+    assert_eq!(
+        log(&|l| l[5] = self::lines(&clear)[5].clone()),
+        told("line 6 of the log is damaged: it is in clear, and everything here is sealed")
+    );
+    assert_eq!(
+        log(&|l| *l = self::lines(&clear)),
+        told("the log is in clear, but it was sealed: another log was put in its place")
+    );
+    let key = |bytes: Option<Vec<u8>>| {
+        text(&whole, &|files| {
+            drop(match &bytes {
+                Some(bytes) => files.insert("key".into(), bytes.clone()),
+                None => files.remove("key"),
+            })
+        })
+    };
+    let wrong = "the key is not the one that the state is sealed with: it is locked by the key file `key`";
+    assert_eq!(key(Some(foreign["key"].clone())), told(wrong));
+    assert_eq!(key(None), told("the key is gone: the state is locked by the key file `key`"));
     let no_head = text(&whole, &|files| drop(files.remove("head")));
     assert!(no_head.contains("the head of the log is gone"), "{no_head}");
 }
@@ -378,7 +421,7 @@ fn entries_behind_a_damaged_one_are_saved_too() {
     folder.insert("log".into(), lines.concat());
     subject.put(&folder);
     let found = repair(&subject.medium, None).unwrap();
-    assert_eq!(found.damage, Some(Damage::Garbled { line: 7, what: Fault::Hash }));
+    assert_eq!(found.damage, Some(Damage::Garbled { line: 7, what: Fault::Seal }));
     assert_eq!(found.missing, [(6, 6)]);
     let state = subject.medium.read();
     assert_eq!((state.records.len(), state.releases.len()), (4, 3));

@@ -13,8 +13,9 @@ fn fixture(name: &str, plug: &Plug) -> (tempfile::TempDir, StackStore) {
     let home = tempfile::tempdir().unwrap();
     let stack = Store::new(Arc::new(LocalFolder::with_plug(home.path(), plug.clone()))).stack(&scope());
     std::fs::create_dir_all(stack.place()).unwrap();
-    for file in ["log", "lease", "key"] {
-        std::fs::copy(source(name).join(file), stack.place().join(file)).unwrap();
+    for file in std::fs::read_dir(source(name)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), stack.place().join(file.file_name())).unwrap();
     }
     (home, stack)
 }
@@ -53,10 +54,10 @@ fn state_of_format_1_opens_with_all_its_releases_and_is_brought_forward_once() {
         std::fs::read(source("format-1").join("log")).unwrap(),
         "a copy is kept"
     );
-    // The copy put back is an older log, and known as such.
+    // The copy put back is in clear, and known as such.
     std::fs::copy(stack.place().join("log.format-1"), stack.place().join("log")).unwrap();
     let error = wait(stack.read()).unwrap_err().to_string();
-    assert!(error.contains("the log ends at entry 14, but 17 were written"), "{error}");
+    assert!(error.contains("the log is in clear, but it was sealed"), "{error}");
 }
 
 #[test]
@@ -71,18 +72,52 @@ fn interrupted_release_of_format_1_is_open_and_its_intents_are_known() {
 }
 
 #[test]
+fn state_in_clear_is_sealed_once_and_its_witness_stays_true() {
+    let (_home, stack) = fixture("format-2", &Plug::default());
+    let file = |name: &str| std::fs::read(stack.place().join(name)).unwrap();
+    let key = wait(stack.digest_key()).unwrap();
+    let (state, clear) = (wait(stack.read()).unwrap(), file("log"));
+    assert_eq!((state.serial, state.records.len(), state.releases.len()), (21, 6, 7));
+    let witness = state.head().unwrap();
+    let mut session = open(&stack).unwrap();
+    assert_eq!(session.state(), &state, "sealing changes the form only");
+    assert_eq!(state.agrees_with(&witness), Ok(()));
+    assert_eq!(session.state().head().unwrap().hash, witness.hash, "the chain is that of the entries");
+    release(&mut session, &["sealed"]).unwrap();
+    assert_eq!(wait(stack.read()).unwrap().agrees_with(&witness), Ok(()));
+    assert_eq!(file("log.format-2"), clear, "a copy is kept");
+    assert_eq!(wait(stack.digest_key()).unwrap(), key, "no secret looks changed");
+    let log = String::from_utf8(file("log")).unwrap();
+    for word in ["ConfigMap", "uid", "sealed\"", "succeeded", "(secret)"] {
+        assert!(!log.contains(word), "{word} in {log}");
+    }
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &stack.place().join("ring.1").metadata().unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn killed_at_every_step_of_bringing_it_forward_it_opens_all_the_same() {
+    killed_at_every_step("format-1", 5);
+    killed_at_every_step("format-2", 7);
+}
+
+fn killed_at_every_step(name: &str, records: usize) {
     for steps in 0..100 {
         let plug = Plug::default();
-        let (_home, stack) = fixture("format-1", &plug);
+        let (_home, stack) = fixture(name, &plug);
         plug.kill_after(steps);
         let done = open(&stack).and_then(|mut session| release(&mut session, &["next"])).is_ok();
         plug.revive();
         let mut session = open(&stack).unwrap_or_else(|e| panic!("after {steps} steps: {e}"));
         release(&mut session, &["last"]).unwrap();
         let state = wait(stack.read()).unwrap();
-        assert!(state.records.len() >= 5 && state.records.contains_key(&key("last")), "after {steps} steps");
-        assert!(stack.place().join("log.format-1").exists(), "after {steps} steps");
+        assert!(
+            state.records.len() >= records && state.records.contains_key(&key("last")),
+            "after {steps} steps"
+        );
+        assert!(stack.place().join(format!("log.{name}")).exists(), "after {steps} steps");
         if done {
             return;
         }

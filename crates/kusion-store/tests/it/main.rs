@@ -9,4 +9,5 @@ mod earlier;
 mod history;
 mod local;
 mod race;
+mod sealed;
 mod setup;
