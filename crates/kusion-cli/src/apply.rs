@@ -53,7 +53,7 @@ struct Task {
 
 pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;
-    let saved = given.last("plan").map(|file| saved_plan(&file)).transpose()?;
+    let saved = given.last("plan").map(|file| saved_plan(&place, &file)).transpose()?;
     let spec = wanted(given, &place)?;
     let draft = draft(given, &place);
     run(given, &place, Task { verb: "apply", spec, draft, saved })
@@ -116,14 +116,23 @@ fn draft(given: &Given, place: &Place) -> ReleaseDraft {
     }
 }
 
-fn saved_plan(file: &str) -> Result<Plan, Failure> {
+/// Reads a plan that was sealed with the key of this stack: nobody has changed it since.
+fn saved_plan(place: &Place, file: &str) -> Result<Plan, Failure> {
     let text = crate::health::read_text(file)?;
-    Plan::from_json(&text).map_err(|e| {
+    let unusable = |cause: String| {
         Failure::usage("the saved plan cannot be used")
-            .cause(e.to_string())
+            .cause(cause)
             .place(file)
             .next("make it anew: kusion preview --plan FILE")
-    })
+    };
+    if text.starts_with('{') {
+        return Err(unusable("it is in clear; a plan is sealed with the key of its stack".to_owned()));
+    }
+    let plan = wait(place.target.store.unseal("plan", &text)).map_err(|error| match error {
+        StoreError::Unsealed { .. } => unusable(error.to_string()),
+        other => other.into(),
+    })?;
+    Plan::from_json(&plan).map_err(|e| unusable(e.to_string()))
 }
 
 fn run(given: &Given, place: &Place, task: Task) -> Result<(), Failure> {

@@ -122,9 +122,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "state",
-        "repair|unlock [STACK]",
-        "save what can be saved of a damaged state, or open a lock that nobody will give back",
-        &["kusion state repair dev", "kusion state repair dev -o json -y", "kusion state unlock dev"],
+        "repair|rotate|unlock [STACK]",
+        "save what can be saved of a damaged state, change its key, or open a lock that nobody will give back",
+        &[
+            "kusion state repair dev",
+            "kusion state repair dev -o json -y",
+            "kusion state rotate dev --new-key passphrase",
+            "kusion state unlock dev",
+        ],
         &[state::FLAGS, SPEC, STACK, CLUSTER],
         state::main,
     ),

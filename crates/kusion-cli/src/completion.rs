@@ -72,7 +72,7 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
             all.extend(releases(before));
             return all;
         }
-        ("state", "state") => return words(&["repair", "unlock"]),
+        ("state", "state") => return words(&["repair", "rotate", "unlock"]),
         ("config", "config") => return words(&["list", "get", "set", "unset", "explain"]),
         ("context", "context") => return words(&["list", "show", "use"]),
         ("sandbox", "sandbox") => return words(&["start", "stop", "reset", "status"]),

@@ -29,6 +29,7 @@ const KEYS: &[(&str, &str)] = &[
     ("no-watch", "off"),
     ("detail", "fields"),
     ("output", "text"),
+    ("key", "file"),
 ];
 
 /// Where the file is.

@@ -26,6 +26,7 @@ mod health;
 mod hold;
 mod hush;
 mod init;
+mod locks;
 mod logs;
 mod ls;
 mod man;

@@ -17,6 +17,7 @@ use kusion_store::{
 use crate::failure::{Failure, exit};
 use crate::flags::{Flag, Given, flag};
 use crate::hush::Hush;
+use crate::locks::lock;
 use crate::meter::{Meter, Metered};
 use crate::output::tell;
 use crate::style::Style;
@@ -27,6 +28,7 @@ pub(crate) const STACK: &[Flag] = &[
     flag("workspace", None, "NAME", "only `default` for now"),
     flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
     flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
+    flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
 ];
 
 /// A stack with its state.
@@ -59,7 +61,7 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
     }
     let meter = Arc::new(Meter::default());
     let below = LocalFolder::new(home_at(given, &folder.stack_dir)?);
-    let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) }));
+    let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
     let target = wait(Target::open(&stores, &folder, &workspace))?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(Place { folder, target, arguments, meter })
@@ -102,7 +104,7 @@ pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
-    Ok(Store::local(home_at(given, from)?))
+    Ok(Store::local(home_at(given, from)?).with_lock(lock(given)?))
 }
 
 fn argument(text: &str) -> Result<(String, String), Failure> {
@@ -199,9 +201,13 @@ impl From<StoreError> for Failure {
                     .place(path.display().to_string())
                     .next(next)
             }
-            StoreError::Damaged { place, damage: Damage::Key } => Failure::usage(text)
-                .place(place.join("key").display().to_string())
-                .next("put its copy back; or remove it: every secret then counts as changed once"),
+            StoreError::Damaged {
+                place,
+                damage: Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. },
+            } => Failure::usage(text)
+                .cause("without its key the state cannot be read; nothing was planned and nothing was changed")
+                .place(place.display().to_string())
+                .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair`"),
             StoreError::Damaged { place, .. } => Failure::usage(text)
                 .cause("nothing was planned and nothing was changed")
                 .place(place.display().to_string())
@@ -214,7 +220,17 @@ impl From<StoreError> for Failure {
                 .place(place.display().to_string())
                 .next("run the same command again: it goes on from what is there"),
             StoreError::NoRelease { .. } => Failure::usage(text).next("`kusion release list` shows them"),
-            StoreError::Newer { .. } | StoreError::NotOpen { .. } => Failure::usage(text),
+            StoreError::OtherLock { .. } => {
+                Failure::usage(text).next("--key file, file:PATH, passphrase or command:PROGRAM")
+            }
+            StoreError::Unsealed { .. } => {
+                Failure::usage(text).next("make it anew: kusion preview --plan FILE")
+            }
+            StoreError::NoState { .. } => Failure::usage(text).next("the first `kusion apply` makes it"),
+            StoreError::Newer { .. }
+            | StoreError::NotOpen { .. }
+            | StoreError::Lock { .. }
+            | StoreError::NoRandom { .. } => Failure::usage(text),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use kusion::{DryRun, Ready};
 use kusion_model::upstream_view;
+use kusion_store::wait;
 use serde_json::json;
 
 use crate::cluster::tokio;
@@ -31,7 +32,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     show(&ready, &world.context, format, detail_of(given)?)?;
     let plan = &ready.planned.plan;
     if let Some(file) = given.last("plan") {
-        private::write(Path::new(&file), &plan.to_json()).map_err(|e| {
+        let sealed = wait(place.target.store.seal("plan", &plan.to_json()))?;
+        private::write(Path::new(&file), &format!("{sealed}\n")).map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
         })?;
     }

@@ -1,4 +1,4 @@
-//! `kusion state repair|unlock`: what to do about a state that is damaged or locked for good.
+//! `kusion state repair|rotate|unlock`: a state that is damaged, whose key should change, or that is locked for good.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,20 @@ use crate::cluster::{tokio, world};
 use crate::consent;
 use crate::failure::Failure;
 use crate::flags::{Flag, Given, flag};
+use crate::locks::{lock, new_lock};
 use crate::output::{Format, format_of, print, print_json};
 use crate::place::{Place, liveness, now, open_named, owner};
 use crate::planned::{wanted, warn};
 
-pub(crate) const FLAGS: &[Flag] =
-    &[flag("output", Some('o'), "FORMAT", "text or json"), flag("yes", Some('y'), "", "do not ask")];
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("yes", Some('y'), "", "do not ask"),
+    flag("new-key", None, "HOW", "what locks the state after `rotate`; as --key"),
+];
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {
-        return Err(Failure::usage("kusion state needs a verb").next("repair or unlock"));
+        return Err(Failure::usage("kusion state needs a verb").next("repair, rotate or unlock"));
     };
     if words.len() > 1 {
         return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and "))));
@@ -30,8 +34,33 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     match verb.as_str() {
         "repair" => repair(given, &place),
         "unlock" => unlock(given, &place.target.store, &place.target.scope),
-        other => Err(Failure::usage(format!("there is no `kusion state {other}`")).next("repair or unlock")),
+        "rotate" => rotate(given, &place),
+        other => {
+            Err(Failure::usage(format!("there is no `kusion state {other}`"))
+                .next("repair, rotate or unlock"))
+        }
     }
+}
+
+/// Seals everything anew with another key.
+fn rotate(given: &Given, place: &Place) -> Result<(), Failure> {
+    let (format, new) = (format_of(given)?, new_lock(given)?);
+    let alive = liveness;
+    let claim =
+        Claim { owner: owner("kusion state rotate"), now: now(), elapsed: Default::default(), alive: &alive };
+    let number = wait(place.target.store.rotate(&claim, new.as_ref()))?;
+    let by = match new {
+        Some(new) => new.word(),
+        None => lock(given)?.word(),
+    };
+    let scope = &place.target.scope;
+    if format == Format::Json {
+        let schema = "kusion.io/state-rotate/v1";
+        return print_json(&json!({"schema": schema, "stack": scope, "ring": number, "lockedBy": by}));
+    }
+    print(&format!(
+        "The state of {scope} is sealed anew (key {number}), locked by {by}. Plans that were saved before no longer open.\n"
+    ))
 }
 
 /// Shows what can be saved, asks, and saves it.

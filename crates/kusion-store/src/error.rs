@@ -53,6 +53,13 @@ impl StoreError {
         move |source| StoreError::Io { what, path, source }
     }
 
+    /// Returns whether the key is missing or wrong: nothing can be read, and a repair can only begin anew.
+    #[must_use]
+    pub fn is_about_the_key(&self) -> bool {
+        let StoreError::Damaged { damage, .. } = self else { return false };
+        matches!(damage, Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. })
+    }
+
     /// Returns whether the medium lets nobody write, so that a command that only reads can go on.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

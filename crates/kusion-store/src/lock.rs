@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Params, Version};
+use base_secret::SecretValue;
 use zeroize::Zeroizing;
 
 use crate::StoreError;
@@ -34,7 +35,7 @@ pub enum Lock {
     /// A key file elsewhere; made at first use, 0600.
     File(PathBuf),
     /// A passphrase.
-    Passphrase(Zeroizing<String>),
+    Passphrase(SecretValue),
     /// A command, called with `wrap` or `unwrap` behind its arguments: standard input to standard output.
     Command(Vec<String>),
 }
@@ -131,11 +132,11 @@ fn failed(lock: &Lock, why: impl Into<String>) -> StoreError {
     StoreError::Lock { lock: lock.word(), why: why.into() }
 }
 
-fn stretch(phrase: &str, salt: &[u8], (memory, passes, lanes): (u32, u32, u32)) -> Option<Bytes32> {
+fn stretch(phrase: &SecretValue, salt: &[u8], (memory, passes, lanes): (u32, u32, u32)) -> Option<Bytes32> {
     let params = Params::new(memory, passes, lanes, Some(32)).ok()?;
     let mut key = Zeroizing::new([0; 32]);
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    argon.hash_password_into(phrase.as_bytes(), salt, key.as_mut_slice()).ok()?;
+    argon.hash_password_into(phrase.expose(), salt, key.as_mut_slice()).ok()?;
     Some(key)
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use kusion_store::{Claim, Damage, Liveness, Lock, Session, StackStore, Store, StoreError, wait};
-use zeroize::Zeroizing;
 
 use crate::setup::{Medium, at, key, on_every_medium, owner, release, scope};
 
@@ -30,7 +29,7 @@ fn open(store: &StackStore) -> Result<Session, StoreError> {
 }
 
 fn passphrase(text: &str) -> Lock {
-    Lock::Passphrase(Zeroizing::new(text.to_owned()))
+    Lock::Passphrase(text.to_owned().into())
 }
 
 fn damage(result: Result<impl Sized, StoreError>) -> Damage {
