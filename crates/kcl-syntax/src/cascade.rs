@@ -4,8 +4,10 @@
 //! here is a *logical line*: everything up to a line end outside brackets. A mistake in one silences what comes later in it, in the block under it
 //! and in its `elif` and `else`; statements that stand beside it are heard again. The first error of a file is always told.
 
-use base_diag::{Diagnostic, Place, Span};
+use base_diag::Span;
 
+use crate::found::{Found, Hint};
+use crate::mistake::{Got, Mistake};
 use crate::token::{Token, TokenKind};
 use crate::words;
 
@@ -21,49 +23,57 @@ struct Line {
 }
 
 /// Drops the echoes of earlier mistakes; the order stays. Statements of other languages get their own help.
-pub(crate) fn without_echoes(diags: Vec<Diagnostic>, text: &str, tokens: &[Token]) -> Vec<Diagnostic> {
-    if diags.is_empty() {
-        return diags;
+pub(crate) fn without_echoes(found: Vec<Found>, text: &str, tokens: &[Token]) -> Vec<Found> {
+    if found.is_empty() {
+        return found;
     }
     let lines = logical_lines(text, tokens);
     let mut silenced: Vec<std::ops::Range<u32>> = Vec::new();
     let mut told = Vec::new();
-    for mut diag in diags {
-        let Place::Span(file, span) = diag.place() else {
-            told.push(diag);
-            continue;
-        };
+    for mut one in found {
+        let start = one.span.start;
         // A block that ends where none is open was opened by a line that could not be read.
-        let ends_block = !told.is_empty() && diag.message() == "unexpected token 'dedent'";
+        let ends_block =
+            !told.is_empty() && matches!(&one.mistake, Mistake::Unexpected { got } if is_end_of_block(got));
         // What is missed where a block ends belongs to the block.
-        let at =
-            if diag.message().ends_with("got dedent") { span.start.saturating_sub(1) } else { span.start };
+        let at = if misses_at_end_of_block(&one.mistake) { start.saturating_sub(1) } else { start };
         if ends_block || silenced.iter().any(|range| range.contains(&at)) {
             continue;
         }
-        let statement = statement_at(&lines, span.start);
+        let statement = statement_at(&lines, start);
         let word = first_word(text, statement.start);
-        if let Some(help) = words::foreign(word) {
-            diag.help = Some(help.to_owned());
-        } else if let Some(meant) = words::misspelt_keyword(word) {
-            diag.help = Some(format!("did you mean `{meant}`?"));
-        }
-        if told.len() < EXPLAINED
-            && let Some(opener) = left_open(text, tokens, span.start)
-        {
-            let bracket = text.get(opener.start as usize..=opener.start as usize).unwrap_or_default();
-            diag = diag.with_label(Place::Span(file, opener), format!("this `{bracket}` is not closed"));
-            diag.help.get_or_insert_with(|| "close the bracket".to_owned());
+        let meant = words::foreign(word).map(Hint::Foreign);
+        one.hint = meant.or_else(|| words::misspelt_keyword(word).map(Hint::Misspelt)).or(one.hint);
+        if told.len() < EXPLAINED {
+            one.opener = left_open(text, tokens, start);
         }
         // The parser gives up there: whatever it misses afterwards is missed because of that.
-        let gives_up = diag.id == "nesting-too-deep";
+        let gives_up = one.mistake == Mistake::NestingTooDeep;
         silenced.push(statement);
-        told.push(diag);
+        told.push(one);
         if gives_up {
             break;
         }
     }
     told
+}
+
+fn is_end_of_block(got: &Got) -> bool {
+    got.is(TokenKind::Dedent) || got.is(TokenKind::OddDedent)
+}
+
+fn misses_at_end_of_block(mistake: &Mistake) -> bool {
+    match mistake {
+        Mistake::Expected { got, .. }
+        | Mistake::ExpectedExpression { got, .. }
+        | Mistake::ExpectedType { got, .. }
+        | Mistake::ExpectedBlock { got }
+        | Mistake::ExpectedEndOfBlock { got }
+        | Mistake::EmptyIndex { got }
+        | Mistake::NoExpression { got }
+        | Mistake::ExpectedIndexSignature { got } => is_end_of_block(got),
+        _ => false,
+    }
 }
 
 /// The statement at an offset, with its block.
@@ -112,7 +122,7 @@ fn logical_lines(text: &str, tokens: &[Token]) -> Vec<Line> {
 
 /// The bracket that was left open, if a mistake stands on a later line that is not further in than the bracket's own: a statement
 /// begins there, or the file ends.
-fn left_open(text: &str, tokens: &[Token], offset: u32) -> Option<Span> {
+fn left_open(text: &str, tokens: &[Token], offset: u32) -> Option<(Span, char)> {
     let mut open: Vec<&Token> = Vec::new();
     for token in tokens.iter().take_while(|token| token.start < offset) {
         match token.kind {
@@ -132,7 +142,8 @@ fn left_open(text: &str, tokens: &[Token], offset: u32) -> Option<Span> {
     let later = text.get(start as usize..offset as usize)?.contains('\n');
     let at_end = text.get(offset as usize..)?.trim().is_empty();
     let outside = line_indent(text, offset) <= line_indent(text, start);
-    (later && (outside || at_end)).then_some(Span::new(start, start + 1))
+    let bracket = text.get(start as usize..)?.chars().next()?;
+    (later && (outside || at_end)).then_some((Span::new(start, start + 1), bracket))
 }
 
 /// How far in the text of the line of an offset begins.

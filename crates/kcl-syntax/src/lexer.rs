@@ -4,6 +4,7 @@
 //! language allows it. Trivia (blanks, comments, line continuations) are the gaps between tokens, so every byte is
 //! recoverable. One pass, no allocation per token.
 
+use crate::mistake::Mistake;
 use crate::numbers::{self, ScanError};
 use crate::strings;
 use crate::token::{LexError, Lexed, Token, TokenKind};
@@ -107,9 +108,8 @@ impl Lexer<'_> {
         self.out.tokens.push(Token { kind, start: start as u32, end: end as u32 });
     }
 
-    fn error(&mut self, start: usize, end: usize, message: impl Into<String>) {
-        let message = message.into();
-        self.out.errors.push(LexError { start: start as u32, end: end as u32, message });
+    fn error(&mut self, start: usize, end: usize, mistake: Mistake) {
+        self.out.errors.push(LexError { start: start as u32, end: end as u32, mistake });
     }
 
     fn at(&self, ahead: usize) -> u8 {
@@ -166,7 +166,7 @@ impl Lexer<'_> {
         } else if self.at(0) == b'\r' && self.at(1) == b'\n' {
             self.pos += 2;
         } else {
-            self.error(start, self.pos, "unexpected character after line continuation character");
+            self.error(start, self.pos, Mistake::StrayBackslash);
         }
     }
 
@@ -231,7 +231,7 @@ impl Lexer<'_> {
                     }
                 }
                 Order::Mixed => {
-                    self.error(pos, pos, "inconsistent use of tabs and spaces in indentation");
+                    self.error(pos, pos, Mistake::MixedTabsAndSpaces);
                     return;
                 }
             }
@@ -286,7 +286,7 @@ impl Lexer<'_> {
     }
 
     fn unknown(&mut self, start: usize) {
-        self.error(start, self.pos, "unknown start of token");
+        self.error(start, self.pos, Mistake::UnknownCharacter);
     }
 
     fn non_ascii(&mut self) {
@@ -310,11 +310,10 @@ impl Lexer<'_> {
         let scanned = numbers::scan(&self.text[start..]);
         self.pos += scanned.len;
         match scanned.error {
-            Some(ScanError::Whole(message)) => self.error(start, self.pos, message),
+            Some(ScanError::Whole(mistake)) => self.error(start, self.pos, mistake),
             Some(ScanError::Digit { base, at }) => {
                 let (from, to) = (start + at, start + at + 1);
-                let message = format!("invalid digit for a base {base} literal, start: {from}, stop: {to}");
-                self.error(from, to, message);
+                self.error(from, to, Mistake::InvalidDigit { base, from, to });
             }
             None => {}
         }
@@ -331,10 +330,10 @@ impl Lexer<'_> {
         self.pos += usize::from(spoiled || (!long && self.at(0) == b'\r'));
         let closed = self.string_end(quote, long);
         if !closed {
-            self.error(first, self.pos, "unterminated string");
+            self.error(first, self.pos, Mistake::UnterminatedString);
         }
         if spoiled {
-            self.error(first + 1, first + 2, "invalid string syntax");
+            self.error(first + 1, first + 2, Mistake::InvalidEscape);
         }
         self.check_escapes(start);
         self.token(TokenKind::Str, start);
@@ -349,7 +348,7 @@ impl Lexer<'_> {
         let lit = strings::literal(token);
         if !lit.raw && strings::broken_escape(lit.content).is_some() {
             let from = start + lit.lead;
-            self.error(from, from + 1, "invalid string syntax");
+            self.error(from, from + 1, Mistake::InvalidEscape);
         }
     }
 
@@ -383,16 +382,12 @@ impl Lexer<'_> {
                 return self.token(kind, start);
             }
             b';' => {
-                return self.error(
-                    start,
-                    self.pos,
-                    "the semicolon ';' here is unnecessary, please remove it",
-                );
+                return self.error(start, self.pos, Mistake::Semicolon);
             }
             _ => {}
         }
         if kind == TokenKind::Bang {
-            self.error(start, self.pos, "invalid token '!', consider using 'not '");
+            self.error(start, self.pos, Mistake::UseNot);
         }
         if kind == TokenKind::Unknown {
             return self.unknown(start);
@@ -409,12 +404,7 @@ impl Lexer<'_> {
         };
         let top = self.brackets.pop();
         if top != Some(open) {
-            let message = match byte {
-                b')' => "error nesting on close paren",
-                b']' => "mismatched closing delimiter",
-                _ => "error nesting on close brace",
-            };
-            self.error(start, self.pos, message);
+            self.error(start, self.pos, Mistake::UnmatchedBracket { bracket: byte });
         }
         match top.unwrap_or(open) {
             b'(' => TokenKind::RParen,

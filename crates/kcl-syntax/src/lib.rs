@@ -8,10 +8,11 @@
 mod alike;
 pub mod ast;
 mod cascade;
-mod ids;
+mod found;
 pub mod lexer;
 pub mod lossless;
 pub mod lower;
+pub mod mistake;
 mod numbers;
 mod parse;
 mod parser;

@@ -3,6 +3,7 @@
 //! `scan` finds the token and the mistakes the lexer reports; `int` and `float` read the value of a scanned text.
 
 use crate::ast::UnitSuffix;
+use crate::mistake::Mistake;
 
 /// What [`scan`] found.
 pub(crate) struct Scanned {
@@ -10,14 +11,14 @@ pub(crate) struct Scanned {
     pub(crate) len: usize,
     /// True for floats.
     pub(crate) float: bool,
-    /// A mistake: message, and range in the token.
+    /// A mistake, with its range in the token.
     pub(crate) error: Option<ScanError>,
 }
 
 /// A mistake inside a number.
 pub(crate) enum ScanError {
-    /// Message for the whole token.
-    Whole(&'static str),
+    /// The whole token is wrong.
+    Whole(Mistake),
     /// A digit (at this offset) that the base does not have.
     Digit {
         /// Base of the literal.
@@ -40,19 +41,19 @@ pub(crate) fn scan(text: &str) -> Scanned {
     let mut error = None;
     let mut float = false;
     if base != 10 && !digits.iter().any(|b| *b != b'_') {
-        error = Some(ScanError::Whole("no valid digits found for number"));
+        error = Some(ScanError::Whole(Mistake::NoDigits));
     } else {
         let bad = digits.iter().position(|b| *b != b'_' && !(*b as char).is_digit(base));
         error = error.or(bad.map(|i| ScanError::Digit { base, at: prefix + i }));
         (pos, float) = fraction(text, pos, &mut error);
         if float && error.is_none() {
-            error = float_base(base).map(ScanError::Whole);
+            error = (base != 10).then_some(ScanError::Whole(Mistake::FloatBase { base }));
         }
     }
     let rest = &text[pos..];
     let suffix = rest.find(|c| !unicode_ident::is_xid_continue(c)).unwrap_or(rest.len());
     if !float && error.is_none() && suffix > 0 && !known_suffix(&rest[..suffix]) {
-        error = Some(ScanError::Whole("invalid int binary suffix"));
+        error = Some(ScanError::Whole(Mistake::InvalidNumberSuffix));
     }
     Scanned { len: pos + suffix, float, error }
 }
@@ -66,15 +67,6 @@ fn base_of(bytes: &[u8]) -> (u32, usize) {
         (Some(b'0'), Some(b'b')) => (2, 2),
         (Some(b'0'), Some(b'0'..=b'9')) => (8, 2),
         _ => (10, 0),
-    }
-}
-
-fn float_base(base: u32) -> Option<&'static str> {
-    match base {
-        16 => Some("hexadecimal float literal is not supported"),
-        8 => Some("octal float literal is not supported"),
-        2 => Some("binary float literal is not supported"),
-        _ => None,
     }
 }
 
@@ -105,7 +97,7 @@ fn fraction(text: &str, start: usize, error: &mut Option<ScanError>) -> (usize, 
         }
         let end = digits(pos);
         if !bytes[pos..end].iter().any(u8::is_ascii_digit) {
-            *error = Some(ScanError::Whole("expected at least one digit in exponent"));
+            *error = Some(ScanError::Whole(Mistake::EmptyExponent));
         }
         pos = end;
     }

@@ -1,11 +1,13 @@
 //! The doors of the parser: files, single expressions, single types.
 
-use base_diag::{Code, Diagnostic, FileId, Place, Span};
+use base_diag::{Diagnostic, FileId, Span};
 
 use crate::ast::{ExprId, FileTree, Tree, TypeId};
 use crate::cascade::without_echoes;
+use crate::found::{Found, dedup};
 use crate::lexer::{LexMode, lex};
 use crate::lossless::{NodeSink, SyntaxTree};
+use crate::mistake::Mistake;
 use crate::parser::Parser;
 use crate::sink::{NoSink, Sink};
 use crate::token::{Lexed, TokenKind};
@@ -41,47 +43,40 @@ fn parse_with<S: Sink>(
         > MAX_BYTES
     {
         tree.files.push(FileTree { base: tree.next_base(), ..FileTree::default() });
-        let place = Place::Span(file, Span::default());
-        return (vec![Diagnostic::error(Code::SYNTAX, "file-too-large", place, "file too large")], sink);
+        let found = Found::new(Mistake::FileTooLarge, Span::default());
+        return (vec![found.into_diagnostic(file)], sink);
     }
     let base = tree.next_base();
     let lexed = lex(text, 0, text.len(), LexMode::File);
     tree.exprs.reserve(lexed.tokens.len() / 2);
-    let mut parser = Parser::new(tree, text, lexed, file, base, sink);
+    let mut parser = Parser::new(tree, text, lexed, base, sink);
     let (doc, body) = parser.file();
-    let (diags, sink, lexed) = parser.finish();
+    let (found, sink, lexed) = parser.finish();
     tree.files.push(FileTree { base, len: text.len() as u32, body, doc });
-    (without_echoes(dedup(diags), text, &lexed.tokens), sink)
+    (told(without_echoes(dedup(found), text, &lexed.tokens), file), sink)
 }
 
 /// Parses one expression into a tree; its spans start at `base`. Leftover tokens are an error.
 pub fn parse_expr(tree: &mut Tree, text: &str, file: FileId, base: u32) -> (ExprId, Vec<Diagnostic>) {
     let lexed = lex(text, 0, text.len(), LexMode::File);
-    let mut parser = Parser::new(tree, text, lexed, file, base, NoSink);
+    let mut parser = Parser::new(tree, text, lexed, base, NoSink);
     let id = parser.whole_expr();
-    let (diags, ..) = parser.finish();
-    (id, dedup(diags))
+    let (found, ..) = parser.finish();
+    (id, told(dedup(found), file))
 }
 
 /// Parses one type (signatures of built-in functions); its spans start at `base`.
 pub fn parse_type_text(tree: &mut Tree, text: &str, base: u32) -> (TypeId, Vec<Diagnostic>) {
     let lexed: Lexed = lex(text, 0, text.len(), LexMode::Placeholder);
-    let mut parser = Parser::new(tree, text, lexed, FileId::default(), base, NoSink);
+    let mut parser = Parser::new(tree, text, lexed, base, NoSink);
     let id = parser.whole_type();
-    let (diags, ..) = parser.finish();
-    (id, dedup(diags))
+    let (found, ..) = parser.finish();
+    (id, told(dedup(found), FileId::default()))
 }
 
-/// Drops a diagnostic that says the same at the same place as one before it.
-fn dedup(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut out: Vec<Diagnostic> = Vec::with_capacity(diags.len());
-    for diag in diags {
-        let same = |d: &Diagnostic| d.place() == diag.place() && d.message() == diag.message();
-        if !out.iter().rev().take(8).any(same) {
-            out.push(diag);
-        }
-    }
-    out
+/// Puts mistakes into words.
+fn told(found: Vec<Found>, file: FileId) -> Vec<Diagnostic> {
+    found.into_iter().map(|one| one.into_diagnostic(file)).collect()
 }
 
 impl<S: Sink> Parser<'_, S> {

@@ -17,17 +17,15 @@ mod stmt;
 mod target;
 mod types;
 
-use std::borrow::Cow;
-
-use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
+use base_diag::Span;
 
 use crate::ast::{Expr, ExprId, Ident, Str, Tree, TypeId};
-use crate::ids;
+use crate::found::{Found, Hint};
+use crate::mistake::{Got, Mistake};
 use crate::numbers;
 use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::{Lexed, Token, TokenKind};
-use crate::words;
 
 /// How deeply brackets and blocks may nest.
 pub const MAX_DEPTH: u32 = 200;
@@ -46,8 +44,7 @@ pub(crate) struct Parser<'a, S> {
     kind: TokenKind,
     tree: &'a mut Tree,
     base: u32,
-    file: FileId,
-    diags: Vec<Diagnostic>,
+    found: Vec<Found>,
     depth: u32,
     height: u32,
     too_deep: bool,
@@ -56,14 +53,7 @@ pub(crate) struct Parser<'a, S> {
 
 impl<'a, S: Sink> Parser<'a, S> {
     /// Starts at the first token.
-    pub(crate) fn new(
-        tree: &'a mut Tree,
-        text: &'a str,
-        lexed: Lexed,
-        file: FileId,
-        base: u32,
-        sink: S,
-    ) -> Self {
+    pub(crate) fn new(tree: &'a mut Tree, text: &'a str, lexed: Lexed, base: u32, sink: S) -> Self {
         let mut parser = Parser {
             text,
             lexed: Lexed::default(),
@@ -71,8 +61,7 @@ impl<'a, S: Sink> Parser<'a, S> {
             kind: TokenKind::Eof,
             tree,
             base,
-            file,
-            diags: Vec::new(),
+            found: Vec::new(),
             depth: 0,
             height: 0,
             too_deep: false,
@@ -85,7 +74,7 @@ impl<'a, S: Sink> Parser<'a, S> {
     /// Puts a token list under the cursor and reports its mistakes; returns the old list and position.
     fn load(&mut self, mut lexed: Lexed) -> (Lexed, usize) {
         for error in std::mem::take(&mut lexed.errors) {
-            self.error_at(error.start, error.end, error.message);
+            self.error_at(error.start, error.end, error.mistake);
         }
         let old = (std::mem::replace(&mut self.lexed, lexed), self.pos);
         self.pos = 0;
@@ -101,8 +90,8 @@ impl<'a, S: Sink> Parser<'a, S> {
     }
 
     /// Ends the run.
-    pub(crate) fn finish(self) -> (Vec<Diagnostic>, S, Lexed) {
-        (self.diags, self.sink, self.lexed)
+    pub(crate) fn finish(self) -> (Vec<Found>, S, Lexed) {
+        (self.found, self.sink, self.lexed)
     }
 
     fn token(&self) -> Token {
@@ -160,18 +149,13 @@ impl<'a, S: Sink> Parser<'a, S> {
         Span::new(token.start + self.base, token.end + self.base)
     }
 
-    fn error_at(&mut self, start: u32, end: u32, message: impl Into<String>) {
-        let place = Place::Span(self.file, Span::new(start, end));
-        let message = message.into();
-        let id = ids::of(&message);
-        let help = self.keyword_as_name().or_else(|| ids::help(id, &message).map(ToOwned::to_owned));
-        let telling = words::title(id, &message).map(|title| Telling { title, labels: Vec::new() });
-        let diagnostic = Diagnostic::error(Code::SYNTAX, id, place, message);
-        self.diags.push(Diagnostic { help, telling, ..diagnostic });
+    fn error_at(&mut self, start: u32, end: u32, mistake: Mistake) {
+        let hint = self.keyword_as_name().map(Hint::KeywordAsName);
+        self.found.push(Found { hint, ..Found::new(mistake, Span::new(start, end)) });
     }
 
     // `type = 1`: a word of the language where a name was meant.
-    fn keyword_as_name(&self) -> Option<String> {
+    fn keyword_as_name(&self) -> Option<&'static str> {
         let word = self.lexed.tokens.get(self.pos.checked_sub(1)?)?;
         if self.kind != TokenKind::Assign {
             return None;
@@ -181,36 +165,44 @@ impl<'a, S: Sink> Parser<'a, S> {
             "type", "schema", "mixin", "protocol", "rule", "import", "lambda", "all", "any", "map", "filter",
             "assert",
         ];
-        let known = WORDS.contains(&text);
-        known.then(|| format!("`{text}` is a word of the language; as a name it is written `${text}`"))
+        WORDS.iter().find(|word| **word == text).copied()
     }
 
     /// Reports at the current token.
-    fn error(&mut self, message: impl Into<String>) {
+    fn error(&mut self, mistake: Mistake) {
         let token = self.token();
-        self.error_at(token.start, token.end, message);
+        self.error_at(token.start, token.end, mistake);
     }
 
     /// Reports at a package span.
-    fn error_span(&mut self, span: Span, message: impl Into<String>) {
-        self.error_at(span.start - self.base, span.end - self.base, message);
+    fn error_span(&mut self, span: Span, mistake: Mistake) {
+        self.error_at(span.start - self.base, span.end - self.base, mistake);
     }
 
     /// The current token as messages name it: a literal by its value.
-    fn token_name(&self) -> Cow<'a, str> {
+    fn got(&self) -> Got {
         match self.kind {
-            TokenKind::Str => strings::text(&strings::literal(self.token_text())),
-            TokenKind::Int => Cow::Borrowed(self.token_text()),
-            TokenKind::Float => Cow::Borrowed(numbers::float_text(self.token_text())),
-            kind => Cow::Borrowed(kind.name()),
+            TokenKind::Str => Got::Literal(strings::text(&strings::literal(self.token_text())).into_owned()),
+            TokenKind::Int => Got::Literal(self.token_text().to_owned()),
+            TokenKind::Float => Got::Literal(numbers::float_text(self.token_text()).to_owned()),
+            kind => Got::Token(kind),
         }
     }
 
-    /// Reports `expected one of [..] got X`.
-    fn expected(&mut self, what: &[&str]) {
-        let got = self.token_name();
-        let list: Vec<String> = what.iter().map(|w| format!("\"{w}\"")).collect();
-        self.error(format!("expected one of [{}] got {got}", list.join(", ")));
+    /// Reports that one of some tokens was needed.
+    fn expected(&mut self, wanted: &'static [&'static str]) {
+        let got = self.got();
+        self.error(Mistake::Expected { wanted, got });
+    }
+
+    /// Reports that a token was needed.
+    fn expected_token(&mut self, kind: TokenKind) {
+        let got = self.got();
+        self.error(match kind {
+            TokenKind::Indent => Mistake::ExpectedBlock { got },
+            TokenKind::Dedent => Mistake::ExpectedEndOfBlock { got },
+            kind => Mistake::Expected { wanted: kind.wanted(), got },
+        });
     }
 
     /// Takes a token, or reports it missing and leaves what stands there.
@@ -218,7 +210,7 @@ impl<'a, S: Sink> Parser<'a, S> {
         self.odd_dedents(kind);
         let found = self.eat(kind);
         if !found {
-            self.expected(&[kind.wanted()]);
+            self.expected_token(kind);
         }
         found
     }
@@ -228,7 +220,7 @@ impl<'a, S: Sink> Parser<'a, S> {
         self.odd_dedents(kind);
         let found = self.kind == kind;
         if !found {
-            self.expected(&[kind.wanted()]);
+            self.expected_token(kind);
         }
         self.bump();
         found
@@ -325,7 +317,7 @@ impl<'a, S: Sink> Parser<'a, S> {
     fn give_up(&mut self) {
         if !self.too_deep {
             self.too_deep = true;
-            self.error("nesting too deep");
+            self.error(Mistake::NestingTooDeep);
         }
         while self.kind != TokenKind::Eof {
             self.bump();
@@ -366,7 +358,7 @@ impl<'a, S: Sink> Parser<'a, S> {
 
     /// Reports the current token as too much.
     pub(crate) fn leftover(&mut self) {
-        let name = self.token_name();
-        self.error(format!("unexpected token '{name}'"));
+        let got = self.got();
+        self.error(Mistake::Unexpected { got });
     }
 }

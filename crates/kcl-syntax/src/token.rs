@@ -1,5 +1,7 @@
 //! Tokens: kinds, ranges, and the names they have in messages.
 
+use crate::mistake::Mistake;
+
 /// What a token is. Contextual keywords have kinds of their own, but count as names ([`TokenKind::is_name`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -115,8 +117,8 @@ pub struct LexError {
     pub start: u32,
     /// One past the end.
     pub end: u32,
-    /// What is said.
-    pub message: String,
+    /// What it is.
+    pub mistake: Mistake,
 }
 
 /// The result of lexing: significant and layout tokens. Trivia are the gaps between them.
@@ -184,72 +186,77 @@ impl TokenKind {
     }
 
     /// Returns the text of a token that the parser asks for.
-    pub fn wanted(self) -> &'static str {
+    pub(crate) fn wanted(self) -> &'static [&'static str] {
         match self {
-            Self::KwIn => "in",
-            Self::KwElse => "else",
-            other => other.name(),
+            Self::KwIn => &["in"],
+            Self::KwElse => &["else"],
+            other => other.listed(),
         }
     }
 
     /// Returns the name that messages use.
     pub fn name(self) -> &'static str {
+        self.listed()[0]
+    }
+
+    /// The name as a list of one, for messages that list what may stand somewhere.
+    fn listed(self) -> &'static [&'static str; 1] {
         match self {
-            Self::Eof => "eof",
-            Self::Newline => "newline",
-            Self::Indent => "indent",
-            Self::Dedent | Self::OddDedent => "dedent",
-            Self::Comment => "inline_comment",
-            Self::Unknown => "unknown",
-            Self::Int | Self::Float | Self::Str => "literal",
-            Self::LParen => "(",
-            Self::RParen => ")",
-            Self::LBracket => "[",
-            Self::RBracket => "]",
-            Self::LBrace => "{",
-            Self::RBrace => "}",
-            Self::Dot => ".",
-            Self::Ellipsis => "...",
-            Self::Comma => ",",
-            Self::Colon => ":",
-            Self::At => "@",
-            Self::Question => "?",
-            Self::Dollar => "$",
-            Self::Arrow => "->",
-            Self::Bang => "not",
-            Self::Assign => "=",
-            Self::Plus => "+",
-            Self::Minus => "-",
-            Self::Star => "*",
-            Self::Slash => "/",
-            Self::SlashSlash => "//",
-            Self::Percent => "%",
-            Self::StarStar => "**",
-            Self::Amp => "&",
-            Self::Pipe => "|",
-            Self::Caret => "^",
-            Self::Tilde => "~",
-            Self::Shl => "<<",
-            Self::Shr => ">>",
-            Self::Eq => "==",
-            Self::Ne => "!=",
-            Self::Lt => "<",
-            Self::Le => "<=",
-            Self::Gt => ">",
-            Self::Ge => ">=",
-            Self::PlusEq => "+=",
-            Self::MinusEq => "-=",
-            Self::StarEq => "*=",
-            Self::SlashEq => "/=",
-            Self::SlashSlashEq => "//=",
-            Self::PercentEq => "%=",
-            Self::StarStarEq => "**=",
-            Self::AmpEq => "&=",
-            Self::PipeEq => "|=",
-            Self::CaretEq => "^=",
-            Self::ShlEq => "<<=",
-            Self::ShrEq => ">>=",
-            _ => "identifier",
+            Self::Eof => &["eof"],
+            Self::Newline => &["newline"],
+            Self::Indent => &["indent"],
+            Self::Dedent | Self::OddDedent => &["dedent"],
+            Self::Comment => &["inline_comment"],
+            Self::Unknown => &["unknown"],
+            Self::Int | Self::Float | Self::Str => &["literal"],
+            Self::LParen => &["("],
+            Self::RParen => &[")"],
+            Self::LBracket => &["["],
+            Self::RBracket => &["]"],
+            Self::LBrace => &["{"],
+            Self::RBrace => &["}"],
+            Self::Dot => &["."],
+            Self::Ellipsis => &["..."],
+            Self::Comma => &[","],
+            Self::Colon => &[":"],
+            Self::At => &["@"],
+            Self::Question => &["?"],
+            Self::Dollar => &["$"],
+            Self::Arrow => &["->"],
+            Self::Bang => &["not"],
+            Self::Assign => &["="],
+            Self::Plus => &["+"],
+            Self::Minus => &["-"],
+            Self::Star => &["*"],
+            Self::Slash => &["/"],
+            Self::SlashSlash => &["//"],
+            Self::Percent => &["%"],
+            Self::StarStar => &["**"],
+            Self::Amp => &["&"],
+            Self::Pipe => &["|"],
+            Self::Caret => &["^"],
+            Self::Tilde => &["~"],
+            Self::Shl => &["<<"],
+            Self::Shr => &[">>"],
+            Self::Eq => &["=="],
+            Self::Ne => &["!="],
+            Self::Lt => &["<"],
+            Self::Le => &["<="],
+            Self::Gt => &[">"],
+            Self::Ge => &[">="],
+            Self::PlusEq => &["+="],
+            Self::MinusEq => &["-="],
+            Self::StarEq => &["*="],
+            Self::SlashEq => &["/="],
+            Self::SlashSlashEq => &["//="],
+            Self::PercentEq => &["%="],
+            Self::StarStarEq => &["**="],
+            Self::AmpEq => &["&="],
+            Self::PipeEq => &["|="],
+            Self::CaretEq => &["^="],
+            Self::ShlEq => &["<<="],
+            Self::ShrEq => &[">>="],
+            _ => &["identifier"],
         }
     }
 }

@@ -1,32 +1,4 @@
-//! Syntax errors in words for people. The sentences of the reference name tokens; a person reads code.
-
-/// Returns what a message says, in better words; none where the message is good as it is.
-pub(crate) fn title(id: &str, message: &str) -> Option<String> {
-    if id == "unmatched-bracket" {
-        return Some("this bracket closes none that is open".to_owned());
-    }
-    let (wanted, got) = match message.strip_prefix("expected one of [") {
-        Some(rest) => rest.split_once("] got ")?,
-        None => {
-            let token = message.strip_prefix("unexpected token '")?.strip_suffix('\'')?;
-            return Some(match token {
-                "indent" => "this line is indented further than the block it stands in".to_owned(),
-                "dedent" => "the block ends too early".to_owned(),
-                "eof" => "the file ends too early".to_owned(),
-                other => format!("unexpected {}", found(other)),
-            });
-        }
-    };
-    let wanted = match id {
-        "expected-expression" => "a value".to_owned(),
-        "expected-type" => "a type".to_owned(),
-        "expected-block" => "an indented block".to_owned(),
-        "expected-end-of-block" => "the end of the block".to_owned(),
-        "invalid-number" => "a number".to_owned(),
-        _ => one_of(wanted),
-    };
-    Some(format!("expected {wanted}, found {}", found(got)))
-}
+//! Words of the language, of other languages, and of tokens, for people (the table of mistakes is `mistake.rs`).
 
 /// What to write instead of a statement that other languages have.
 pub(crate) fn foreign(word: &str) -> Option<&'static str> {
@@ -68,13 +40,13 @@ fn is_one_slip(word: &[u8], keyword: &[u8]) -> bool {
     }
 }
 
-/// `"a", "b"` as `a` or `b`.
-fn one_of(wanted: &str) -> String {
-    let words: Vec<String> = wanted.split("\", \"").map(|word| thing(word.trim_matches('"'))).collect();
-    words.join(" or ")
+/// `a` or `b`.
+pub(crate) fn one_of(wanted: &[&str]) -> String {
+    wanted.iter().map(|word| thing(word)).collect::<Vec<_>>().join(" or ")
 }
 
-fn thing(token: &str) -> String {
+/// A token, by its name, as a person reads it.
+pub(crate) fn thing(token: &str) -> String {
     match token {
         "identifier" => "a name".to_owned(),
         "literal" => "a value".to_owned(),
@@ -86,14 +58,8 @@ fn thing(token: &str) -> String {
     }
 }
 
-fn found(token: &str) -> String {
-    if token.contains('\n') { "a text of several lines".to_owned() } else { thing(token) }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::title;
-
     #[test]
     fn one_slip_is_forgiven() {
         for word in ["importt", "imprt", "inport", "ipmort", "mport"] {
@@ -102,22 +68,5 @@ mod tests {
         for word in ["import", "report", "x", "", "schemas_of"] {
             assert_eq!(super::misspelt_keyword(word), None, "{word}");
         }
-    }
-
-    #[test]
-    fn tokens_are_told_as_code() {
-        let told = |id, message| title(id, message).unwrap();
-        let value = "expected one of [\"identifier\", \"literal\", \"(\", \"[\", \"{\"] got =";
-        assert_eq!(told("expected-expression", value), "expected a value, found `=`");
-        assert_eq!(
-            told("expected-token", "expected one of [\":\", \"=\", \"+=\"] got }"),
-            "expected `:` or `=` or `+=`, found `}`"
-        );
-        assert_eq!(
-            told("expected-token", "expected one of [\"}\"] got eof"),
-            "expected `}`, found the end of the file"
-        );
-        assert_eq!(told("unexpected-token", "unexpected token ','"), "unexpected `,`");
-        assert_eq!(title("use-elif", "'else if' here is invalid in KCL"), None);
     }
 }

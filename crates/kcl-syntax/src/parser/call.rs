@@ -4,6 +4,7 @@ use base_diag::Span;
 
 use super::Parser;
 use crate::ast::{Expr, ExprId, Ident, Keyword, Param, Str};
+use crate::mistake::Mistake;
 use crate::sink::{NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -48,7 +49,7 @@ impl<S: Sink> Parser<'_, S> {
             return;
         }
         if !kwargs.is_empty() {
-            self.error_at(start.start, start.end, "positional argument follows keyword argument");
+            self.error_at(start.start, start.end, Mistake::PositionalAfterKeyword);
         }
         args.push(value);
     }

@@ -4,6 +4,7 @@ use base_diag::Span;
 
 use super::Parser;
 use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key};
+use crate::mistake::{Comprehension, Mistake};
 use crate::sink::{Made, NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -52,11 +53,10 @@ impl<S: Sink> Parser<'_, S> {
         }
         let count = entries.len();
         if count == 0 {
-            self.error_span(first, "missing config comp clause expression");
+            self.error_span(first, Mistake::NoElement { of: Comprehension::Config });
             entries.push(self.hole_entry());
         } else if count > 1 {
-            let message = format!("multiple config comp clause expression found: expected 1, got {count}");
-            self.error_span(first, message);
+            self.error_span(first, Mistake::SeveralElements { of: Comprehension::Config, count });
         }
         let mut entry = Box::new(entries.swap_remove(0));
         if matches!(entry.key, Key::Indexed(..)) {

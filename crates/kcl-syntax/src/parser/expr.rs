@@ -4,6 +4,7 @@ use base_diag::Span;
 
 use super::{OPERAND, Parser};
 use crate::ast::{BasicType, BinaryOp, CompareOp, Expr, ExprId, Type, TypeId, UnaryOp};
+use crate::mistake::Mistake;
 use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -163,15 +164,21 @@ impl<S: Sink> Parser<'_, S> {
 
     /// Reports a missing operand and leaves a hole.
     pub(super) fn missing_operand(&mut self) -> ExprId {
-        self.expected(OPERAND);
+        self.missing_operand_of(OPERAND)
+    }
+
+    /// The same where only some tokens may start an operand.
+    pub(super) fn missing_operand_of(&mut self, wanted: &'static [&'static str]) -> ExprId {
+        let got = self.got();
+        self.error(Mistake::ExpectedExpression { wanted, got });
         let here = self.start();
         self.tree.add_expr(Expr::Missing, Span::new(here, here))
     }
 
     /// Reports a token where an expression should be, and skips it.
     pub(super) fn no_expression(&mut self) {
-        let got = self.token_name();
-        self.error(format!("expected expression, got {got}"));
+        let got = self.got();
+        self.error(Mistake::NoExpression { got });
         self.bump();
     }
 

@@ -5,6 +5,7 @@ use base_diag::Span;
 use super::Parser;
 use crate::ast::{Expr, JoinPart, Str};
 use crate::lexer::{LexMode, lex};
+use crate::mistake::Mistake;
 use crate::sink::Sink;
 use crate::strings::{self, Literal, Piece};
 use crate::token::TokenKind as T;
@@ -39,7 +40,7 @@ impl<S: Sink> Parser<'_, S> {
                     text.push_str(&piece_text);
                     if matches!(piece, Piece::Unclosed(..)) {
                         let next = self.lexed.tokens[(self.pos + 1).min(self.lexed.tokens.len() - 1)];
-                        self.error_at(next.start, next.end, "invalid joined string");
+                        self.error_at(next.start, next.end, Mistake::UnclosedPlaceholder);
                     }
                 }
             }
@@ -57,7 +58,7 @@ impl<S: Sink> Parser<'_, S> {
         let old = self.load(lex(self.text, from, to, LexMode::Placeholder));
         let expr = if self.at(T::Newline) {
             let start = (from as u32).saturating_sub(2);
-            self.error_at(start, to as u32, format!("invalid string interpolation expression: '{text}'"));
+            self.error_at(start, to as u32, Mistake::InvalidPlaceholder { text: text.to_owned() });
             let here = self.start();
             self.tree.add_expr(Expr::Missing, Span::new(here, here))
         } else {
@@ -69,7 +70,7 @@ impl<S: Sink> Parser<'_, S> {
                 spec = Some(Str::from(self.token_text()));
                 self.bump();
             } else {
-                self.error("invalid joined string spec without #");
+                self.error(Mistake::PlaceholderFormat);
                 while !self.at(T::Newline) && !self.at(T::Eof) {
                     self.bump();
                 }
@@ -77,11 +78,8 @@ impl<S: Sink> Parser<'_, S> {
         }
         self.skip_newlines();
         if !self.at(T::Eof) {
-            self.error_at(
-                from as u32,
-                to as u32,
-                format!("invalid string interpolation expression: '{text}'"),
-            );
+            let mistake = Mistake::InvalidPlaceholder { text: text.to_owned() };
+            self.error_at(from as u32, to as u32, mistake);
         }
         self.sink.close_placeholder(mark, to as u32);
         self.unload(old);

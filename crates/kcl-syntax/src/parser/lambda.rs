@@ -125,13 +125,13 @@ impl<S: Sink> Parser<'_, S> {
                 self.add_node(mark, NodeKind::Name, Expr::Name(parts), start)
             }
             kind => {
-                let wanted: &[&str] = match kind {
+                let wanted: &'static [&'static str] = match kind {
                     T::Int | T::Float => &["str"],
                     T::LParen => &["[", "{"],
                     kind if starts_operand(kind) => {
                         &["None", "Undefined", "lambda", "any", "all", "map", "filter"]
                     }
-                    _ => &["identifier", "literal"],
+                    _ => return self.missing_operand_of(&["identifier", "literal"]),
                 };
                 self.expected(wanted);
                 let here = self.start();

@@ -3,6 +3,7 @@
 use super::Parser;
 use super::call::joined_name;
 use crate::ast::{CompClause, Expr, ExprId, Ident};
+use crate::mistake::{Comprehension, Mistake};
 use crate::sink::{NodeKind, Sink};
 use crate::token::TokenKind as T;
 
@@ -44,13 +45,12 @@ impl<S: Sink> Parser<'_, S> {
         let elt = match items.as_slice() {
             [one] => *one,
             [] => {
-                self.error_span(first, "missing list comp clause expression");
+                self.error_span(first, Mistake::NoElement { of: Comprehension::List });
                 self.tree.add_expr(Expr::Missing, first)
             }
             [one, ..] => {
                 let (one, count) = (*one, items.len());
-                let message = format!("multiple list comp clause expression found: expected 1, got {count}");
-                self.error_span(first, message);
+                self.error_span(first, Mistake::SeveralElements { of: Comprehension::List, count });
                 one
             }
         };

@@ -4,6 +4,7 @@ use base_diag::Span;
 
 use super::Parser;
 use crate::ast::{Call, Expr, ExprId, Ident, SchemaExpr, Str};
+use crate::mistake::Mistake;
 use crate::numbers;
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
@@ -53,13 +54,13 @@ impl<S: Sink> Parser<'_, S> {
                 continue;
             }
             if colons == 0 && count == 1 {
-                self.error("a list should have only one expr");
+                self.error(Mistake::TwoIndices);
             }
             let before = self.pos;
             let again = bounds[colons].replace(self.expr()).is_some();
             count += 1;
             if again {
-                self.error("consecutive exprs found");
+                self.error(Mistake::ConsecutiveBounds);
                 if self.pos == before {
                     break;
                 }
@@ -78,8 +79,8 @@ impl<S: Sink> Parser<'_, S> {
             return self.add_node(mark, NodeKind::Index, slice, start);
         }
         let index = lower.unwrap_or_else(|| {
-            let got = self.token_name();
-            self.error(format!("expected expression got {got}"));
+            let got = self.got();
+            self.error(Mistake::EmptyIndex { got });
             let here = self.start();
             self.tree.add_expr(Expr::Missing, Span::new(here, here))
         });
@@ -130,7 +131,7 @@ impl<S: Sink> Parser<'_, S> {
             return 0;
         }
         numbers::int(digits).unwrap_or_else(|| {
-            self.error(format!("expected one of [\"int\"] got {digits}"));
+            self.error(Mistake::InvalidInt { digits: digits.to_owned() });
             0
         })
     }
@@ -151,7 +152,7 @@ impl<S: Sink> Parser<'_, S> {
         }
         let digits = numbers::float_text(text);
         numbers::float(digits).unwrap_or_else(|| {
-            self.error(format!("expected one of [\"float\"] got {digits}"));
+            self.error(Mistake::InvalidFloat { digits: digits.to_owned() });
             0.0
         })
     }

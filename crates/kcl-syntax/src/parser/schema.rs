@@ -9,6 +9,7 @@ use crate::ast::{
     Attr, AttrOp, Check, DottedRef, Expr, ExprId, Ident, IndexSignature, LiteralType, Param, RuleDef,
     SchemaDef, SchemaKind, Stmt, StmtId, Str, Target, TargetStep, Type, TypeId,
 };
+use crate::mistake::Mistake;
 use crate::sink::{Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
@@ -269,8 +270,8 @@ impl<S: Sink> Parser<'_, S> {
             }
             _ => {
                 self.bump();
-                let got = self.token_name();
-                self.error(format!("expected a index signature or list expression here, got {got}"));
+                let got = self.got();
+                self.error(Mistake::ExpectedIndexSignature { got });
                 self.bump();
             }
         }
@@ -411,10 +412,7 @@ impl<S: Sink> Parser<'_, S> {
         let span = self.span_from(start);
         if body.index_signature.is_some() {
             let at = Span::new(start, start + 1);
-            self.error_span(
-                at,
-                "duplicate schema index signature definitions, only one is allowed in the schema",
-            );
+            self.error_span(at, Mistake::SecondIndexSignature);
             return;
         }
         body.index_signature = Some(Box::new(IndexSignature { name, any_other, key, value, default, span }));

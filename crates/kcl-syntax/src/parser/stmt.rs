@@ -1,6 +1,6 @@
 //! Files, statements and blocks.
 
-use base_diag::{Diagnostic, Span};
+use base_diag::Span;
 
 use super::Parser;
 use super::call::joined_name;
@@ -8,6 +8,8 @@ use super::expr::named_type;
 use crate::ast::{
     BinaryOp, DottedRef, Expr, ExprId, Ident, Import, Stmt, StmtId, Str, Target, TargetStep, TypeId,
 };
+use crate::found::Found;
+use crate::mistake::Mistake;
 use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
 use crate::token::TokenKind as T;
@@ -83,8 +85,7 @@ impl<S: Sink> Parser<'_, S> {
 
     /// Reports the current token and skips it.
     pub(super) fn unexpected(&mut self) {
-        let name = self.token_name();
-        self.error(format!("unexpected token '{name}'"));
+        self.leftover();
         self.bump();
     }
 
@@ -113,7 +114,7 @@ impl<S: Sink> Parser<'_, S> {
         let parts = self.dotted();
         self.close(mark, NodeKind::Name);
         if parts.len() > 1 {
-            self.error("Invalid import asname");
+            self.error(Mistake::InvalidImportName);
         }
         parts[0].clone()
     }
@@ -146,7 +147,7 @@ impl<S: Sink> Parser<'_, S> {
         };
         self.drop_name(first_expr);
         let parts = found.unwrap_or_else(|| {
-            self.error_span(at, "expected identifier");
+            self.error_span(at, Mistake::ExpectedName);
             Box::new([Ident { name: Str::new(), span: at }])
         });
         DottedRef { parts, span }
@@ -184,8 +185,7 @@ impl<S: Sink> Parser<'_, S> {
             let at = self.token();
             self.bump();
             if self.at(T::KwIf) {
-                let message = "'else if' here is invalid in KCL, consider using the 'elif' keyword";
-                self.error_at(at.start, at.end, message);
+                self.error_at(at.start, at.end, Mistake::UseElif);
                 self.bump();
             }
             self.expect_or_take(T::Colon);
@@ -246,11 +246,8 @@ impl<S: Sink> Parser<'_, S> {
     pub(super) fn odd_dedent(&mut self) {
         let pos = self.pos as u32;
         let index = self.lexed.odd.binary_search_by_key(&pos, |(i, _)| *i);
-        let count = index.map_or(0, |i| self.lexed.odd[i].1);
-        let noun = if count == 1 { "space" } else { "spaces" };
-        self.error(format!(
-            "invalid indentation with {count} {noun}, try to align indents by adding or removing spaces"
-        ));
+        let spaces = index.map_or(0, |i| self.lexed.odd[i].1);
+        self.error(Mistake::InconsistentIndentation { spaces });
         self.bump();
     }
 
@@ -265,7 +262,7 @@ impl<S: Sink> Parser<'_, S> {
             kind => match aug_op(kind) {
                 Some(op) => {
                     self.bump();
-                    let target = self.target(first, first_expr).map_err(|wrong| self.diags.push(*wrong));
+                    let target = self.target(first, first_expr).map_err(|wrong| self.found.push(*wrong));
                     let value = self.expr();
                     let kind = match target {
                         Ok(target) => Stmt::AugAssign { target, op, value },
@@ -289,7 +286,7 @@ impl<S: Sink> Parser<'_, S> {
                     Stmt::Unification { target: target.name, value, selected: !target.path.is_empty() }
                 }
                 _ => {
-                    self.error_at(start - self.base, start - self.base, "expected identifier");
+                    self.error_at(start - self.base, start - self.base, Mistake::ExpectedName);
                     Stmt::Expr(value)
                 }
             };
@@ -337,7 +334,7 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     /// `= target = .. = value`, beginning at the first `=`.
-    pub(super) fn assign_rest(&mut self, targets: &mut Vec<Result<Target, Box<Diagnostic>>>) -> ExprId {
+    pub(super) fn assign_rest(&mut self, targets: &mut Vec<Result<Target, Box<Found>>>) -> ExprId {
         loop {
             self.bump();
             let first_expr = self.tree.exprs.len();
@@ -352,7 +349,7 @@ impl<S: Sink> Parser<'_, S> {
     /// Reports illegal targets and drops them; without any target the value remains as a statement.
     pub(super) fn finish_assign(
         &mut self,
-        found: Vec<Result<Target, Box<Diagnostic>>>,
+        found: Vec<Result<Target, Box<Found>>>,
         ty: Option<TypeId>,
         value: ExprId,
         start: u32,
@@ -362,7 +359,7 @@ impl<S: Sink> Parser<'_, S> {
         for target in found {
             match target {
                 Ok(target) => targets.push(target),
-                Err(wrong) => self.diags.push(*wrong),
+                Err(wrong) => self.found.push(*wrong),
             }
         }
         let kind = if targets.is_empty() {

@@ -1,14 +1,16 @@
 //! Left sides of assignments.
 
-use base_diag::{Code, Diagnostic, Place, Span};
+use base_diag::Span;
 
 use super::Parser;
 use crate::ast::{Expr, ExprId, Ident, Target, TargetStep};
+use crate::found::Found;
+use crate::mistake::{Mistake, NoTarget};
 use crate::sink::Sink;
 
 impl<S: Sink> Parser<'_, S> {
     /// Turns an expression into a target, or tells why it is none (reported after the statement, as the oracle does).
-    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Result<Target, Box<Diagnostic>> {
+    pub(super) fn target(&mut self, id: ExprId, first_expr: usize) -> Result<Target, Box<Found>> {
         let span = self.tree.expr_span(id);
         // The common case: one plain name, whose expression node is not needed any more.
         if id.0 as usize == first_expr
@@ -48,19 +50,16 @@ impl<S: Sink> Parser<'_, S> {
         Ok(target)
     }
 
-    fn illegal_target(&self, at: ExprId, span: Span) -> Diagnostic {
+    fn illegal_target(&self, at: ExprId, span: Span) -> Found {
         let kind = self.tree.expr(at);
-        let because = ", because the left-hand side of an assignment expression may not be ";
-        let tail = match kind {
-            Expr::Selector { .. } => format!("{because}an optional attribute access."),
-            Expr::Index { .. } => format!("{because}an optional subscript access."),
-            Expr::Slice { .. } => format!("{because}a slice access."),
-            _ => String::new(),
+        let why = match kind {
+            Expr::Selector { .. } => NoTarget::OptionalAttribute,
+            Expr::Index { .. } => NoTarget::OptionalSubscript,
+            Expr::Slice { .. } => NoTarget::Slice,
+            _ => NoTarget::Other,
         };
-        let name = kind_name(kind);
-        let place = Place::Span(self.file, Span::new(span.start - self.base, span.end - self.base));
-        let message = format!("'{name}Expression' is an illegal expression for assignment{tail}");
-        Diagnostic::error(Code::SYNTAX, "illegal-target", place, message)
+        let mistake = Mistake::IllegalTarget { what: kind_name(kind), why };
+        Found::new(mistake, Span::new(span.start - self.base, span.end - self.base))
     }
 }
 

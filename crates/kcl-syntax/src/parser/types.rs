@@ -3,6 +3,7 @@
 use super::Parser;
 use super::expr::named_type;
 use crate::ast::{LiteralType, Str, Type, TypeId};
+use crate::mistake::Mistake;
 use crate::numbers;
 use crate::sink::{Made, Mark, NodeKind, Sink};
 use crate::strings;
@@ -58,7 +59,8 @@ impl<S: Sink> Parser<'_, S> {
             T::LParen => self.function_type(),
             kind if kind.is_name() => self.name_type(),
             _ => {
-                self.expected(TYPE);
+                let got = self.got();
+                self.error(Mistake::ExpectedType { wanted: TYPE, got });
                 self.take_type(Type::Missing)
             }
         };
