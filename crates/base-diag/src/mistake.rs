@@ -40,6 +40,12 @@ impl Words for String {
     }
 }
 
+impl Words for Cow<'static, str> {
+    fn words(self) -> Option<Cow<'static, str>> {
+        Some(self)
+    }
+}
+
 impl Words for &'static str {
     fn words(self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(self))

@@ -48,7 +48,8 @@ impl Reader<'_> {
 
     fn fail(&self, what: &str, at: usize) -> YamlError {
         let col = (at - self.line_start) as u32;
-        YamlError { line: self.line, col, message: format!("{what} at line {} column {col}", self.line) }
+        let message = format!("{what} at line {} column {col}", self.line);
+        YamlError { line: self.line, col, message, behind_document: false }
     }
 
     /// An error at the byte that comes next; at the end of the text after what was read.
@@ -56,7 +57,8 @@ impl Reader<'_> {
         if self.peek() == Some(b'\n') {
             // The reference counts the newline as read.
             let line = self.line + 1;
-            return YamlError { line, col: 0, message: format!("{what} at line {line} column 0") };
+            let message = format!("{what} at line {line} column 0");
+            return YamlError { line, col: 0, message, behind_document: false };
         }
         self.fail(what, (self.pos + 1).min(self.bytes.len()))
     }

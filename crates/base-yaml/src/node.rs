@@ -88,6 +88,8 @@ pub struct YamlError {
     pub col: u32,
     /// What is wrong, with its place in words as the reference has it.
     pub message: String,
+    /// True if a document was read and what stands behind it begins no other one.
+    pub behind_document: bool,
 }
 
 impl fmt::Display for YamlError {

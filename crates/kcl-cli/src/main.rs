@@ -12,6 +12,7 @@ mod fmt;
 mod plugin;
 mod run;
 mod watch;
+mod wrong;
 
 use std::process::ExitCode;
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use base_diag::{Color, Diagnostic, SourceMap, render_full, render_short, to_json};
-use kcl::{Compiler, Disk, DiskWorld, Entry, Formats, Outcome, Reads, Request};
+use kcl::{Compiler, Disk, DiskWorld, Entry, Formats, Outcome, Reads, Request, SettingsError};
 
 use crate::flags::{Flag, Given, help, read};
 use crate::plugin::Plugins;
+use crate::wrong::Wrong;
 use crate::{EXIT_BUG, EXIT_WRONG};
 
 macro_rules! flags {
@@ -58,7 +59,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let given = match read(FLAGS, words) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(message) => return Wrong::from(message).tell("run"),
     };
     if given.has("help") {
         print!("{}", usage());
@@ -66,7 +67,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     }
     let job = match Job::new(&given) {
         Ok(job) => job,
-        Err(message) => return wrong_call(&message),
+        Err(wrong) => return wrong.tell("run"),
     };
     if given.has("watch") {
         return crate::watch::watch(&job);
@@ -85,19 +86,6 @@ fn usage() -> String {
          everything else to standard error. Exit codes: 0, 1 wrong input, 70 a bug of ours.\n",
         help(FLAGS)
     )
-}
-
-fn wrong_call(message: &str) -> ExitCode {
-    let (code, message) = match message.strip_prefix(SETTINGS_CODE) {
-        Some(rest) => (SETTINGS_CODE, rest),
-        None => ("", message),
-    };
-    // Whoever knows the next step has said it.
-    match message.contains("\nhelp: ") {
-        true => eprintln!("error{code}: {message}"),
-        false => eprintln!("error{code}: {message}\nhelp: `kcl run --help` lists the flags"),
-    }
-    ExitCode::from(EXIT_WRONG)
 }
 
 /// One evaluation as the command line describes it.
@@ -126,7 +114,7 @@ pub(crate) enum ErrorFormat {
 }
 
 impl Job {
-    fn new(given: &Given) -> Result<Job, String> {
+    fn new(given: &Given) -> Result<Job, Wrong> {
         refuse_remote(given)?;
         let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
         let mut request = Request { work_dir: work_dir.clone(), ..Request::default() };
@@ -141,9 +129,9 @@ impl Job {
             let shown = files.get(i).map_or_else(|| "kcl.yaml".to_owned(), |f| (*f).to_owned());
             let text = std::fs::read_to_string(path).map_err(|e| unreadable_settings(&shown, &e))?;
             let folder = path.parent().unwrap_or(&work_dir);
-            settings
-                .add(&text, &shown, folder, &mut request)
-                .map_err(|message| format!("{SETTINGS_CODE}{message}\nhelp: {SETTINGS_FORM}"))?;
+            settings.add(&text, &shown, folder, &mut request).map_err(|error| {
+                Wrong::with_help(error.message, SettingsError::HELP).coded(SettingsError::CODE)
+            })?;
         }
         apply_entries(given, &work_dir, &mut request)?;
         apply_profile(&mut request)?;
@@ -156,7 +144,9 @@ impl Job {
             None | Some("yaml") => Format::Yaml,
             Some("json") => Format::Json,
             Some("toml" | "xml") => Format::Other,
-            Some(other) => return Err(format!("`{other}` is not a format: use yaml, json, toml or xml")),
+            Some(other) => {
+                return Err(format!("`{other}` is not a format: use yaml, json, toml or xml").into());
+            }
         };
         match format {
             Format::Yaml => request.formats = Formats { yaml: true, ..Formats::NONE },
@@ -268,7 +258,7 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
 }
 
 /// Flags and words that ask for a package from somewhere else.
-fn refuse_remote(given: &Given) -> Result<(), String> {
+fn refuse_remote(given: &Given) -> Result<(), Wrong> {
     let flags = ["oci", "git", "path", "tag", "commit", "branch"];
     let flag = flags.iter().find(|flag| given.has(flag)).map(|flag| format!("--{flag}"));
     let url = given.rest.iter().find(|word| word.contains("://")).cloned();
@@ -276,7 +266,8 @@ fn refuse_remote(given: &Given) -> Result<(), String> {
         None => Ok(()),
         Some(what) => Err(format!(
             "{what} asks for a package from elsewhere, and a run never goes to the network: put a copy into vendor/NAME, or say where one is: -E NAME=PATH"
-        )),
+        )
+        .into()),
     }
 }
 
@@ -312,7 +303,7 @@ pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: Er
     }
 }
 
-fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(), String> {
+fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(), Wrong> {
     for argument in given.all("argument") {
         request.arguments.push(kcl::argument(argument).map_err(|m| wrong_argument(&m, argument))?);
     }
@@ -339,39 +330,35 @@ fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(),
         None => None,
         Some("0.12" | "0.12.4") => Some(kcl::Edition::Reference),
         Some("0.13") => Some(kcl::Edition::V0_13),
-        Some(other) => return Err(format!("`{other}` is not an edition: use 0.12 or 0.13")),
+        Some(other) => return Err(format!("`{other}` is not an edition: use 0.12 or 0.13").into()),
     };
     Ok(())
 }
 
-/// The code of what is wrong with a settings file.
-const SETTINGS_CODE: &str = "[E3M38]";
-
-const SETTINGS_FORM: &str = "a settings file is one mapping with `kcl_cli_configs:` (files: [a.k], overrides: [..], sort_keys: true, …) and \
-                             `kcl_options:` (a list of {key: .., value: ..}), both optional";
-
-fn unreadable_settings(shown: &str, error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
-            "{SETTINGS_CODE}Failed to load '{shown}', no such file or directory\nhelp: -Y takes settings files (kcl.yaml); the files to run \
-             stand before it or after `--`"
+fn unreadable_settings(shown: &str, error: &std::io::Error) -> Wrong {
+    let wrong = match error.kind() {
+        std::io::ErrorKind::NotFound => Wrong::with_help(
+            format!("Failed to load '{shown}', no such file or directory"),
+            "-Y takes settings files (kcl.yaml); the files to run stand before it or after `--`",
         ),
-        _ => format!(
-            "{SETTINGS_CODE}Failed to load '{shown}', {error}\nhelp: -Y takes settings files (kcl.yaml)"
+        _ => Wrong::with_help(
+            format!("Failed to load '{shown}', {error}"),
+            "-Y takes settings files (kcl.yaml)",
         ),
-    }
+    };
+    wrong.coded(SettingsError::CODE)
 }
 
-fn wrong_argument(message: &str, argument: &str) -> String {
+fn wrong_argument(message: &str, argument: &str) -> Wrong {
     let help = match argument.matches('=').count() {
         0 | 1 => "write -D key=value",
         _ => "a value with `=` in it goes into a settings file: kcl_options: [{key: .., value: ..}]",
     };
-    format!("{message}: `-D {argument}`\nhelp: {help}")
+    Wrong::with_help(format!("{message}: `-D {argument}`"), help)
 }
 
 /// Paths on the command line start where one stands, whatever folder a settings file speaks of.
-fn apply_entries(given: &Given, stand: &Path, request: &mut Request) -> Result<(), String> {
+fn apply_entries(given: &Given, stand: &Path, request: &mut Request) -> Result<(), Wrong> {
     if !given.rest.is_empty() {
         request.entries.clear();
     }
@@ -396,7 +383,7 @@ fn apply_entries(given: &Given, stand: &Path, request: &mut Request) -> Result<(
 }
 
 /// A folder alone is run as its `kcl.mod` says under `[profile]`.
-fn apply_profile(request: &mut Request) -> Result<(), String> {
+fn apply_profile(request: &mut Request) -> Result<(), Wrong> {
     let [Entry::Path(only)] = request.entries.as_slice() else { return Ok(()) };
     let folder = request.work_dir.join(only);
     let Ok(text) = std::fs::read_to_string(folder.join("kcl.mod")) else { return Ok(()) };

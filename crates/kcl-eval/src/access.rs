@@ -6,6 +6,7 @@ use kcl_value::{Dict, Entry, Function, Instance, List, Op, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::union::Mode;
 
 /// One step of a path on the left of an assignment.
@@ -37,13 +38,13 @@ impl Machine<'_> {
             Value::Schema(inst) => match inst.attrs.entry(name) {
                 Some(entry) => Ok(self.entry_value(Some(entry))),
                 None => {
-                    let message = format!("schema '{}' attribute '{name}' not found", inst.schema.name);
-                    Err(self.fault("attribute-not-found", message))
+                    let (schema, name) = (inst.schema.name.clone(), name.clone());
+                    Err(self.fault(Mistake::NoAttribute { schema, name }))
                 }
             },
             Value::Str(_) => match kcl_std::method(name) {
                 Some(id) => Ok(Value::Func(Rc::new(Function::Method(id, value.clone())))),
-                None => Err(self.fault("attribute-not-found", format!("str object attr '{name}' not found"))),
+                None => Err(self.fault(Mistake::NoMethod { name: name.clone() })),
             },
             Value::Func(func) => match &**func {
                 Function::SchemaType(schema) if name == "instances" => {
@@ -65,9 +66,8 @@ impl Machine<'_> {
         }
     }
 
-    fn cannot_load(&self, value: &Value, name: &str) -> Box<crate::Fault> {
-        let message = format!("invalid value '{}' to load attribute '{name}'", value.type_name());
-        self.fault("cannot-load-attribute", message)
+    fn cannot_load(&self, value: &Value, name: &Str) -> Box<crate::Fault> {
+        self.fault(Mistake::CannotLoad { ty: value.type_name(), name: name.clone() })
     }
 
     /// Returns `value[index]`.
@@ -89,27 +89,18 @@ impl Machine<'_> {
                 Ok(Value::Str(text.chars().skip(at).take(1).collect()))
             }
             _ => {
-                let message = format!(
-                    "'{}' object is not subscriptable with '{}'",
-                    value.type_name(),
-                    index.type_name()
-                );
-                Err(self.fault("not-subscriptable", message))
+                let (ty, index) = (value.type_name(), index.type_name());
+                Err(self.fault(Mistake::NotSubscriptable { ty, index }))
             }
         }
     }
 
-    fn list_position(&self, len: usize, i: i64, what: &str) -> Eval<usize> {
+    fn list_position(&self, len: usize, i: i64, what: &'static str) -> Eval<usize> {
         let at = if i < 0 { i + len as i64 } else { i };
         if at >= len as i64 {
-            return Err(self.fault("index-out-of-range", format!("{what} index out of range: {i}")));
+            return Err(self.fault(Mistake::OutOfRange { what, index: i }));
         }
-        usize::try_from(at).map_err(|_| {
-            self.fault(
-                "index-out-of-range",
-                format!("index out of bounds: the len is {len} but the index is {i}"),
-            )
-        })
+        usize::try_from(at).map_err(|_| self.fault(Mistake::OutOfBounds { len, index: i }))
     }
 
     /// Returns `value[lower:upper:step]`.
@@ -118,8 +109,7 @@ impl Machine<'_> {
             Value::List(list) => list.items.len(),
             Value::Str(text) => text.chars().count(),
             other => {
-                let message = format!("invalid slice object {}", other.type_name());
-                return Err(self.fault("cannot-slice", message));
+                return Err(self.fault(Mistake::CannotSlice { ty: other.type_name() }));
             }
         };
         let positions = self.slice_positions(len, &bounds)?;
@@ -141,7 +131,7 @@ impl Machine<'_> {
     fn slice_positions(&self, len: usize, [lower, upper, step]: &[Value; 3]) -> Eval<Vec<usize>> {
         let step = slice_bound(step).unwrap_or(1);
         if step == 0 {
-            return Err(self.fault("cannot-slice", "slice step cannot be zero"));
+            return Err(self.fault(Mistake::ZeroStep));
         }
         let len = len as i64;
         let clamp = |bound: Option<i64>, default: i64| {
@@ -222,10 +212,7 @@ impl Machine<'_> {
                         Rc::make_mut(&mut list).items[at] = value;
                         Ok(Value::List(list))
                     }
-                    None => Err(self.fault(
-                        "index-out-of-range",
-                        format!("index out of bounds: the len is {len} but the index is {i}"),
-                    )),
+                    None => Err(self.fault(Mistake::OutOfBounds { len, index: *i })),
                 }
             }
             (other, step) => {
@@ -233,12 +220,7 @@ impl Machine<'_> {
                     Step::Member(name) => name.clone(),
                     Step::Index(index) => kcl_value::to_text(index).into(),
                 };
-                let message = format!(
-                    "failed to update the dict. An iterable of key-value pairs was expected, but got {}. \
-                     Check if the syntax for updating the dictionary with the attribute '{name}' is correct",
-                    other.type_name()
-                );
-                Err(self.fault("cannot-update", message))
+                Err(self.fault(Mistake::CannotUpdate { ty: other.type_name(), name }))
             }
         }
     }

@@ -14,8 +14,9 @@ use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precisi
 
 use rustc_hash::FxHashSet;
 
-use crate::fault::{Eval, Facts, Fault};
+use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, OwnLambda, StorePlace};
+use crate::mistake::Mistake;
 use crate::record::{Building, Record, Shaped, Slot};
 use crate::schema::Schema;
 use crate::scope::{Frame, FrameKind, TextStart};
@@ -70,7 +71,7 @@ impl Machine<'_> {
             }
             // A lambda is no schema, but nobody complains.
             Function::Lambda(_) => Ok(Value::Undefined),
-            _ => Err(self.fault("not-a-schema", format!("Invalid schema type '{}'", callee.type_name()))),
+            _ => Err(self.fault(Mistake::NotASchema { ty: callee.type_name() })),
         }
     }
 
@@ -321,8 +322,8 @@ impl Machine<'_> {
                 continue;
             }
             let Some(signature) = &schema.def().index_signature else {
-                let message = format!("No attribute named '{key}' in the schema '{}'", schema.reference.name);
-                return Err(self.fault("unknown-attribute", message));
+                let schema = schema.reference.name.clone();
+                return Err(self.fault(Mistake::UnknownAttribute { schema, name: key.clone() }));
             };
             if let Some(name) = name {
                 *building.index_key.borrow_mut() = Some((name.clone(), Value::Str(key.clone())));
@@ -401,14 +402,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn missing_attribute(&self, inst: &Instance, name: &str) -> Box<Fault> {
-        let message =
-            format!("attribute '{name}' of {} is required and can't be None or Undefined", inst.schema.name);
+    fn missing_attribute(&self, inst: &Instance, name: &Str) -> Box<Fault> {
         let position = self.first_key_place(inst.position).unwrap_or(inst.position);
         let place = self.position_line(position);
-        let facts = Facts::Missing { schema: inst.schema.name.clone(), name: name.into() };
-        Box::new(Fault { labels: vec![(place, message)], id: "missing-attribute", fatal: false, facts: None })
-            .with(facts)
+        let (schema, name) = (inst.schema.name.clone(), name.clone());
+        Fault::at(place, Mistake::MissingAttribute { schema, name })
     }
 
     // A record that only answers reads: the finished attributes of an instance.

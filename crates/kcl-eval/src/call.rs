@@ -8,6 +8,7 @@ use kcl_value::{Function, Str, Value};
 use crate::fault::Eval;
 use crate::host::MachineHost;
 use crate::machine::{Machine, OwnLambda, StorePlace};
+use crate::mistake::Mistake;
 use crate::record::Record;
 use crate::scope::{Frame, FrameKind, TextStart};
 
@@ -206,6 +207,6 @@ impl Machine<'_> {
         let arguments = crate::output::plugin_arguments(args, kwargs);
         let answer = self.world.call_plugin(module, name, &arguments);
         let parsed = answer.and_then(|text| kcl_std::value_from_json(&text));
-        parsed.map_err(|message| self.fault("plugin-failed", message))
+        parsed.map_err(|said| self.fault(Mistake::PluginFailed { said }))
     }
 }

@@ -11,6 +11,7 @@ use kcl_value::{Dict, Position, Precision, Str, Value};
 use crate::build::Run;
 use crate::fault::{Eval, Fault};
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::record::Record;
 use crate::schema::{Rule, Schema};
 use crate::scope::{Frame, FrameKind};
@@ -62,14 +63,11 @@ impl Machine<'_> {
         if holds {
             return Ok(());
         }
-        let mut labels = Vec::new();
-        if position.precision != Precision::Unknown {
-            labels.push((self.position_place(position), "Instance check failed".to_owned()));
-        }
-        let separator = if message.is_empty() { "" } else { ": " };
-        labels.push((self.current_place(), format!("Check failed on the condition{separator}{message}")));
-        let facts = self.broken_check(check, schema, position, message);
-        Err(Box::new(Fault { labels, id: "check-failed", fatal: false, facts: None }).with(facts))
+        let known = position.precision != Precision::Unknown;
+        let instance = known.then(|| self.position_place(position));
+        let broken = self.broken_check(check, schema, position, message);
+        let place = self.current_place();
+        Err(Box::new(Fault { mistake: Mistake::CheckFailed { broken }, place, instance }))
     }
 
     /// Runs `@deprecated`; `@info` and anything else does nothing.
@@ -88,19 +86,12 @@ impl Machine<'_> {
         // Only keywords count; the reference does not look at the others.
         let args = kcl_std::Args { positional: &[], keyword: &kwargs };
         let text = |name| args.keyword(name).and_then(Value::as_str).unwrap_or_default();
-        let (version, reason) = (text("version"), text("reason"));
+        let (version, reason) = (text("version").into(), text("reason").into());
         if !args.keyword("strict").is_none_or(Value::truthy) {
             return Ok(());
         }
-        let mut message = format!("{name} was deprecated ");
-        if !version.is_empty() {
-            message.push_str(&format!("since version {version}"));
-        }
-        if !reason.is_empty() {
-            message.push_str(&format!(", {reason}"));
-        }
         let place = self.position_line(position);
-        Err(Box::new(Fault { labels: vec![(place, message)], id: "deprecated", fatal: false, facts: None }))
+        Err(Fault::at(place, Mistake::Deprecated { name: name.into(), version, reason }))
     }
 
     /// `R(..)` without braces.

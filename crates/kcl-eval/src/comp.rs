@@ -7,6 +7,7 @@ use kcl_value::{Dict, List, OriginId, Value, equal};
 
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::scope::{Frame, FrameKind};
 
 /// One turn of a loop: first and second variable, origin of the element.
@@ -151,8 +152,7 @@ impl<'p> Machine<'p> {
             Value::Str(text) => text.chars().count(),
             Value::Dict(_) | Value::Schema(_) => of.as_dict().map_or(0, Dict::len),
             other => {
-                let message = format!("'{}' object is not iterable", other.type_name());
-                return Err(self.fault("not-iterable", message));
+                return Err(self.fault(Mistake::NotIterable { ty: other.type_name() }));
             }
         };
         self.charge(count as u64)?;
@@ -225,7 +225,7 @@ impl<'p> Machine<'p> {
                 }
                 Ok(Value::Dict(dict))
             }
-            _ => Err(self.fault("cannot-filter", "only list, dict and schema can be removed item")),
+            _ => Err(self.fault(Mistake::CannotFilter)),
         }
     }
 }

@@ -8,6 +8,7 @@ use kcl_value::{Function, List, OriginId, Str, Unit, Value};
 use crate::call::Closure;
 use crate::fault::Eval;
 use crate::machine::{Machine, TEXT_CELL};
+use crate::mistake::Mistake;
 use crate::origin::OriginKind;
 
 /// What a call was given: by position, and by name.
@@ -278,12 +279,6 @@ impl<'p> Machine<'p> {
     }
 
     pub(crate) fn cannot_unpack(&self, value: &Value) -> Box<crate::Fault> {
-        self.fault(
-            "cannot-unpack",
-            format!(
-                "only list, dict and schema object can be used with unpack operators * and **, got {}",
-                kcl_value::to_text(value)
-            ),
-        )
+        self.fault(Mistake::CannotUnpack { value: value.clone() })
     }
 }

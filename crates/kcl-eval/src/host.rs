@@ -9,6 +9,7 @@ use kcl_value::{Function, OutputOptions, Str, Value};
 use crate::call::Closure;
 use crate::fault::Fault;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::union::Mode;
 
 /// Lends a machine to a library function.
@@ -20,10 +21,11 @@ impl Machine<'_> {
     /// Turns a library error into a fault at the current line; a fault that only passed through stays as it is.
     pub(crate) fn library_fault(&self, error: Error) -> Box<Fault> {
         match error {
-            Error::Message(message) => self.fault("library-call-failed", message),
+            Error::Message(said) => self.fault(Mistake::LibrarySays { said }),
+            Error::Mistake(mistake) => self.fault(Mistake::Library { mistake }),
             Error::Raised(raised) => match raised.downcast::<Fault>() {
                 Ok(fault) => fault,
-                Err(_) => self.fault("library-call-failed", "a library function failed"),
+                Err(_) => self.fault(Mistake::LibrarySays { said: "a library function failed".to_owned() }),
             },
         }
     }
@@ -129,16 +131,15 @@ impl Host for MachineHost<'_, '_> {
     fn error_text(&self, error: &Error) -> String {
         match error {
             Error::Message(message) => message.clone(),
-            Error::Raised(raised) => {
-                raised.downcast_ref::<Fault>().map_or_else(String::new, |f| f.message().to_owned())
-            }
+            Error::Mistake(mistake) => base_diag::Mistake::sentence(mistake).into_owned(),
+            Error::Raised(raised) => raised.downcast_ref::<Fault>().map_or_else(String::new, Fault::caught),
         }
     }
 
     fn is_fatal(&self, error: &Error) -> bool {
         match error {
-            Error::Message(_) => false,
-            Error::Raised(raised) => raised.downcast_ref::<Fault>().is_some_and(|fault| fault.fatal),
+            Error::Message(_) | Error::Mistake(_) => false,
+            Error::Raised(raised) => raised.downcast_ref::<Fault>().is_some_and(Fault::is_fatal),
         }
     }
 

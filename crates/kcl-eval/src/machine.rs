@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::edition::Siblings;
 use crate::fault::{Eval, Fault};
+use crate::mistake::Mistake;
 use crate::options::{Cancel, Options, World};
 use crate::origin::Origins;
 use crate::outline::Outline;
@@ -216,13 +217,9 @@ impl<'p> Machine<'p> {
     }
 
     /// Makes an error at the current line.
-    pub(crate) fn fault(&self, id: &'static str, message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault {
-            labels: vec![(self.current_place(), message.into())],
-            id,
-            fatal: false,
-            facts: None,
-        })
+    #[cold]
+    pub(crate) fn fault(&self, mistake: Mistake) -> Box<Fault> {
+        Fault::at(self.current_place(), mistake)
     }
 
     /// Returns the current line as a place.
@@ -314,9 +311,7 @@ impl<'p> Machine<'p> {
             return Err(self.exhausted("steps", "--max-steps", self.options.max_steps));
         }
         if self.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-            let mut fault = self.fault("cancelled", "the run was cancelled");
-            fault.fatal = true;
-            return Err(fault);
+            return Err(self.fault(Mistake::Cancelled));
         }
         self.pause_at = next_pause(self.steps, self.options);
         Ok(())
@@ -345,13 +340,8 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn exhausted(&self, what: &str, flag: &str, limit: u64) -> Box<Fault> {
-        let message = format!(
-            "the program used up its budget of {what} ({limit}); if it is meant to be this large, raise it with {flag}"
-        );
-        let mut fault = self.fault("budget-exhausted", message);
-        fault.fatal = true;
-        fault
+    fn exhausted(&self, what: &'static str, flag: &'static str, limit: u64) -> Box<Fault> {
+        self.fault(Mistake::BudgetExhausted { what, flag, limit })
     }
 
     /// Returns true if a name is local right now.

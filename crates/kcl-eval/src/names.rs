@@ -7,6 +7,7 @@ use kcl_value::{Function, OriginId, Str, Value};
 
 use crate::fault::Eval;
 use crate::machine::{Machine, OwnLambda};
+use crate::mistake::Mistake;
 use crate::outline::Meaning;
 use crate::package::Symbol;
 use crate::record::Record;
@@ -294,7 +295,10 @@ impl Machine<'_> {
                 Some(kcl_std::Member::Function(id)) => Ok(Value::Func(Rc::new(Function::Builtin(id)))),
                 Some(kcl_std::Member::Constant(value)) => Ok(value),
                 // The checker took the name for an attribute.
-                None => Err(self.fault("unknown-member", format!("unknown kcl_{module}_{name}"))),
+                None => Err({
+                    let module = module.as_str().into();
+                    self.fault(Mistake::UnknownMember { module, name: name.clone() })
+                }),
             },
             Symbol::Plugin(module) => {
                 Ok(Value::Func(Rc::new(Function::Plugin(module.clone(), name.clone()))))

@@ -7,6 +7,7 @@ use kcl_value::{List, Value, equal, order};
 
 use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, TEXT_CELL};
+use crate::mistake::Mistake;
 use crate::union::Mode;
 
 impl Machine<'_> {
@@ -15,7 +16,7 @@ impl Machine<'_> {
         match (op, &value) {
             (UnaryOp::Not, _) => Ok(Value::Bool(!value.truthy())),
             (UnaryOp::Plus, Value::Int(_) | Value::Float(_)) => Ok(value),
-            (UnaryOp::Minus, Value::Int(i)) => self.int_result(-i128::from(*i), "64"),
+            (UnaryOp::Minus, Value::Int(i)) => self.int_result(-i128::from(*i), 64),
             (UnaryOp::Minus, Value::Float(f)) => Ok(Value::Float(0.0 - f)),
             (UnaryOp::BitNot, Value::Int(i)) => Ok(Value::Int(!i)),
             (UnaryOp::BitNot, Value::Float(f)) => Ok(Value::Int(!(*f as i64))),
@@ -23,14 +24,13 @@ impl Machine<'_> {
             // What is no number counts as 0.
             (UnaryOp::BitNot, _) => Ok(Value::Int(-1)),
             _ => {
-                let sign = match op {
+                let op = match op {
                     UnaryOp::Plus => "+",
                     UnaryOp::Minus => "-",
                     UnaryOp::BitNot => "~",
                     UnaryOp::Not => "not",
                 };
-                let message = format!("bad operand type for unary {sign}: '{}'", value.type_name());
-                Err(self.fault("bad-operand", message))
+                Err(self.fault(Mistake::Operand { op, ty: value.type_name() }))
             }
         }
     }
@@ -63,19 +63,15 @@ impl Machine<'_> {
                 Value::List(_) | Value::Dict(_) | Value::Schema(_),
             ) => self.union(left, right, Mode::UNION),
             _ => {
-                let message = format!(
-                    "unsupported operand type(s) for |: '\"{}\"' and '\"{}\"'",
-                    left.type_name(),
-                    right.type_name()
-                );
-                Err(self.fault("bad-operand", message))
+                let (left, right) = (left.type_name(), right.type_name());
+                Err(self.fault(Mistake::Unmergeable { left, right }))
             }
         }
     }
 
     fn add(&mut self, left: Value, right: Value) -> Eval<Value> {
         match (left, right) {
-            (Value::Int(a), Value::Int(b)) => self.int_result(i128::from(a) + i128::from(b), "64"),
+            (Value::Int(a), Value::Int(b)) => self.int_result(i128::from(a) + i128::from(b), 64),
             (Value::Float(a), Value::Float(b)) => self.float_result(a + b),
             // Additions of an int and a float are checked against 32 bits whatever the flags say.
             (Value::Int(a), Value::Float(b)) => self.float32_checked(a as f64 + b),
@@ -93,17 +89,14 @@ impl Machine<'_> {
                 }
                 Ok(list.into())
             }
-            (Value::List(_), other) => {
-                let message = format!("can only concatenate list (not \"{}\") to list", other.type_name());
-                Err(self.fault("bad-operand", message))
-            }
+            (Value::List(_), other) => Err(self.fault(Mistake::NotConcatenable { ty: other.type_name() })),
             (left, right) => Err(self.unsupported(BinaryOp::Add, &left, &right)),
         }
     }
 
     fn multiply(&mut self, left: Value, right: Value) -> Eval<Value> {
         match (&left, &right) {
-            (Value::Int(a), Value::Int(b)) => self.int_result(i128::from(*a) * i128::from(*b), "64"),
+            (Value::Int(a), Value::Int(b)) => self.int_result(i128::from(*a) * i128::from(*b), 64),
             (Value::Str(text), Value::Int(n)) | (Value::Int(n), Value::Str(text)) => {
                 let n = self.repeat_count(if text.is_empty() { 0 } else { *n }, text.len())?;
                 Ok(Value::Str(text.repeat(n)))
@@ -127,7 +120,7 @@ impl Machine<'_> {
     }
 
     fn repeat_count(&mut self, n: i64, bytes: usize) -> Eval<usize> {
-        let Ok(n) = usize::try_from(n) else { return Err(self.fault("capacity", "capacity overflow")) };
+        let Ok(n) = usize::try_from(n) else { return Err(self.fault(Mistake::Capacity)) };
         self.charge((bytes / TEXT_CELL + 1).saturating_mul(n) as u64)?;
         Ok(n)
     }
@@ -135,20 +128,15 @@ impl Machine<'_> {
     fn int_op(&mut self, op: BinaryOp, a: i64, b: i64) -> Eval<Value> {
         let (wide_a, wide_b) = (i128::from(a), i128::from(b));
         match op {
-            BinaryOp::Sub => self.int_result(wide_a - wide_b, "32"),
+            BinaryOp::Sub => self.int_result(wide_a - wide_b, 32),
             BinaryOp::Div => self.float_result(a as f64 / b as f64),
-            BinaryOp::FloorDiv if b == 0 => Err(self.fault("division-by-zero", "attempt to divide by zero")),
-            BinaryOp::FloorDiv => {
-                self.int_result(wide_a.div_euclid(wide_b) - floor_fix(wide_a, wide_b), "64")
-            }
-            BinaryOp::Mod if b == 0 => {
-                Err(self
-                    .fault("division-by-zero", "attempt to calculate the remainder with a divisor of zero"))
-            }
+            BinaryOp::FloorDiv if b == 0 => Err(self.fault(Mistake::DivisionByZero)),
+            BinaryOp::FloorDiv => self.int_result(wide_a.div_euclid(wide_b) - floor_fix(wide_a, wide_b), 64),
+            BinaryOp::Mod if b == 0 => Err(self.fault(Mistake::NoRemainder)),
             BinaryOp::Mod => {
                 let rest = a.wrapping_rem(b);
                 let rest = if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest };
-                self.int_result(i128::from(rest), "64")
+                self.int_result(i128::from(rest), 64)
             }
             BinaryOp::Pow => self.int_power(a, b),
             BinaryOp::Shl => self.shift(a, b, i64::checked_shl, i128::wrapping_shl),
@@ -162,10 +150,10 @@ impl Machine<'_> {
     // The exponent wraps to 32 bits as in the reference, so a negative one overflows (or not, for 0 and 1).
     fn int_power(&mut self, a: i64, b: i64) -> Eval<Value> {
         match a.checked_pow(b as u32) {
-            Some(v) => self.int_result(i128::from(v), "64"),
+            Some(v) => self.int_result(i128::from(v), 64),
             None => {
                 let exact = i128::from(a).wrapping_pow(b as u32);
-                Err(self.overflow(exact, "64"))
+                Err(self.overflow(exact, 64))
             }
         }
     }
@@ -179,7 +167,7 @@ impl Machine<'_> {
     ) -> Eval<Value> {
         match checked(a, b as u32) {
             Some(v) => Ok(Value::Int(v)),
-            None => Err(self.overflow(wide(i128::from(a), b as u32), "64")),
+            None => Err(self.overflow(wide(i128::from(a), b as u32), 64)),
         }
     }
 
@@ -197,9 +185,9 @@ impl Machine<'_> {
         self.float_result(result)
     }
 
-    fn int_result(&self, value: i128, bits: &'static str) -> Eval<Value> {
+    fn int_result(&self, value: i128, bits: u32) -> Eval<Value> {
         if self.options.strict_range && i32::try_from(value).is_err() {
-            return Err(self.overflow(value, "32"));
+            return Err(self.overflow(value, 32));
         }
         match i64::try_from(value) {
             Ok(v) => Ok(Value::Int(v)),
@@ -207,8 +195,8 @@ impl Machine<'_> {
         }
     }
 
-    fn overflow(&self, value: i128, bits: &str) -> Box<Fault> {
-        self.fault("integer-overflow", format!("{value}: A {bits} bit integer overflow"))
+    fn overflow(&self, exact: i128, bits: u32) -> Box<Fault> {
+        self.fault(Mistake::IntegerOverflow { exact, bits })
     }
 
     fn float_result(&self, value: f64) -> Eval<Value> {
@@ -217,21 +205,13 @@ impl Machine<'_> {
 
     fn float32_checked(&self, value: f64) -> Eval<Value> {
         if value.abs() > f64::from(f32::MAX) {
-            let text = kcl_std::format_json_inline(&Value::Float(value));
-            let message = format!("{text}: A 32-bit floating point number overflow");
-            return Err(self.fault("float-overflow", message));
+            return Err(self.fault(Mistake::FloatOverflow { value }));
         }
         Ok(Value::Float(value))
     }
 
     fn unsupported(&self, op: BinaryOp, left: &Value, right: &Value) -> Box<Fault> {
-        let message = format!(
-            "unsupported operand type(s) for {}: '{}' and '{}'",
-            op.text(),
-            left.type_name(),
-            right.type_name()
-        );
-        self.fault("bad-operand", message)
+        self.fault(Mistake::Operands { op: op.text(), left: left.type_name(), right: right.type_name() })
     }
 
     /// Applies a comparison.
@@ -269,18 +249,14 @@ impl Machine<'_> {
                 )
         );
         if !comparable {
-            let sign = match op {
+            let op = match op {
                 CompareOp::Lt => "<",
                 CompareOp::Le => "<=",
                 CompareOp::Gt => ">",
                 _ => ">=",
             };
-            let message = format!(
-                "'{sign}' not supported between instances of '{}' and '{}'",
-                left.type_name(),
-                right.type_name()
-            );
-            return Err(self.fault("bad-operand", message));
+            let (left, right) = (left.type_name(), right.type_name());
+            return Err(self.fault(Mistake::Unordered { op, left, right }));
         }
         Ok(order(left, right))
     }
@@ -296,10 +272,7 @@ impl Machine<'_> {
                 Value::Str(key) => container.as_dict().is_some_and(|d| d.contains(key)),
                 _ => false,
             }),
-            other => {
-                let message = format!("TypeError: argument of type '{}' is not iterable", other.type_name());
-                Err(self.fault("not-iterable", message))
-            }
+            other => Err(self.fault(Mistake::NotAContainer { ty: other.type_name() })),
         }
     }
 }

@@ -5,6 +5,7 @@ use kcl_value::{Dict, Entry, Op, OutputOptions, Str, Value, is_emitted, write_va
 
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 
 impl Machine<'_> {
     /// Folds top-level expression values and globals of the main package into one value.
@@ -67,18 +68,10 @@ impl Machine<'_> {
                     chosen.push(Value::Undefined);
                 }
                 None => {
-                    let known: Vec<&str> = value
-                        .as_dict()
-                        .into_iter()
-                        .flat_map(|d| d.keys())
-                        .map(Str::as_str)
-                        .take(12)
-                        .collect();
-                    let message = format!(
-                        "invalid path select operand {selector}, value not found\nthe output has: {}",
-                        known.join(", ")
-                    );
-                    return Err(self.fault("selector-not-found", message));
+                    let keys = value.as_dict().into_iter().flat_map(|d| d.keys());
+                    let known = keys.take(12).cloned().collect();
+                    let selector = selector.to_string();
+                    return Err(self.fault(Mistake::SelectorNotFound { selector, known }));
                 }
             }
         }

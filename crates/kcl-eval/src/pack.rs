@@ -7,6 +7,7 @@ use kcl_value::{Dict, List, Str, Value};
 use crate::build::Run;
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::mistake::{Misfit, Mistake};
 use crate::rtype::{RType, literal_float};
 use crate::schema::Schema;
 
@@ -32,14 +33,15 @@ impl Machine<'_> {
         if fits(&value, ty, strict) {
             return Ok(value);
         }
-        let mut message = format!("expect {ty}, got {}", value.type_name());
-        if let RType::Schema(at) = ty
-            && let Some(dict) = value.as_dict()
-        {
-            let schema = self.schema_at(at)?;
-            message.push_str(&self.mismatch_details(&schema, dict)?);
-        }
-        Err(self.fault("type-mismatch", message))
+        let misfit = match (ty, value.as_dict()) {
+            (RType::Schema(at), Some(dict)) => {
+                let schema = self.schema_at(at)?;
+                Some(Box::new(self.misfit(&schema, dict)?))
+            }
+            _ => None,
+        };
+        let wanted = ecow::eco_format!("{ty}");
+        Err(self.fault(Mistake::TypeMismatch { wanted, got: value.type_name(), misfit }))
     }
 
     // `direct`: the type itself, not an item or member of it.
@@ -120,19 +122,12 @@ impl Machine<'_> {
         Ok(false)
     }
 
-    fn mismatch_details(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<String> {
+    fn misfit(&mut self, schema: &Rc<Schema>, dict: &Dict) -> Eval<Misfit> {
         let links = self.links(schema)?;
-        let unknown = dict
-            .keys()
-            .filter(|k| !links.declared.contains(k))
-            .map(|k| format!("Schema {} does not contain attribute {k}", schema.reference.name));
-        let missing = links
-            .declared
-            .iter()
-            .filter(|k| links.required.contains(k) && !dict.contains(k))
-            .map(|k| format!("Schema {}'s attribute {k} is missing", schema.reference.name));
-        let lines: Vec<String> = unknown.chain(missing).collect();
-        Ok(if lines.is_empty() { String::new() } else { format!(". For details:\n{}", lines.join("\n")) })
+        let unknown = dict.keys().filter(|k| !links.declared.contains(k)).cloned().collect();
+        let is_missing = |k: &&Str| links.required.contains(*k) && !dict.contains(k);
+        let missing = links.declared.iter().filter(is_missing).cloned().collect();
+        Ok(Misfit { schema: schema.reference.name.clone(), unknown, missing })
     }
 }
 

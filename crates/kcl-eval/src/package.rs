@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::fault::{Eval, Fault};
 use crate::machine::{Machine, StorePlace};
+use crate::mistake::Mistake;
 use crate::outline::{Meaning, Outline};
 use crate::record::{Record, Shaped};
 use crate::rtype::SchemaAt;
@@ -129,7 +130,9 @@ impl Machine<'_> {
     pub(crate) fn schema_at(&self, at: &SchemaAt) -> Eval<Rc<Schema>> {
         match self.homes.get(&at.home) {
             Some(package) => Ok(self.schema(self.packages[*package].first_schema + at.index).clone()),
-            None => Err(self.fault("internal", "a type names a schema of an unknown package")),
+            None => {
+                Err(self.fault(Mistake::Internal { what: "a type names a schema of an unknown package" }))
+            }
         }
     }
 
@@ -164,10 +167,7 @@ impl Machine<'_> {
 
     /// The mistake of extending what is imported only further down. The reference shows no place.
     pub(crate) fn imported_late(&self, package: usize, name: &str, at: Span) -> Box<Fault> {
-        let message =
-            format!("package @{name} is not found: it is imported below the schema that extends it");
-        let labels = vec![(self.program.packages[package].place(at), message)];
-        Box::new(Fault { labels, id: "imported-late", fatal: false, facts: None })
+        Fault::at(self.program.packages[package].place(at), Mistake::ImportedLate { name: name.into() })
     }
 
     // Bases and mixins are looked up when a schema is defined, before any statement runs.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::fault::Eval;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::outline::Outline;
 use crate::package::Symbol;
 use crate::record::{Shape, Shaped};
@@ -160,7 +161,7 @@ impl Machine<'_> {
         }
         match schema.links.get() {
             Some(links) => Ok(links),
-            None => Err(self.fault("internal", "a schema has no links")),
+            None => Err(self.fault(Mistake::Internal { what: "a schema has no links" })),
         }
     }
 

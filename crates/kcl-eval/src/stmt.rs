@@ -9,6 +9,7 @@ use crate::access::Step;
 use crate::fault::Eval;
 use crate::lazy::{Sequential, same_object};
 use crate::machine::{Machine, StorePlace};
+use crate::mistake::Mistake;
 use crate::origin::OriginKind;
 use crate::package::Symbol;
 use crate::record::{Building, Record, Slot, mentions};
@@ -154,7 +155,7 @@ impl<'p> Machine<'p> {
         if holds {
             return Ok(Value::Undefined);
         }
-        Err(self.fault("assertion-failed", message.as_str().unwrap_or_default()))
+        Err(self.fault(Mistake::AssertionFailed { said: message.as_str().unwrap_or_default().into() }))
     }
 
     fn store(&mut self, place: StorePlace, target: &Target, value: Value, seq: Sequential) -> Eval<()> {

@@ -7,8 +7,8 @@ use kcl_syntax::ast::{Check, Entry, Expr, ExprId, Key, Stmt, Tree};
 use kcl_syntax::program::Program;
 use kcl_value::{Position, Precision, Str, Value};
 
-use crate::fault::Facts;
 use crate::machine::Machine;
+use crate::mistake::Broken;
 
 /// So many names of a condition are told with their values.
 const NAMES: usize = 4;
@@ -25,9 +25,9 @@ impl Machine<'_> {
         schema: &Str,
         position: Position,
         said: String,
-    ) -> Facts {
+    ) -> Broken {
         let tree = self.tree(self.pkg);
-        let mut values: Vec<(Str, String)> = Vec::new();
+        let mut values: Vec<(Str, Value)> = Vec::new();
         for name in names_in(tree, check.cond) {
             let Some(record) = self.record() else { break };
             if values.len() < NAMES
@@ -35,12 +35,11 @@ impl Machine<'_> {
                 && values.iter().all(|(known, _)| *known != name)
                 && let Some(at) = record.position(&name)
             {
-                let text = shown(&record.stored(at));
-                values.push((name, text));
+                values.push((name, record.stored(at)));
             }
         }
         let rule = (self.pkg as u32, tree.expr_span(check.cond));
-        Facts::BrokenCheck { schema: schema.clone(), position, rule, said, values }
+        Broken { schema: schema.clone(), position, rule, said, values }
     }
 }
 
@@ -78,76 +77,38 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Adds the words for people to a diagnostic that needs no facts. What a program says itself stays as it is.
-pub(crate) fn plainly(diagnostic: Diagnostic) -> Diagnostic {
-    let said_by_program = diagnostic.id == "assertion-failed";
-    let Some((title, help)) = crate::words::plain(diagnostic.message()).filter(|_| !said_by_program) else {
-        return diagnostic;
-    };
-    let diagnostic = diagnostic.with_telling(Telling { title, labels: Vec::new() });
-    match help {
-        Some(help) => diagnostic.with_help(help),
-        None => diagnostic,
-    }
+/// Adds the words for people to the diagnostic of a broken check.
+pub(crate) fn broken_check(diagnostic: Diagnostic, broken: &Broken, program: &Program) -> Diagnostic {
+    Teller { broken, program }.tell(diagnostic)
 }
 
-/// Adds the words for people to a diagnostic.
-pub(crate) fn tell(diagnostic: Diagnostic, facts: &Facts, program: &Program) -> Diagnostic {
-    match facts {
-        Facts::BrokenCheck { schema, position, rule, said, values } => {
-            let broken = Broken { schema, position: *position, rule: *rule, said, values, program };
-            broken.tell(diagnostic)
-        }
-        Facts::Missing { schema, name } => {
-            let telling =
-                Telling { title: format!("`{name}` of schema `{schema}` has no value"), labels: Vec::new() };
-            diagnostic
-                .with_telling(telling)
-                .with_help(format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`"))
-        }
-        Facts::Conflict { key, old, new } => {
-            let of = if key.is_empty() { String::new() } else { format!(" for `{key}`") };
-            let telling = Telling { title: format!("two values{of}: {old} and {new}"), labels: Vec::new() };
-            let help = match key.is_empty() {
-                true => "`:` merges; `=` replaces what was there".to_owned(),
-                false => format!("`:` merges; to replace what was there write `{key} = {new}`"),
-            };
-            diagnostic.with_telling(telling).with_help(help)
-        }
-    }
-}
-
-struct Broken<'a> {
-    schema: &'a Str,
-    position: Position,
-    rule: (u32, Span),
-    said: &'a str,
-    values: &'a [(Str, String)],
+struct Teller<'a> {
+    broken: &'a Broken,
     program: &'a Program,
 }
 
-impl Broken<'_> {
+impl Teller<'_> {
     fn tell(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let rule = self.place(self.rule.0, self.rule.1);
+        let rule = self.place(self.broken.rule.0, self.broken.rule.1);
         let title = match self.text(rule) {
-            text if self.said.is_empty() => format!("check failed: {text}"),
-            _ => format!("check failed: {}", self.said),
+            text if self.broken.said.is_empty() => format!("check failed: {text}"),
+            _ => format!("check failed: {}", self.broken.said),
         };
         let mut labels = Vec::new();
-        if self.position.precision != Precision::Unknown {
-            let message = format!("this `{}`", self.schema);
+        if self.broken.position.precision != Precision::Unknown {
+            let message = format!("this `{}`", self.broken.schema);
             labels.push(Label { place: diagnostic.place(), message });
         }
         labels.push(Label { place: rule, message: "does not hold".to_owned() });
         let unplaced: Vec<String> = self
+            .broken
             .values
             .iter()
-            .filter_map(|(name, value)| match self.setter(name) {
-                Some(place) => {
-                    labels.push(Label { place, message: format!("`{name}` is {value}") });
-                    None
-                }
-                None => Some(format!("`{name}` is {value}")),
+            .filter_map(|(name, value)| {
+                let message = format!("`{name}` is {}", shown(value));
+                let Some(place) = self.setter(name) else { return Some(message) };
+                labels.push(Label { place, message });
+                None
             })
             .collect();
         let diagnostic = diagnostic.with_telling(Telling { title, labels });
@@ -172,12 +133,12 @@ impl Broken<'_> {
     }
 
     fn entry(&self, name: &str) -> Option<Place> {
-        if self.position.precision != Precision::Exact {
+        if self.broken.position.precision != Precision::Exact {
             return None;
         }
-        let tree = &self.program.packages.get(self.position.package as usize)?.tree;
+        let tree = &self.program.packages.get(self.broken.position.package as usize)?.tree;
         let config = tree.exprs.iter().find_map(|node| match &node.kind {
-            Expr::Schema(schema) if tree.expr_span(schema.name).start == self.position.offset => {
+            Expr::Schema(schema) if tree.expr_span(schema.name).start == self.broken.position.offset => {
                 Some(schema.config)
             }
             _ => None,
@@ -186,13 +147,13 @@ impl Broken<'_> {
         let named = |entry: &&Entry| matches!(&entry.key, Key::Name(n) | Key::Str(n) if n == name);
         let entry = entries.iter().rev().find(named)?;
         let span = Span::new(entry.key_span.start, tree.expr_span(entry.value).end);
-        Some(self.place(self.position.package, span))
+        Some(self.place(self.broken.position.package, span))
     }
 
     fn default(&self, name: &str) -> Option<Place> {
-        let tree = &self.program.packages.get(self.rule.0 as usize)?.tree;
+        let tree = &self.program.packages.get(self.broken.rule.0 as usize)?.tree;
         let found = tree.stmts.iter().find_map(|node| match &node.kind {
-            Stmt::Schema(def) if def.name.name == *self.schema => {
+            Stmt::Schema(def) if def.name.name == self.broken.schema => {
                 def.body.iter().find_map(|stmt| match tree.stmt(*stmt) {
                     Stmt::Attr(attr) if attr.name.name == name && attr.default.is_some() => {
                         Some(tree.stmt_span(*stmt))
@@ -202,6 +163,6 @@ impl Broken<'_> {
             }
             _ => None,
         })?;
-        Some(self.place(self.rule.0, found))
+        Some(self.place(self.broken.rule.0, found))
     }
 }

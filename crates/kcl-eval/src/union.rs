@@ -10,9 +10,10 @@ use std::rc::Rc;
 use kcl_value::{Dict, Entry, Instance, List, NO_INDEX, Op, OriginId, Pairs, Str, Value, equal};
 
 use crate::build::Run;
-use crate::fault::{Eval, Facts, Fault};
+use crate::fault::{Eval, Fault};
 use crate::lazy::same_object;
 use crate::machine::Machine;
+use crate::mistake::Mistake;
 use crate::origin::OriginKind;
 use crate::record::Slot;
 
@@ -63,8 +64,8 @@ impl Machine<'_> {
             (Value::List(left), Value::List(right)) => self.merge_lists(left, &right, mode, path),
             (left @ Value::List(_), right @ (Value::Dict(_) | Value::Schema(_)))
             | (left @ (Value::Dict(_) | Value::Schema(_)), right @ Value::List(_)) => {
-                let (a, b) = (union_kind(&left), union_kind(&right));
-                Err(self.fault("union-failure", format!("union failure, expect \"{a}\", got \"{b}\"")))
+                let (old, new) = (union_kind(&left).into(), union_kind(&right).into());
+                Err(self.fault(Mistake::UnionFailure { old, new }))
             }
             (_, right) => Ok(right),
         }
@@ -139,14 +140,8 @@ impl Machine<'_> {
                 Ok(entry)
             }
             (Op::Insert, i) => Err(self.bad_insertion(i, 0)),
-            (Op::Union, i) => Err(self.fault(
-                "not-a-list",
-                format!("only non-empty list attribute can be union value with the index {i}"),
-            )),
-            (Op::Override, i) => Err(self.fault(
-                "not-a-list",
-                format!("only list attribute can be override value with the index {i}"),
-            )),
+            (Op::Union, index) => Err(self.fault(Mistake::NoItemToMerge { index })),
+            (Op::Override, index) => Err(self.fault(Mistake::NoItemToReplace { index })),
         }
     }
 
@@ -203,14 +198,10 @@ impl Machine<'_> {
             return Ok(Value::List(list));
         }
         if len == 0 && op == Op::Union {
-            return Err(self.fault(
-                "not-a-list",
-                format!("only non-empty list attribute can be union value with the index {index}"),
-            ));
+            return Err(self.fault(Mistake::NoItemToMerge { index }));
         }
         if at >= len {
-            let message = format!("index out of bounds: the len is {len} but the index is {index}");
-            return Err(self.fault("index-out-of-range", message));
+            return Err(self.fault(Mistake::OutOfBounds { len, index: i64::from(index) }));
         }
         match op {
             Op::Override if new.is_undefined() => {
@@ -252,14 +243,11 @@ impl Machine<'_> {
     }
 
     fn not_insertable(&self, value: &Value) -> Box<Fault> {
-        self.fault(
-            "not-a-list",
-            format!("only a list can be appended to or with +=, got {}", value.type_name()),
-        )
+        self.fault(Mistake::NotInsertable { ty: value.type_name() })
     }
 
     fn bad_insertion(&self, index: i32, len: usize) -> Box<Fault> {
-        self.fault("not-a-list", format!("insertion index (is {index}) should be <= len (is {len})"))
+        self.fault(Mistake::BadInsertion { index, len })
     }
 
     fn merge_lists(&mut self, left: Rc<List>, right: &List, mode: Mode, path: &mut Path) -> Eval<Value> {
@@ -387,28 +375,16 @@ impl Machine<'_> {
     fn conflict(&self, key: &str, old: &Value, new: &Value, path: &Path) -> Box<Fault> {
         let (old, new) = (conflict_text(old), conflict_text(new));
         if key.is_empty() && path.is_empty() {
-            let message = format!("conflicting values between {new} and {old}");
-            return self.fault("conflicting-values", message).with(Facts::Conflict {
-                key: Str::new(),
-                old,
-                new,
-            });
+            return self.fault(Mistake::ConflictOnTop { old, new });
         }
-        let message = format!(
-            "conflicting values on the attribute '{key}' between :\n    {old}\nand\n    {new}\nwith union path :\n    \
-             {}\ntry operator '=' to override the attribute, like:\n    {{...}} | {{\n            ...\n            \
-             {key} = {new}\n            ...\n    }}",
-            path.join(".")
-        );
-        self.fault("conflicting-values", message).with(Facts::Conflict { key: key.into(), old, new })
+        self.fault(Mistake::Conflict { key: key.into(), old, new, path: path.join(".") })
     }
 
     /// Merges two values of the output fold, where scalars must be equal.
     pub(crate) fn fold_values(&mut self, left: Value, right: Value) -> Eval<Value> {
         if !left.is_nullish() && !right.is_nullish() && !compatible(&left, &right) {
-            let message =
-                format!("conflicting values between {} and {}", conflict_text(&right), conflict_text(&left));
-            return Err(self.fault("conflicting-values", message));
+            let (old, new) = (conflict_text(&left), conflict_text(&right));
+            return Err(self.fault(Mistake::ConflictInOutput { old, new }));
         }
         if matches!(left, Value::Func(_)) && matches!(right, Value::Func(_)) {
             return Ok(right);

@@ -32,8 +32,8 @@ pub fn value_from_json(text: &str) -> Result<Value, String> {
 }
 
 /// Reads a stream of YAML documents; no document at all gives an empty list.
-pub fn values_from_yaml(text: &str) -> Result<Vec<Value>, String> {
-    let documents = base_yaml::parse_documents(text, &Limits::default()).map_err(|err| err.to_string())?;
+pub fn values_from_yaml(text: &str) -> Result<Vec<Value>, base_yaml::YamlError> {
+    let documents = base_yaml::parse_documents(text, &Limits::default())?;
     Ok(documents.iter().map(value_from_node).collect())
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use kcl_value::{OutputOptions, Str, Value};
 
+use crate::mistake::Mistake;
 use crate::patterns::Patterns;
 
 /// Why a library function failed.
@@ -12,6 +13,8 @@ use crate::patterns::Patterns;
 pub enum Error {
     /// A message for the current line.
     Message(String),
+    /// A mistake that is told with its facts, at the current line.
+    Mistake(Mistake),
     /// An error of the evaluator that passes through unchanged (a lambda that failed).
     Raised(Box<dyn Any>),
 }
@@ -19,6 +22,13 @@ pub enum Error {
 impl<T: Into<String>> From<T> for Error {
     fn from(message: T) -> Self {
         Error::Message(message.into())
+    }
+}
+
+impl Error {
+    /// A mistake that is told with its facts.
+    pub(crate) fn of(mistake: Mistake) -> Self {
+        Error::Mistake(mistake)
     }
 }
 
@@ -55,7 +65,7 @@ pub trait Host {
     fn lambda_shape(&self, func: &Value) -> Option<(usize, Option<Str>)>;
     /// Merges two values as `|` does.
     fn union(&mut self, left: Value, right: Value) -> Result<Value, Error>;
-    /// Returns the message that a failed call carries, for `runtime.catch`.
+    /// Returns the text that `runtime.catch` sees of a failed call.
     fn error_text(&self, error: &Error) -> String;
     /// Whether a failed call ends the program, whoever catches: a budget is used up, or the run was cancelled.
     fn is_fatal(&self, error: &Error) -> bool;

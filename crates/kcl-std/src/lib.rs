@@ -8,17 +8,20 @@
 mod builtins;
 mod data;
 mod host;
+mod mistake;
 mod modules;
 mod numbers;
 mod patterns;
 mod string;
 mod table;
+pub mod words;
 
 pub use data::{
     format_json_inline, format_yaml_inline, json_of_stream, value_from_json, value_from_node,
     values_from_yaml,
 };
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
+pub use mistake::Mistake;
 pub use patterns::Patterns;
 
 use kcl_value::Value;

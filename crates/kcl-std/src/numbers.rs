@@ -1,6 +1,6 @@
 //! Number helpers that several modules share: quantity suffixes and the overflow messages.
 
-use crate::{Error, Host};
+use crate::{Error, Host, Mistake};
 
 /// The suffixes of quantities and what they multiply by; two-letter ones first.
 pub(crate) const SUFFIXES: [(&str, f64); 14] = [
@@ -32,7 +32,7 @@ pub(crate) fn suffix_factor(text: &str) -> (&str, Option<f64>) {
 
 /// The error of an integer that does not fit.
 pub(crate) fn int_overflow(exact: i128) -> Error {
-    format!("{exact}: A 64 bit integer overflow").into()
+    Error::of(Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 64 })
 }
 
 /// Refuses a float that does not fit: 64 bits, or 32 in a strict program.
@@ -53,7 +53,7 @@ pub(crate) fn narrow(exact: i128) -> Result<i64, Error> {
 /// Narrows the result of an addition, to 32 bits in a strict program.
 pub(crate) fn narrow_in(host: &dyn Host, exact: i128) -> Result<i64, Error> {
     if host.strict_range() && i32::try_from(exact).is_err() {
-        return Err(format!("{exact}: A 32 bit integer overflow").into());
+        return Err(Error::of(Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 32 }));
     }
     narrow(exact)
 }

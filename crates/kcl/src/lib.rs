@@ -24,6 +24,7 @@ mod imports;
 mod index;
 mod load;
 mod manifest;
+mod mistake;
 mod reads;
 mod request;
 mod run;

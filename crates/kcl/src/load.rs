@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap, Telling};
+use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap};
 use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
 use kcl_syntax::lower::{self, Rewrite};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
@@ -14,6 +14,7 @@ use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
 use crate::manifest::{Manifest, dependencies};
+use crate::mistake::{Member, Mistake};
 use crate::request::Request;
 
 /// A loaded program with what was wrong in it so far: syntax errors first, then imports.
@@ -75,15 +76,12 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         syntax: Vec::new(),
         imports: Vec::new(),
     };
-    if let Err(message) = manifest {
-        let help = "kcl.mod is TOML: [package], [dependencies] (name = \"1.0\" or name = { path = \"..\" }), [profile]";
-        let diagnostic = Diagnostic::error(Code::MODULE, "bad-manifest", Place::None, message);
-        loader.imports.push(diagnostic.with_help(help));
+    if let Err(why) = manifest {
+        loader.imports.push(Diagnostic::of(&Mistake::BadManifest { why }, Place::None));
     }
-    let main = main.unwrap_or_else(|message| {
-        let help = crate::entries::hint(request, files);
-        let diagnostic = Diagnostic::error(Code::EVALUATION, "no-input", Place::None, message);
-        loader.imports.push(diagnostic.with_help(help));
+    let main = main.unwrap_or_else(|why| {
+        let hint = crate::entries::hint(request, files);
+        loader.imports.push(Diagnostic::of(&Mistake::NoInput { why, hint }, Place::None));
         Vec::new()
     });
     loader.load_main(&main);
@@ -315,9 +313,8 @@ impl Loader<'_> {
             && other.target != ImportTarget::Missing
             && target != ImportTarget::Missing
         {
-            let message =
-                format!("the name '{name}' is defined multiple times, '{name}' must be defined only once");
-            self.imports.push(Diagnostic::error(Code::COMPILE, "duplicate-import-name", place, message));
+            let mistake = Mistake::DuplicateImportName { name: name.to_string() };
+            self.imports.push(Diagnostic::of(&mistake, place));
         }
         package.imports.push(ImportLink { stmt, name, target });
     }
@@ -345,98 +342,53 @@ impl Loader<'_> {
 
     fn report_cycle(&mut self, start: usize) {
         let cycle = &self.open[start..];
-        let mut message = String::from("Could not compiles due to cyclic import statements");
-        let mut names = Vec::new();
-        for open in cycle {
-            message.push_str(&format!("\n- {}", open.file.display()));
-            let near = open.file.strip_prefix(&self.request.work_dir).unwrap_or(&open.file);
-            names.push(near.display().to_string());
-        }
-        let (code, place, title, help) = match names.as_slice() {
-            [one] => {
-                let title = format!("`{one}` imports itself");
-                let help = "remove the import: names of one package need none";
-                (Code::RECURSIVE_LOAD, cycle[0].import, title, help)
-            }
+        let mut files: Vec<Member> =
+            cycle.iter().map(|open| Member::new(&open.file, &self.request.work_dir)).collect();
+        let (mistake, place) = match files.as_slice() {
+            [one] => (Mistake::SelfImport { file: one.clone() }, cycle[0].import),
+            _ if start > 0 => (Mistake::ImportCycle { files }, cycle[0].import),
             _ => {
-                let title = |names: &[String]| {
-                    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                    format!("these files import one another: {}", quoted.join(", "))
-                };
-                let help = "put what both need into a third package";
-                if start > 0 {
-                    (Code::RECURSIVE_LOAD, cycle[0].import, title(&names), help)
-                } else {
-                    // The imported files come first, the entry file last.
-                    names.rotate_left(1);
-                    let modules: Vec<String> =
-                        names.iter().map(|name| name.trim_end_matches(".k").replace('/', ".")).collect();
-                    message = format!("There is a circular reference between modules {}", modules.join(", "));
-                    (Code::COMPILE, cycle[1].import, title(&names), help)
-                }
+                files.rotate_left(1);
+                (Mistake::EntryCycle { files }, cycle[1].import)
             }
         };
-        let diagnostic = Diagnostic::error(code, "import-cycle", place, message)
-            .with_telling(Telling { title, labels: Vec::new() })
-            .with_help(help);
-        self.imports.push(diagnostic);
+        self.imports.push(Diagnostic::of(&mistake, place));
     }
 
     fn report_lost(&mut self, place: Place, lost: &Lost, root: &Path) {
-        match lost {
-            Lost::Missing { path, looked_at } => {
-                let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
-                // The reference says both of a name; one mistake is told once.
-                let message = match path.starts_with('.') {
-                    true => format!("Cannot find the module {path} from {}", looked_at.display()),
-                    false => format!("pkgpath {path} not found in the program"),
-                };
-                let title = format!("there is no package `{path}`");
-                let help = match self.request.externals.iter().rev().find(|(n, _)| n == name) {
-                    _ if path.starts_with('.') => format!(
-                        "there is neither a folder {} nor a file of that name with .k",
-                        looked_at.display()
-                    ),
-                    Some((_, folder))
-                        if self.files.is_file(&self.request.work_dir.join(folder).join("kcl.mod")) =>
-                    {
-                        format!(
-                            "the package {name} stands in {}, but has no such folder or file",
-                            folder.display()
-                        )
-                    }
-                    Some((_, folder)) => {
-                        format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
-                    }
-                    None => format!(
-                        "name it in kcl.mod and put a copy into vendor/{name}, or say where it is: -E {name}=PATH"
-                    ),
-                };
-                let lost = Diagnostic::error(Code::MODULE, "module-not-found", place, message);
-                let telling = Telling { title, labels: Vec::new() };
-                self.imports.push(lost.with_telling(telling).with_help(help));
-            }
+        let mistake = match lost {
+            Lost::Missing { path, looked_at } => Mistake::ModuleNotFound {
+                path: path.clone(),
+                looked_at: looked_at.display().to_string(),
+                hint: self.where_to_put(path, looked_at),
+            },
             Lost::AboveRoot { raw } => {
-                let message = format!(
-                    "Failed to import the module {raw} from {}. No KCL files found in the specified folder",
-                    root.display()
-                );
-                self.imports.push(Diagnostic::error(Code::MODULE, "module-not-found", place, message));
+                Mistake::AboveRoot { raw: raw.clone(), root: root.display().to_string() }
             }
-            Lost::Twice { path } => {
-                let message =
-                    format!("the `{path}` is found multiple times in the current package and vendor package");
-                self.imports.push(Diagnostic::error(Code::MODULE, "module-found-twice", place, message));
+            Lost::Twice { path } => Mistake::FoundTwice { path: path.clone() },
+            Lost::NoPlugin { path } => Mistake::PluginNotEnabled { path: path.clone() },
+        };
+        self.imports.push(Diagnostic::of(&mistake, place));
+    }
+
+    /// What to do about a package that is not there.
+    fn where_to_put(&self, path: &str, looked_at: &Path) -> String {
+        let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
+        let has_manifest =
+            |folder: &Path| self.files.is_file(&self.request.work_dir.join(folder).join("kcl.mod"));
+        match self.request.externals.iter().rev().find(|(n, _)| n == name) {
+            _ if path.starts_with('.') => {
+                format!("there is neither a folder {} nor a file of that name with .k", looked_at.display())
             }
-            Lost::NoPlugin { path } => {
-                let message = format!(
-                    "the plugin package `{path}` is not found, please confirm if plugin mode is enabled"
-                );
-                self.imports.push(
-                    Diagnostic::error(Code::MODULE, "plugin-not-enabled", place, message)
-                        .with_help("enable it with --plugin NAME=COMMAND".to_owned()),
-                );
+            Some((_, folder)) if has_manifest(folder) => {
+                format!("the package {name} stands in {}, but has no such folder or file", folder.display())
             }
+            Some((_, folder)) => {
+                format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
+            }
+            None => format!(
+                "name it in kcl.mod and put a copy into vendor/{name}, or say where it is: -E {name}=PATH"
+            ),
         }
     }
 }
@@ -449,9 +401,9 @@ fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
     for (path, text) in files {
         let text = match text {
             Ok(text) => text.clone(),
-            Err(message) => {
-                let message = message.clone();
-                diagnostics.push(Diagnostic::error(Code::MODULE, "unreadable-file", Place::None, message));
+            Err(why) => {
+                let mistake = Mistake::UnreadableFile { why: why.clone() };
+                diagnostics.push(Diagnostic::of(&mistake, Place::None));
                 Arc::from("")
             }
         };

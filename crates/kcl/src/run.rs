@@ -10,6 +10,7 @@ use crate::data::{Data, MAX_DEPTH};
 use crate::disk::{Disk, DiskWorld};
 use crate::echoes;
 use crate::load::load;
+use crate::mistake::Mistake;
 use crate::reads::{Reads, WatchedWorld};
 use crate::request::Request;
 use crate::snapshot::Watched;
@@ -81,14 +82,12 @@ pub(crate) fn run_guarded(
 
 /// What is left of a run that somebody stopped.
 fn cancelled() -> Outcome {
-    let message = "the run was cancelled";
-    let diagnostic = Diagnostic::error(base_diag::Code::EVALUATION, "cancelled", Place::None, message);
+    let diagnostic = Diagnostic::of(&Mistake::Cancelled, Place::None);
     Outcome { diagnostics: vec![diagnostic], ..Outcome::default() }
 }
 
 fn internal_error() -> Diagnostic {
-    let message = "internal error: the evaluator stopped unexpectedly; please report this program";
-    Diagnostic::error(base_diag::Code::EVALUATION, "internal-error", base_diag::Place::None, message)
+    Diagnostic::of(&Mistake::InternalError, Place::None)
 }
 
 fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, world: &dyn World) -> Outcome {
@@ -187,12 +186,9 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
         };
         match text {
             Ok(text) => outcome.other = text,
-            Err(message) => outcome.diagnostics.push(Diagnostic::error(
-                base_diag::Code::EVALUATION,
-                "format",
-                base_diag::Place::None,
-                message,
-            )),
+            Err(why) => {
+                outcome.diagnostics.push(Diagnostic::of(&Mistake::Format { why }, Place::None));
+            }
         }
     }
 }
@@ -203,10 +199,11 @@ fn documents(options: &Options, output: &kcl_eval::Output) -> Result<Vec<Data>, 
         return Ok(vec![Data::Map(Vec::new())]);
     }
     let (values, written) = output.documents(options);
-    values.into_iter().map(|value| Data::of(value, &written)).collect::<Option<_>>().ok_or_else(|| {
-        let message = format!("the output nests deeper than {MAX_DEPTH} levels");
-        Box::new(Diagnostic::error(base_diag::Code::EVALUATION, "output-too-deep", Place::None, message))
-    })
+    values
+        .into_iter()
+        .map(|value| Data::of(value, &written))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Box::new(Diagnostic::of(&Mistake::OutputTooDeep { levels: MAX_DEPTH }, Place::None)))
 }
 
 /// Drops what a run no longer needs; a process that ends with this run leaves that to the operating system.

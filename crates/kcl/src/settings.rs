@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::request::{Entry, Request};
+use base_diag::Code;
 use base_yaml::{Data, Node};
 
 /// The sections of a settings file.
@@ -43,6 +44,14 @@ impl fmt::Display for SettingsError {
 }
 
 impl std::error::Error for SettingsError {}
+
+impl SettingsError {
+    /// Upstream's code of everything that is wrong with a settings file.
+    pub const CODE: Code = Code::EVALUATION;
+    /// What such a file looks like.
+    pub const HELP: &str = "a settings file is one mapping with `kcl_cli_configs:` (files: [a.k], overrides: [..], sort_keys: true, …) and \
+                            `kcl_options:` (a list of {key: .., value: ..}), both optional";
+}
 
 /// A key that no settings file has. The reference ignores it; who wants to be strict can refuse it.
 #[derive(Clone, PartialEq, Eq, Debug)]

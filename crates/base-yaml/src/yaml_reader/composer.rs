@@ -97,7 +97,10 @@ impl<'a> Composer<'a> {
                     return Err(failure("did not find expected node content", token.start, context));
                 }
                 _ if bare_allowed && !directives => {}
-                _ => return Err(failure("did not find expected <document start>", token.start, None)),
+                _ => {
+                    let error = failure("did not find expected <document start>", token.start, None);
+                    return Err(YamlError { behind_document: true, ..error });
+                }
             }
             bare_allowed = false;
             self.anchors.clear();

@@ -61,5 +61,5 @@ pub(super) fn failure(problem: &str, at: Mark, context: Option<(&str, Mark)>) ->
             message.push_str(&format!(" at {mark}"));
         }
     }
-    YamlError { line: at.line as u32 + 1, col: at.column as u32 + 1, message }
+    YamlError { line: at.line as u32 + 1, col: at.column as u32 + 1, message, behind_document: false }
 }

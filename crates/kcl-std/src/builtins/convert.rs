@@ -3,7 +3,7 @@
 use kcl_value::{Dict, Entry, NO_INDEX, Op, Str, Value, to_text};
 
 use crate::numbers::{check_float, suffix_factor};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 /// `int(number, base=10)`.
 pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -30,7 +30,8 @@ pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
 fn int_of_unit(host: &dyn Host, f: f64) -> Result<i64, Error> {
     let fits = (i64::MIN as f64..i64::MAX as f64).contains(&f);
     if host.debug_mode() && !fits {
-        return Err(format!("{}: A 64 bit integer overflow", f.trunc()).into());
+        let exact = ecow::eco_format!("{}", f.trunc());
+        return Err(Error::of(Mistake::IntegerOverflow { exact, bits: 64 }));
     }
     Ok(f as i64)
 }
@@ -127,7 +128,7 @@ pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>, Error> {
         Value::Str(text) => text.chars().map(|c| Value::Str(Str::from(c))).collect(),
         Value::Dict(dict) => dict.keys().cloned().map(Value::Str).collect(),
         Value::Schema(inst) => inst.attrs.keys().cloned().map(Value::Str).collect(),
-        other => return Err(format!("'{}' object is not iterable", other.type_name()).into()),
+        other => return Err(Error::of(Mistake::NotIterable { ty: other.type_name() })),
     })
 }
 

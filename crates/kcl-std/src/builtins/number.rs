@@ -6,7 +6,7 @@ use kcl_value::{List, Value, order};
 
 use super::convert::items_of;
 use crate::numbers::{int_overflow, narrow, narrow_in};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 /// `abs(inval)`. The reference answers Undefined for what is not a number; that hid mistakes.
 pub(crate) fn abs(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -23,9 +23,7 @@ pub(crate) fn abs(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, 
 /// `multiplyof(a, b)`.
 pub(crate) fn multiply_of(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     match (args.get(0, "a"), args.get(1, "b")) {
-        (Some(Value::Int(_)), Some(Value::Int(0))) => {
-            Err("attempt to calculate the remainder with a divisor of zero".into())
-        }
+        (Some(Value::Int(_)), Some(Value::Int(0))) => Err(Error::of(Mistake::NoRemainder)),
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Value::Bool(a.wrapping_rem(*b) == 0)),
         (_, None) => Err("multiplyof() takes exactly two argument (1 given)".into()),
         _ => Ok(Value::Undefined),
@@ -69,7 +67,10 @@ fn exact_power(base: i64, exponent: i64) -> Result<i64, Error> {
     let exponent = u32::try_from(exponent).unwrap_or(u32::MAX);
     match i128::from(base).checked_pow(exponent) {
         Some(exact) => narrow(exact),
-        None => Err(format!("{base} ** {exponent}: A 64 bit integer overflow").into()),
+        None => {
+            let exact = ecow::eco_format!("{base} ** {exponent}");
+            Err(Error::of(Mistake::IntegerOverflow { exact, bits: 64 }))
+        }
     }
 }
 
@@ -162,8 +163,8 @@ fn add(host: &mut dyn Host, left: Value, right: &Value) -> Result<Value, Error> 
             Err(format!("can only concatenate list (not \"{name}\") to list").into())
         }
         (a, b) => {
-            let (a, b) = (a.type_name(), b.type_name());
-            Err(format!("unsupported operand type(s) for +: '{a}' and '{b}'").into())
+            let (left, right) = (a.type_name(), b.type_name());
+            Err(Error::of(Mistake::Operands { op: "+", left, right }))
         }
     }
 }

@@ -10,14 +10,6 @@ pub(crate) fn catch(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
     Ok(match host.call(func, &[]) {
         Ok(_) => Value::Undefined,
         Err(error) if host.is_fatal(&error) => return Err(error),
-        Err(error) => Value::from(own_words(&host.error_text(&error))),
+        Err(error) => Value::from(host.error_text(&error)),
     })
-}
-
-/// Of a failed check only the message that the program gave is a value; a check without one has none.
-fn own_words(text: &str) -> &str {
-    match text.strip_prefix("Check failed on the condition") {
-        Some(rest) => rest.strip_prefix(": ").unwrap_or(rest),
-        None => text,
-    }
 }

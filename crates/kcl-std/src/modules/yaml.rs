@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use base_yaml::{Limits, YamlWriter};
+use base_yaml::{Limits, YamlError, YamlWriter};
 use kcl_value::{OutputOptions, Value, write_value};
 
 use super::{encodable, encode_options, flag, list, text};
@@ -72,32 +72,29 @@ pub(crate) fn dump_all_to_file(host: &mut dyn Host, _: &Value, args: Args<'_>) -
 /// `decode(value)`: exactly one document; nothing is None.
 pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     const ONE: &str = "deserializing from YAML containing more than one document is not supported";
-    let mut documents = match decoded(host, args) {
+    let mut documents = match decoded(host, args)? {
         // Whatever stands behind the first document, this is what the reference says about it.
-        Err(Error::Message(text)) if text.starts_with("did not find expected <document start>") => {
-            return Err(ONE.into());
-        }
-        other => other?,
+        Err(error) if error.behind_document => return Err(ONE.into()),
+        Err(error) => return Err(error.message.into()),
+        Ok(several) if several.len() > 1 => return Err(ONE.into()),
+        Ok(documents) => documents,
     };
-    if documents.len() > 1 {
-        return Err(ONE.into());
-    }
     Ok(documents.pop().unwrap_or(Value::None))
 }
 
 /// `decode_all(value)`: nothing is one empty document.
 pub(crate) fn decode_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let mut documents = decoded(host, args)?;
+    let mut documents = decoded(host, args)?.map_err(|error| error.message)?;
     if documents.is_empty() {
         documents.push(Value::None);
     }
     Ok(Value::from(documents))
 }
 
-fn decoded(host: &mut dyn Host, args: Args<'_>) -> Result<Vec<Value>, Error> {
+fn decoded(host: &mut dyn Host, args: Args<'_>) -> Result<Result<Vec<Value>, YamlError>, Error> {
     let source = text(args, 0, "value");
     host.charge(source.len() as u64 / 8)?;
-    crate::data::values_from_yaml(source).map_err(Error::from)
+    Ok(crate::data::values_from_yaml(source))
 }
 
 /// `validate(value)`: streams and nothing are valid.

@@ -35,6 +35,7 @@ impl Host for Fake {
     fn error_text(&self, error: &Error) -> String {
         match error {
             Error::Message(text) => text.clone(),
+            Error::Mistake(mistake) => base_diag::Mistake::sentence(mistake).into_owned(),
             Error::Raised(_) => String::new(),
         }
     }
