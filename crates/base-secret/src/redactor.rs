@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use aho_corasick::AhoCorasick;
@@ -31,7 +32,7 @@ struct Book {
     /// Values that no automaton has yet.
     new: Vec<Entry>,
     groups: Vec<Group>,
-    /// Texts that everybody may read, with a line break after each.
+    /// What everybody may read, with a line break after each text.
     public: String,
 }
 
@@ -93,9 +94,13 @@ impl Redactor {
             return;
         }
         let mut book = self.book();
+        let says =
+            |value: &Vec<u8>| std::str::from_utf8(value).is_ok_and(|value| text.contains(value.trim()));
+        if book.known.iter().any(says) {
+            book.groups.iter_mut().for_each(|group| group.automaton = None);
+        }
         book.public.push_str(text);
         book.public.push('\n');
-        book.groups.iter_mut().for_each(|group| group.automaton = None);
     }
 
     /// Takes every known value out of a text.
@@ -118,6 +123,12 @@ impl Redactor {
         }
     }
 
+    /// Returns whether a text shows a known value.
+    #[must_use]
+    pub fn knows(&self, text: &str) -> bool {
+        matches!(self.clean(text), Cow::Owned(_))
+    }
+
     /// Takes every known value out of the texts of a document. Numbers stay: a document must stay one.
     pub fn clean_json(&self, value: &mut Value) {
         match value {
@@ -128,7 +139,7 @@ impl Redactor {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.clean_json(item)),
             Value::Object(map) => {
-                if map.keys().any(|key| matches!(self.clean(key), Cow::Owned(_))) {
+                if map.keys().any(|key| self.knows(key)) {
                     let entries = std::mem::take(map);
                     *map = entries
                         .into_iter()
@@ -144,6 +155,12 @@ impl Redactor {
     fn book(&self) -> MutexGuard<'_, Book> {
         // What a panicking thread has left is a list that is complete up to its last entry.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
     }
 }
 

@@ -139,7 +139,7 @@ impl World for Plugins {
         self.disk.now()
     }
 
-    fn random(&self) -> [u8; 16] {
+    fn random(&self) -> Result<[u8; 16], String> {
         self.disk.random()
     }
 

@@ -209,7 +209,7 @@ impl Host for MachineHost<'_, '_> {
         self.machine.world.now()
     }
 
-    fn random(&mut self) -> [u8; 16] {
+    fn random(&mut self) -> Result<[u8; 16], String> {
         self.machine.world.random()
     }
 }

@@ -112,9 +112,9 @@ pub trait World {
         (0, 0, 0)
     }
 
-    /// Returns random bytes.
-    fn random(&self) -> [u8; 16] {
-        [0; 16]
+    /// Returns random bytes; never something else instead.
+    fn random(&self) -> Result<[u8; 16], String> {
+        Err("no random bytes: nothing here gives any".to_owned())
     }
 
     /// Calls a plugin function: module, function, JSON of `{"args": [..], "kwargs": {..}}`; returns JSON.

@@ -106,7 +106,7 @@ pub trait Host {
     /// Returns seconds and nanoseconds since 1970, and the local offset in seconds.
     fn now(&self) -> (i64, u32, i32);
     /// Returns 16 random bytes (`crypto.uuid`).
-    fn random(&mut self) -> [u8; 16];
+    fn random(&mut self) -> Result<[u8; 16], String>;
 }
 
 /// Charges for a text while it grows: one that grows without end is stopped before it fills the memory.

@@ -163,12 +163,10 @@ impl World for DiskWorld {
         (now.as_secs() as i64, now.subsec_nanos(), 0)
     }
 
-    fn random(&self) -> [u8; 16] {
-        let mut bytes = [0u8; 16];
-        if let Ok(mut source) = std::fs::File::open("/dev/urandom") {
-            let _ = std::io::Read::read_exact(&mut source, &mut bytes);
-        }
-        bytes
+    fn random(&self) -> Result<[u8; 16], String> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|e| format!("no random bytes: {e}"))?;
+        Ok(bytes)
     }
 }
 

@@ -232,7 +232,7 @@ impl World for WatchedWorld<'_> {
         self.world.now()
     }
 
-    fn random(&self) -> [u8; 16] {
+    fn random(&self) -> Result<[u8; 16], String> {
         self.unrepeatable();
         self.world.random()
     }

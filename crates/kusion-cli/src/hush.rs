@@ -1,64 +1,35 @@
 //! Values of `-D` in texts that are shown: replaced by their name, because one may be a password.
 //!
-//! What a program says (its checks, its `print`) is its author's text, and may repeat what it was given. Texts of fewer than
-//! three characters are left alone: they are no secrets, and replacing them would make every message unreadable.
+//! What a program says (its checks, its `print`) is its author's text, and may repeat what it was given. Elsewhere they are
+//! ordinary values (`-D replicas=3`); what of them is a secret is known to the redactor of the process.
 
 use base_diag::Diagnostic;
+use base_secret::Redactor;
 use serde_json::Value;
 
 /// Replaces values of arguments.
-pub(crate) struct Hush {
-    /// Texts and what stands for them, the longest first.
-    pairs: Vec<(String, String)>,
-}
+pub(crate) struct Hush(Redactor);
 
 impl Hush {
     pub(crate) fn new(arguments: &[(String, String)]) -> Self {
-        let mut pairs = Vec::new();
+        let redactor = Redactor::default();
         for (name, value) in arguments {
-            let shown = format!("(-D {name})");
             let mut texts = vec![value.clone()];
             if let Ok(json) = serde_json::from_str::<Value>(value) {
                 leaves(&json, &mut texts);
             }
-            for text in texts.into_iter().filter(|text| text.chars().count() >= 3) {
-                let quoted = Value::from(text.as_str()).to_string();
-                let escaped = quoted[1..quoted.len() - 1].to_owned();
-                if escaped != text {
-                    pairs.push((escaped, shown.clone()));
-                }
-                pairs.push((text, shown.clone()));
-            }
+            texts.iter().for_each(|text| redactor.add_shown(text, &format!("(-D {name})")));
         }
-        pairs.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        Hush { pairs }
+        Hush(redactor)
     }
 
     /// A text without the values.
     pub(crate) fn text(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        // One pass: what was put in is not looked at again.
-        while let Some(first) = rest.chars().next() {
-            match self.pairs.iter().find(|(value, _)| rest.starts_with(value.as_str())) {
-                Some((value, shown)) => {
-                    out.push_str(shown);
-                    rest = &rest[value.len()..];
-                }
-                None => {
-                    out.push(first);
-                    rest = &rest[first.len_utf8()..];
-                }
-            }
-        }
-        out
+        self.0.clean(text).into_owned()
     }
 
     /// A diagnostic without the values; its places stay.
     pub(crate) fn diagnostic(&self, diagnostic: &mut Diagnostic) {
-        if self.pairs.is_empty() {
-            return;
-        }
         let telling = diagnostic.telling.iter_mut();
         let told = telling.flat_map(|t| t.labels.iter_mut().map(|l| &mut l.message).chain([&mut t.title]));
         let texts = diagnostic.labels.iter_mut().map(|label| &mut label.message);

@@ -62,6 +62,8 @@ use style::Style;
 fn main() -> ExitCode {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    base_secret::Redactor::install();
+    std::panic::set_hook(Box::new(|panic| output::tell(&format!("{panic}\n"))));
     let result = std::panic::catch_unwind(|| commands::run(&words));
     let failure = match result {
         Ok(Ok(())) => return ExitCode::SUCCESS,

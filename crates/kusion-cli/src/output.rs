@@ -1,7 +1,9 @@
 //! Data on stdout; everything else goes to stderr.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
+use base_secret::Redactor;
 use serde_json::Value;
 
 use crate::failure::{Failure, exit};
@@ -36,8 +38,18 @@ pub(crate) fn is_json(words: &[String]) -> bool {
         || std::env::var("KUSION_OUTPUT").is_ok_and(|value| value == "json")
 }
 
-/// Prints text; a reader that has gone away ends the command quietly.
+/// Prints text without secrets; a reader that has gone away ends the command quietly.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_as_is(&without_secrets(text))
+}
+
+/// A text as the redactor of this process leaves it: what is written to a stream comes through here.
+pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    Redactor::clean_for_process(text)
+}
+
+/// Prints what has no secret in it, or what the user has asked to see.
+pub(crate) fn print_as_is(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
@@ -49,12 +61,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut value = Cow::Borrowed(value);
+    if let Some(redactor) = Redactor::installed() {
+        // Cleaned as a document, so that it stays one.
+        redactor.clean_json(value.to_mut());
+    }
+    let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
     text.push('\n');
-    print(&text)
+    print_as_is(&text)
 }
 
 /// Tells a person something, beside the data.
 pub(crate) fn tell(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = std::io::stderr().lock().write_all(without_secrets(text).as_bytes());
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base_diag::nearest;
+use base_secret::Redactor;
 use kcl::Disk;
 use kusion::Target;
 use kusion_generate::{
     EMBEDDED_KONFIG, FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate,
 };
-use kusion_model::{Subject, Timestamp};
+use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{
     Damage, Liveness, LocalFolder, Owner, Store, StoreError, local_liveness, local_owner, wait,
 };
@@ -133,6 +134,7 @@ impl Place {
         };
         let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
             .map_err(|e| render(e, &hush))?;
+        make_public(&generated.spec);
         if !generated.log.is_empty() {
             tell(&hush.text(&generated.log));
         }
@@ -143,6 +145,21 @@ impl Place {
         }
         Ok(generated)
     }
+}
+
+/// Tells the redactor what the configuration says in clear: replacing that would hide nothing and spoil ids and images.
+fn make_public(spec: &Spec) {
+    let Some(redactor) = Redactor::installed() else { return };
+    let mut public = String::new();
+    for resource in &spec.resources {
+        let mut see = |text: &str| {
+            public.push_str(text);
+            public.push('\n');
+        };
+        see(resource.id.as_str());
+        resource.attributes.for_each_text(&mut see);
+    }
+    redactor.add_public(&public);
 }
 
 fn render(error: GenerateError, hush: &Hush) -> Failure {

@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use crate::output::without_secrets;
+
 /// Draws pictures over each other; what is left at the end stays.
 #[derive(Default)]
 pub(crate) struct Screen {
@@ -30,6 +32,7 @@ impl Screen {
         self.drawn = lines.len();
         let mut out = std::io::stdout().lock();
         // A terminal that has gone away is no reason to stop an apply.
+        let text = without_secrets(&text);
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }

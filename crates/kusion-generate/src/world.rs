@@ -26,7 +26,7 @@ impl World for ReadOnly {
         self.0.now()
     }
 
-    fn random(&self) -> [u8; 16] {
+    fn random(&self) -> Result<[u8; 16], String> {
         self.0.random()
     }
 }

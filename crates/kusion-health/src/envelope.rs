@@ -27,7 +27,7 @@ pub fn judge_with(
     now: Option<Millis>,
 ) -> Verdict {
     let verdict = judge_in(View(object), &Context { snapshot, profile, rules, now, depth: 0 });
-    mask::hide_in(verdict, &snapshot.secret_values())
+    mask::hide_in(verdict, snapshot.redactor())
 }
 
 /// Judges every object of a snapshot, in input order.

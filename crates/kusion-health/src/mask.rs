@@ -1,88 +1,29 @@
 //! Hiding secret values in everything a person reads.
 //!
 //! Problem: a termination message or an event may quote a password. In: the Secrets of the snapshot. Out: texts in which
-//! their values read `(secret)`. Invariant: values of six characters or more are hidden wherever they occur, plain or base64.
+//! their values read `(secret)`, whatever form they are written in. How values are found is `base_secret::Redactor`.
 
 use crate::verdict::Verdict;
 use crate::view::View;
+use base_secret::{Redactor, SecretValue};
 use serde_json::Value;
 
-/// Shorter values (`true`, `8080`) would hide ordinary words.
-const SHORTEST: usize = 6;
-const HIDDEN: &str = "(secret)";
-
-/// The values of one Secret, plain and encoded, longest first.
-pub(crate) fn values(secret: View<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    let texts = |pointer: &str| -> Vec<String> {
+/// Tells the values of one Secret, as they stand in it: base64 is looked for in both forms.
+pub(crate) fn learn(secret: View<'_>, redactor: &Redactor) {
+    for pointer in ["/data", "/stringData"] {
         let map = secret.get(pointer).and_then(Value::as_object);
-        map.into_iter().flat_map(|map| map.values()).filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    for encoded in texts("/data") {
-        if let Some(plain) = decode(&encoded).and_then(|bytes| String::from_utf8(bytes).ok()) {
-            found.extend(pieces(&plain));
-        }
-        found.push(encoded);
+        let texts = map.into_iter().flat_map(|map| map.values()).filter_map(Value::as_str);
+        texts.for_each(|text| redactor.add(&SecretValue::from(text.to_owned())));
     }
-    for plain in texts("/stringData") {
-        found.extend(pieces(&plain));
-    }
-    found.retain(|value| value.chars().count() >= SHORTEST);
-    found.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    found.dedup();
-    found
-}
-
-/// The value itself and, for files of several lines, each line: a message may quote one.
-fn pieces(plain: &str) -> Vec<String> {
-    let mut found = vec![plain.trim().to_owned()];
-    if plain.trim().contains('\n') {
-        found.extend(plain.lines().take(200).map(|line| line.trim().to_owned()));
-    }
-    found
-}
-
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for ch in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let digit = match ch {
-            b'A'..=b'Z' => ch - b'A',
-            b'a'..=b'z' => ch - b'a' + 26,
-            b'0'..=b'9' => ch - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    Some(bytes)
-}
-
-/// A text without any of the values.
-pub(crate) fn hide<'v>(text: &str, values: impl IntoIterator<Item = &'v String>) -> String {
-    let mut text = text.to_owned();
-    for value in values {
-        if text.contains(value.as_str()) {
-            text = text.replace(value.as_str(), HIDDEN);
-        }
-    }
-    text
 }
 
 /// A verdict without any of the values.
-pub(crate) fn hide_in(mut verdict: Verdict, values: &[&String]) -> Verdict {
-    if values.is_empty() {
-        return verdict;
-    }
-    let clean = |text: &mut String| *text = hide(text, values.iter().copied());
+pub(crate) fn hide_in(mut verdict: Verdict, redactor: &Redactor) -> Verdict {
+    let clean = |text: &mut String| {
+        if let std::borrow::Cow::Owned(cleaned) = redactor.clean(text) {
+            *text = cleaned;
+        }
+    };
     clean(&mut verdict.reason);
     clean(&mut verdict.message);
     verdict.cause.iter_mut().for_each(clean);
@@ -97,12 +38,6 @@ mod tests {
     use super::*;
     use crate::{Profile, Snapshot, judge_all};
     use serde_json::json;
-
-    #[test]
-    fn base64_is_read() {
-        assert_eq!(decode("aHVudGVyMg==").as_deref(), Some(&b"hunter2"[..]));
-        assert_eq!(decode("?"), None);
-    }
 
     #[test]
     fn a_secret_quoted_by_a_crash_is_hidden_everywhere() {

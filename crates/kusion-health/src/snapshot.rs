@@ -7,6 +7,7 @@
 use crate::mask;
 use crate::time::{self, Millis};
 use crate::view::{View, group_of};
+use base_secret::Redactor;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,8 +24,8 @@ pub struct Snapshot {
     by_owner_uid: HashMap<String, Vec<usize>>,
     by_owner_name: HashMap<(String, String, String), Vec<usize>>,
     events: HashMap<(String, String, String), Vec<usize>>,
-    /// Values of the Secrets, hidden in everything that is told.
-    secrets: BTreeMap<usize, Vec<String>>,
+    /// Knows the values of the Secrets, also of those that have gone: a message may still quote them.
+    redactor: Redactor,
 }
 
 impl Snapshot {
@@ -74,7 +75,7 @@ impl Snapshot {
             self.events.entry(about).or_default().push(at);
         }
         if view.kind() == "Secret" && view.group().is_empty() {
-            self.secrets.insert(at, mask::values(view));
+            mask::learn(view, &self.redactor);
         }
         self.objects.push(Some(object));
     }
@@ -87,7 +88,6 @@ impl Snapshot {
     }
 
     fn forget(&mut self, at: usize) {
-        self.secrets.remove(&at);
         let Some(object) = self.objects.get_mut(at).and_then(Option::take) else { return };
         let view = View(&object);
         if self.by_uid.get(view.uid()) == Some(&at) {
@@ -112,11 +112,11 @@ impl Snapshot {
 
     /// A text with the values of the known Secrets hidden: for logs and messages from elsewhere.
     pub fn hide_secrets(&self, text: &str) -> String {
-        mask::hide(text, self.secret_values())
+        self.redactor.clean(text).into_owned()
     }
 
-    pub(crate) fn secret_values(&self) -> Vec<&String> {
-        self.secrets.values().flatten().collect()
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Every object in input order.

@@ -11,7 +11,7 @@ use crate::border::{Answer, Written, written};
 use crate::conflict::{from_causes, policy};
 use crate::kinds::Asked;
 use crate::path::remove;
-use crate::redact::Redactor;
+use crate::redact::Sealer;
 use crate::runtime::{FIELD_MANAGER, KubeRuntime};
 
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
@@ -27,21 +27,21 @@ pub(crate) struct Made {
 impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: ApplyAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
-        let redactor = Redactor::new(&self.key, ask.attributes, None);
+        let sealer = Sealer::new(&self.key, ask.attributes, None);
         let mut object = Cow::Owned(ask.attributes.expose(Unknowns::Refuse).map_err(not_plain)?);
         kind.settle(&mut object);
         let mut object = object.into_owned();
         self.mark(&mut object, ask.imported);
         let asked = kind.one(self.namespace_of(&id), &id.name);
         let cleaned = |mut error: RuntimeError| {
-            error.message = redactor.clean(&error.message);
+            error.message = sealer.clean(&error.message);
             error
         };
         let mut made = self.apply_by_rules(&asked, object, &ask).await.map_err(cleaned)?;
         if ask.imported {
             made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
-        let warnings = made.warnings.iter().map(|text| redactor.clean(text)).collect();
+        let warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect();
         Ok(Applied { observed: self.observed(made.object), warnings })
     }
 

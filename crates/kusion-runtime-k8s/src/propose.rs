@@ -25,7 +25,7 @@ use crate::handover::is_shared;
 use crate::kinds::{Asked, Kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
-use crate::redact::Redactor;
+use crate::redact::Sealer;
 use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, object_of, parse, unknown_kind};
 
 /// How many dry runs go at once; the server is the bound, not we.
@@ -84,13 +84,13 @@ impl KubeRuntime {
     async fn propose_one(&self, ask: &ProposeAsk<'_>, coming: &Coming) -> Result<Proposal, RuntimeError> {
         let id = parse(&ask.desired.key)?;
         let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
-        let redactor = Redactor::new(&self.key, &ask.desired.attributes, ask.live);
+        let sealer = Sealer::new(&self.key, &ask.desired.attributes, ask.live);
         let judged = match ask.live {
             None => self.judge_new(ask, &id, &kind, coming),
-            Some(live) => self.judge_live(ask, &id, &kind, live, &redactor),
+            Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
         };
         let cleaned = |mut error: RuntimeError| {
-            error.message = redactor.clean(&error.message);
+            error.message = sealer.clean(&error.message);
             error
         };
         let (proposal, question) = judged.map_err(cleaned)?;
@@ -98,7 +98,7 @@ impl KubeRuntime {
             None => Ok(proposal),
             Some(question) => {
                 let asked = kind.one(self.namespace_of(&id), &question.name);
-                self.dry_run(&asked, &question, proposal, ask.live, &redactor).await.map_err(cleaned)
+                self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)
             }
         }
     }
@@ -132,7 +132,7 @@ impl KubeRuntime {
         id: &KubeId,
         kind: &Kind,
         live: &Observed,
-        redactor: &Redactor<'_>,
+        sealer: &Sealer<'_>,
     ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
         // Fields that are known only later are neither compared nor sent.
         let mut object = Cow::Owned(exposed(&ask.desired.attributes)?);
@@ -160,7 +160,7 @@ impl KubeRuntime {
             let leave = self.to_leave(ask, &kind.kind, &object, change);
             for clash in &leave {
                 let after = remove(&mut object, &clash.place);
-                left.push(left_alone(clash, &current, after, redactor));
+                left.push(left_alone(clash, &current, after, sealer));
             }
             if !leave.is_empty() {
                 decision = asked(&object);
@@ -171,7 +171,7 @@ impl KubeRuntime {
         {
             fields.retain(|field| !is_mark(&from_elems(&field.path)));
         }
-        let shown = Shown { live: &current, import: ask.prior.is_none(), redactor };
+        let shown = Shown { live: &current, import: ask.prior.is_none(), sealer };
         let half_imported = || interrupted_import(ask) && is_shared(&current);
         match decision {
             Decision::NoChange if half_imported() => Ok((update(left), None)),
@@ -219,11 +219,11 @@ impl KubeRuntime {
         question: &DryRunOf,
         mut proposal: Proposal,
         live: Option<&Observed>,
-        redactor: &Redactor<'_>,
+        sealer: &Sealer<'_>,
     ) -> Result<Proposal, RuntimeError> {
         let answer = self.dry_apply(asked, &question.object, question.force).await;
         if let Ok(made) = &answer {
-            proposal.warnings.extend(made.warnings.iter().map(|text| redactor.clean(text)));
+            proposal.warnings.extend(made.warnings.iter().map(|text| sealer.clean(text)));
         }
         if matches!(proposal.what, Proposed::Replace { .. }) {
             return match answer {
@@ -244,7 +244,7 @@ impl KubeRuntime {
             Err(error) if error.kind == ErrorKind::Immutable && live.is_some() => {
                 // The server knows an immutable field that we do not: a replacement all the same.
                 let (because, lost) = (Vec::new(), None);
-                proposal.warnings.push(redactor.clean(&error.message));
+                proposal.warnings.push(sealer.clean(&error.message));
                 proposal.what = Proposed::Replace { because, lost, create_first: false };
                 return Ok(proposal);
             }
@@ -313,7 +313,7 @@ struct Shown<'a> {
     live: &'a Value,
     /// No release of ours has made the object: what differs is our wish.
     import: bool,
-    redactor: &'a Redactor<'a>,
+    sealer: &'a Sealer<'a>,
 }
 
 impl Shown<'_> {
@@ -325,7 +325,7 @@ impl Shown<'_> {
             Side::Theirs => Origin::Theirs,
             Side::Both => Origin::Both,
         };
-        let seal = |value: Option<Value>| value.map(|value| self.redactor.seal(&path, value));
+        let seal = |value: Option<Value>| value.map(|value| self.sealer.seal(&path, value));
         let mut change = FieldChange::new(path.clone(), seal(field.live), seal(field.desired), origin);
         let other = field.owners.iter().find(|owner| owner.manager != FIELD_MANAGER);
         change.manager = other.map(|owner| owner.manager.to_string());
@@ -417,8 +417,8 @@ fn clash_of(object: &Value, conflict: &ssa::Conflict) -> Option<Clash> {
     })
 }
 
-fn left_alone(clash: &Clash, live: &Value, after: Option<Value>, redactor: &Redactor<'_>) -> FieldChange {
-    let seal = |value: Option<Value>| value.map(|value| redactor.seal(&clash.path, value));
+fn left_alone(clash: &Clash, live: &Value, after: Option<Value>, sealer: &Sealer<'_>) -> FieldChange {
+    let seal = |value: Option<Value>| value.map(|value| sealer.seal(&clash.path, value));
     let before = seal(clash.path.get(live).cloned());
     let mut change = FieldChange::new(clash.path.clone(), before, seal(after), Origin::Theirs);
     change.note = Some(Note::LeftAlone);

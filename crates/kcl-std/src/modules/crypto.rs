@@ -79,7 +79,7 @@ pub(crate) fn file_sha256(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Ans
 
 /// `uuid()`: version 4.
 pub(crate) fn uuid(host: &mut dyn Host, _: &Value, _: Args<'_>) -> Answer {
-    let mut bytes = host.random();
+    let mut bytes = host.random()?;
     bytes[6] = bytes[6] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
     let digits = HEXLOWER.encode(&bytes);

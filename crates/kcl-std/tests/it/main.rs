@@ -109,8 +109,8 @@ impl Host for Fake {
         (1_700_000_000, 123_000_000, 3600)
     }
 
-    fn random(&mut self) -> [u8; 16] {
-        [0xFF; 16]
+    fn random(&mut self) -> Result<[u8; 16], String> {
+        Ok([0xFF; 16])
     }
 }
 

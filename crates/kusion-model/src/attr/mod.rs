@@ -194,6 +194,16 @@ impl Attr {
         walk(self, &mut FieldPath::root(), see);
     }
 
+    /// Shows every text in clear.
+    pub fn for_each_text<'a>(&'a self, see: &mut dyn FnMut(&'a str)) {
+        match self {
+            Attr::Map(map) => map.values().for_each(|item| item.for_each_text(see)),
+            Attr::List(items) | Attr::Set(items) => items.iter().for_each(|item| item.for_each_text(see)),
+            Attr::Text(text) => see(text),
+            _ => {}
+        }
+    }
+
     /// Returns the word for what this is.
     #[must_use]
     pub fn what(&self) -> &'static str {
