@@ -35,7 +35,6 @@ pub(crate) fn hide_in(mut verdict: Verdict, redactor: &Redactor) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{Profile, Snapshot, judge_all};
     use serde_json::json;
 
