@@ -16,6 +16,7 @@ use base_diag::Diagnostic;
 use crate::ast::{Str, Tree, Type, TypeId, TypeNode};
 
 pub use modified::{modifies_member, unified_names};
+pub use overrides::{Override, OverrideKind, parse_override};
 pub(crate) use unify::superseded;
 
 /// What is written otherwise in the tree that is run.

@@ -18,25 +18,30 @@ use crate::source::{
     reach, setters, sites, value_at,
 };
 
-/// What a spec does at the end of its path.
+/// What an override does at the end of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Action {
+pub enum OverrideKind {
+    /// `=`, `:` or `+=`.
     Set(EntryOp),
+    /// `-`
     Delete,
 }
 
-/// A spec taken apart.
+/// An override taken apart.
 #[derive(Debug)]
-struct Spec<'a> {
-    path: SourcePath,
-    action: Action,
-    value: &'a str,
+pub struct Override<'a> {
+    /// Where.
+    pub path: SourcePath,
+    /// What.
+    pub kind: OverrideKind,
+    /// The text of the value; empty for a deletion.
+    pub value: &'a str,
 }
 
 /// Applies specs in order. This comes before the merge of unifications: only the first declaration is changed.
 pub(super) fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
     for text in specs {
-        let spec = parse_spec(text)?;
+        let spec = parse_override(text)?;
         if tree.files.is_empty() {
             tree.files.push(FileTree::default());
         }
@@ -61,22 +66,26 @@ fn wrong_format(text: &str) -> Diagnostic {
     .with_help("write PATH=VALUE (replace), PATH:VALUE (merge), PATH+=VALUE (add to a list) or PATH- (delete); a text value has quotes of its own: 'app.image=\"nginx\"'")
 }
 
-fn parse_spec(text: &str) -> Result<Spec<'_>, Diagnostic> {
-    let (path, action, value) = match operator(text) {
-        Some((at, len, op)) => (&text[..at], Action::Set(op), text[at + len..].trim()),
+/// Takes an override apart.
+///
+/// # Errors
+/// The reference's sentence about a text that is none.
+pub fn parse_override(text: &str) -> Result<Override<'_>, Diagnostic> {
+    let (path, kind, value) = match operator(text) {
+        Some((at, len, op)) => (&text[..at], OverrideKind::Set(op), text[at + len..].trim()),
         None => match text.trim_end().strip_suffix('-') {
-            Some(path) => (path, Action::Delete, ""),
+            Some(path) => (path, OverrideKind::Delete, ""),
             None => return Err(wrong_format(text)),
         },
     };
-    if path.trim().is_empty() || (value.is_empty() && action != Action::Delete) {
+    if path.trim().is_empty() || (value.is_empty() && kind != OverrideKind::Delete) {
         return Err(wrong_format(text));
     }
     let path = SourcePath::of_override(path.trim()).map_err(|error| match error {
         PathError::NoQuote => wrong(error.message()),
         _ => wrong_format(text),
     })?;
-    Ok(Spec { path, action, value })
+    Ok(Override { path, kind, value })
 }
 
 /// Finds the first operator outside quotes: offset, length, meaning.
@@ -97,7 +106,7 @@ fn operator(text: &str) -> Option<(usize, usize, EntryOp)> {
     None
 }
 
-fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<(), Diagnostic> {
+fn apply(tree: &mut Tree, file: usize, spec: &Override<'_>, text: &str) -> Result<(), Diagnostic> {
     let Some((name, rest)) = spec.path.split() else { return Err(wrong_format(text)) };
     let found = match rest {
         [] => setters(tree, file, name)
@@ -106,7 +115,7 @@ fn apply(tree: &mut Tree, file: usize, spec: &Spec<'_>, text: &str) -> Result<()
             .collect(),
         _ => sites(tree, file, name).collect::<Vec<_>>(),
     };
-    let Action::Set(op) = spec.action else {
+    let OverrideKind::Set(op) = spec.kind else {
         delete(tree, name, rest, &found);
         return Ok(());
     };
@@ -298,7 +307,29 @@ fn set_variable(tree: &mut Tree, stmt: StmtId, name: &str, old: ExprId, op: Entr
         Stmt::Unification { value: slot, .. } if schema => *slot = value,
         _ => return false,
     }
+    forget(tree, old);
     true
+}
+
+/// What was taken out of the tree and is nowhere else in it is no program any more: whoever looks at all expressions must not
+/// find it.
+fn forget(tree: &mut Tree, old: ExprId) {
+    let set_by = |stmt: &Stmt| match stmt {
+        Stmt::Assign { value, .. } | Stmt::AugAssign { value, .. } | Stmt::Unification { value, .. } => {
+            *value == old
+        }
+        _ => false,
+    };
+    let holds =
+        |expr: &Expr| matches!(expr, Expr::Config(entries) if entries.iter().any(|entry| entry.value == old));
+    let body = || tree.files.iter().flat_map(|file| &file.body);
+    if body().any(|id| set_by(tree.stmt(*id))) || tree.exprs.iter().any(|node| holds(&node.kind)) {
+        return;
+    }
+    let gone = tree.expr_span(old);
+    // What is new stands at empty places.
+    let inside = |span: Span| span.start < span.end && gone.start <= span.start && span.end <= gone.end;
+    tree.exprs.iter_mut().filter(|node| inside(node.span)).for_each(|node| node.kind = Expr::Missing);
 }
 
 fn extend_list(tree: &mut Tree, old: ExprId, value: ExprId) -> bool {
@@ -374,6 +405,7 @@ fn change(tree: &mut Tree, config: ExprId, found: &[usize], op: EntryOp, value: 
             }
         } else if let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind {
             entries[i].value = value;
+            forget(tree, old);
             done = true;
         }
     }
@@ -384,7 +416,9 @@ fn delete_entry(tree: &mut Tree, root: ExprId, path: &[Step]) {
     for at in reach(tree, root, path).iter().filter(|at| at.is_end(path)) {
         if let Expr::Config(entries) = &mut tree.exprs[at.holder.0 as usize].kind {
             let all = std::mem::take(entries).into_vec().into_iter().enumerate();
-            *entries = all.filter(|(i, _)| !at.found.contains(i)).map(|(_, entry)| entry).collect();
+            let (gone, kept): (Vec<_>, Vec<_>) = all.partition(|(i, _)| at.found.contains(i));
+            *entries = kept.into_iter().map(|(_, entry)| entry).collect();
+            gone.into_iter().for_each(|(_, entry)| forget(tree, entry.value));
         }
     }
 }

@@ -88,8 +88,8 @@ fn named_by(tree: &Tree, holder: ExprId, step: &Step) -> Vec<usize> {
         (Step::Item { key, value }, Expr::List(items)) => {
             let fits = |item: &ExprId| {
                 let Some(braces) = literal_braces(tree, *item) else { return false };
-                let entries = entries(tree, braces).iter().filter(|entry| has_key(entry, key));
-                entries.last().is_some_and(|entry| says(tree, entry.value, value))
+                let last = entries(tree, braces).iter().rfind(|entry| has_key(entry, key));
+                last.is_some_and(|entry| says(tree, entry.value, value))
             };
             items.iter().enumerate().filter(|(_, item)| fits(item)).map(|(at, _)| at).collect()
         }
