@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kusion_model::{Resource, ResourceKey, ResourceRecord, SourceMap, Spec};
 
-/// Turns the records of a release back into a Spec. Secrets come without values; those that are still live with the
+/// Turns the records of a release back into a Spec. Secrets whose old value was not kept come without it; those that are still live with the
 /// same digest are taken from there, others make the apply refuse by name rather than send a digest.
 #[must_use]
 pub fn rollback_spec(records: &BTreeMap<ResourceKey, ResourceRecord>) -> Spec {

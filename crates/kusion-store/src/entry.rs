@@ -7,6 +7,8 @@ use kusion_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::vault::Vault;
+
 /// The format of the entries and their chain.
 pub(crate) const FORMAT: u32 = 2;
 /// The same in sealed records: what this engine writes.
@@ -32,11 +34,22 @@ pub(crate) enum Entry {
         /// The numbers of releases up to this one are used, even if nothing is known about them any more.
         #[serde(default, skip_serializing_if = "is_none")]
         last_release: ReleaseNo,
+        /// The sealed values of the secrets in the records.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        secrets: Vault,
     },
     /// A release starts; the steps that change something are here before the first of them is tried.
     Begin { serial: u64, token: u64, release: Box<Release>, steps: Vec<Step> },
     /// What came of some steps.
-    Outcomes { serial: u64, token: u64, release: ReleaseNo, outcomes: Vec<Outcome> },
+    Outcomes {
+        serial: u64,
+        token: u64,
+        release: ReleaseNo,
+        outcomes: Vec<Outcome>,
+        /// The sealed values of secrets that were not kept before.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        secrets: Vault,
+    },
     /// A release ends.
     End { serial: u64, token: u64, release: ReleaseNo, end: ReleaseEnd },
     /// Everything is sealed with another key from here on.

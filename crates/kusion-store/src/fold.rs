@@ -9,6 +9,7 @@ use kusion_model::{
 };
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
+use crate::vault::{self, Vault};
 use crate::{Damage, Head, Keys};
 
 /// Everything known about a stack.
@@ -32,6 +33,8 @@ pub struct State {
     pub torn_tail: bool,
     /// The numbers of releases up to this one are used.
     pub(crate) last_release: ReleaseNo,
+    /// The values of secrets, sealed.
+    pub(crate) vault: Vault,
     /// The steps of the open release that have no outcome yet, with their action.
     pub(crate) pending: BTreeMap<ResourceKey, Action>,
     /// How much of the log it was read from; nothing for a state that was not read from one.
@@ -84,6 +87,7 @@ impl State {
             open: None,
             torn_tail: false,
             last_release: ReleaseNo(0),
+            vault: Vault::new(),
             pending: BTreeMap::new(),
             read: Source::default(),
         }
@@ -170,7 +174,9 @@ impl State {
     pub(crate) fn fold(&mut self, entry: Entry) {
         match entry {
             Entry::Header { .. } => {}
-            Entry::Base { serial, token, records, intents, releases, outputs, last_release, .. } => {
+            Entry::Base {
+                serial, token, records, intents, releases, outputs, last_release, secrets, ..
+            } => {
                 let by_key = |list: Vec<ResourceRecord>| {
                     Records::new(list.into_iter().map(|r| (r.key.clone(), r)).collect())
                 };
@@ -180,13 +186,15 @@ impl State {
                 self.releases = releases.into_iter().map(|r| (r.no, ended(r))).collect();
                 self.outputs = outputs;
                 self.last_release = last_release;
+                self.vault = secrets;
             }
             Entry::Begin { serial, token, release, steps } => {
                 self.count(serial, token);
                 self.begin(*release, steps);
             }
-            Entry::Outcomes { serial, token, outcomes, .. } => {
+            Entry::Outcomes { serial, token, outcomes, secrets, .. } => {
                 self.count(serial, token);
+                self.vault.extend(secrets);
                 outcomes.into_iter().for_each(|outcome| self.outcome(outcome));
             }
             Entry::End { serial, token, release, end } => {
@@ -286,6 +294,7 @@ impl State {
         Entry::Base {
             folded,
             last_release: self.last_release,
+            secrets: vault::needed(&self.vault, &self.records),
             serial: self.serial,
             token: self.token,
             records: self.records.values().cloned().collect(),

@@ -32,6 +32,7 @@ mod session;
 mod sim;
 mod store;
 mod upgrade;
+mod vault;
 mod wait;
 
 pub use backend::{Answer, Backend, Kept, LeaseSlot, Records, Replacement, Written};

@@ -13,6 +13,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
 
 use crate::entry::{Entry, Outcome, ReleaseEnd};
+use crate::vault::Vault;
 
 /// The fields of every kind of entry.
 #[derive(Deserialize)]
@@ -44,6 +45,8 @@ pub(crate) struct Line<S> {
     pub(crate) folded: Option<String>,
     #[serde(default)]
     last_release: ReleaseNo,
+    #[serde(default)]
+    secrets: Vault,
     ring: Option<u64>,
     at: Option<Timestamp>,
 }
@@ -88,16 +91,26 @@ impl<S> Line<S> {
                 created: self.created?,
             },
             Tag::Base => {
-                let Line { records, intents, releases, outputs, folded, last_release, .. } = self;
-                Entry::Base { serial, token, records, intents, releases, outputs, folded, last_release }
+                let Line { records, intents, releases, outputs, folded, last_release, secrets, .. } = self;
+                Entry::Base {
+                    serial,
+                    token,
+                    records,
+                    intents,
+                    releases,
+                    outputs,
+                    folded,
+                    last_release,
+                    secrets,
+                }
             }
             Tag::Begin => {
                 let Some(Which::New(release)) = self.release else { return None };
                 Entry::Begin { serial, token, release, steps: steps(self.steps) }
             }
             Tag::Outcomes => {
-                let (release, outcomes) = (known(self.release)?, self.outcomes);
-                Entry::Outcomes { serial, token, release, outcomes }
+                let (release, outcomes, secrets) = (known(self.release)?, self.outcomes, self.secrets);
+                Entry::Outcomes { serial, token, release, outcomes, secrets }
             }
             Tag::End => Entry::End { serial, token, release: known(self.release)?, end: self.end? },
             Tag::Rotated => Entry::Rotated { serial, token, ring: self.ring?, at: self.at? },

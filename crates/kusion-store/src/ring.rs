@@ -117,6 +117,16 @@ impl Keys {
         check(&self.0.digest)
     }
 
+    /// Seals the value of a secret, for as long as there are digests of it: no rotation makes it unreadable.
+    pub(crate) fn seal_secret(&self, scope: &Scope, name: &str, bytes: &[u8]) -> Result<String, StoreError> {
+        seal(&derived(b"kusion vault\0", &self.0.digest), VAULT, &secret_of(scope, name), bytes)
+    }
+
+    pub(crate) fn open_secret(&self, scope: &Scope, name: &str, sealed: &str) -> Option<Vec<u8>> {
+        let key = derived(b"kusion vault\0", &self.0.digest);
+        Envelope::read(sealed.as_bytes()).ok()?.open(&key, VAULT, &secret_of(scope, name)).ok()
+    }
+
     pub(crate) fn seal(&self, bound: &Bound<'_>, bytes: &[u8]) -> Result<String, StoreError> {
         seal(&self.0.data, &self.0.ring.key, bound, bytes)
     }
@@ -182,6 +192,9 @@ impl Keys {
     }
 }
 
+/// The name of the key of old secrets.
+const VAULT: &str = "vault";
+
 /// How far around its number a record that does not open is looked for.
 const LOOK_FOR: u64 = 64;
 
@@ -220,6 +233,10 @@ fn without_preamble(bytes: &[u8]) -> &[u8] {
     end.map_or(bytes, |end| &bytes[..end])
 }
 
+fn secret_of<'a>(scope: &'a Scope, name: &'a str) -> Bound<'a> {
+    Bound { what: "secret", scope, lineage: name, serial: 0 }
+}
+
 fn ring_of(scope: &Scope, number: u64) -> Bound<'_> {
     Bound { what: "ring", scope, lineage: "", serial: number }
 }
@@ -238,8 +255,13 @@ pub(crate) fn mark_of(file: &[u8; 32]) -> String {
 
 /// The wrapping key of a key file: not the file itself, which makes digests too.
 pub(crate) fn wrapping_of(file: &[u8; 32]) -> Bytes32 {
-    let mut text = Zeroizing::new(b"kusion wrapping key\0".to_vec());
-    text.extend_from_slice(file);
+    derived(b"kusion wrapping key\0", file)
+}
+
+/// Another key for another purpose.
+fn derived(purpose: &[u8], from: &[u8; 32]) -> Bytes32 {
+    let mut text = Zeroizing::new(purpose.to_vec());
+    text.extend_from_slice(from);
     let mut key = Zeroizing::new([0; 32]);
     if let Ok(bytes) = HEXLOWER.decode(sha256_hex(&text).as_bytes()).map(Zeroizing::new) {
         key.copy_from_slice(&bytes);

@@ -8,7 +8,7 @@ use crate::backend::Replacement;
 use crate::entry::{Entry, Outcome, ReleaseEnd};
 use crate::fold::{Link, Read, Source};
 use crate::seal::Bound;
-use crate::{Fence, Head, Keys, Lease, StackStore, State, StoreError, chain, log};
+use crate::{Fence, Head, Keys, Lease, StackStore, State, StoreError, chain, log, vault};
 
 /// How many releases can be rebuilt; older ones keep their history line only.
 const KEEP_RELEASES: usize = 50;
@@ -111,7 +111,8 @@ impl Session {
         }
         self.check_open(release)?;
         let (serial, token) = (self.state.serial + 1, self.fence.token);
-        self.write(serial, Entry::Outcomes { serial, token, release, outcomes }).await
+        let secrets = vault::new_values(&outcomes, &self.state, &self.keys)?;
+        self.write(serial, Entry::Outcomes { serial, token, release, outcomes, secrets }).await
     }
 
     /// Ends a release. Old ones are folded together when there are many.

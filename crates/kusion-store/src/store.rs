@@ -12,7 +12,7 @@ use crate::fold::Source;
 use crate::session::TRIES;
 use crate::{
     Backend, Damage, Fence, Holder, Keys, Lease, Liveness, LocalFolder, Lock, Owner, Session, State,
-    StoreError, Watch, log, upgrade,
+    StoreError, Watch, log, upgrade, vault,
 };
 
 /// The state of all stacks on one medium.
@@ -106,12 +106,13 @@ impl StackStore {
         Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone())))
     }
 
-    /// Returns the records as they were at the end of a release.
+    /// Returns the records as they were at the end of a release, with the values of their secrets as far as they are kept.
     pub async fn state_at(&self, no: ReleaseNo) -> Result<Records, StoreError> {
         let missing = |first, last| StoreError::NoRelease { no, first, last };
         let (mut first, mut last) = (None, None);
         let mut state = State::new(String::new(), self.scope.clone());
-        for entry in self.entries().await? {
+        let (entries, keys) = self.entries().await?;
+        for entry in entries {
             match &entry {
                 Entry::Base { releases, .. } => first = releases.last().map(|release| release.no),
                 Entry::Begin { release, .. } => first = first.or(Some(release.no)),
@@ -127,16 +128,22 @@ impl StackStore {
             }
         }
         let known = state.releases.contains_key(&no) && first.is_some_and(|first| first <= no);
-        if known { Ok(state.records) } else { Err(missing(first, last)) }
+        if !known {
+            return Err(missing(first, last));
+        }
+        if let Some(keys) = keys {
+            vault::fill(&mut state.records, &state.vault, &keys, &self.scope);
+        }
+        Ok(state.records)
     }
 
-    async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+    async fn entries(&self) -> Result<(Vec<Entry>, Option<Keys>), StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
         let (keys, place) = (self.keys_of(&written).await?, self.place());
         let reader = self.reader(keys.as_ref(), &place);
         log::open(&written, &reader)?;
         let found = written.log.map(|records| log::entries(&records, &reader)).transpose()?;
-        Ok(found.map(|(_, entries)| entries).unwrap_or_default())
+        Ok((found.map(|(_, entries)| entries).unwrap_or_default(), keys))
     }
 
     /// Returns who holds the lock, if anybody does.

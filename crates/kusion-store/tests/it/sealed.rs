@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use kusion_store::{Claim, Damage, Liveness, Lock, Session, StackStore, Store, StoreError, wait};
+use kusion_model::{Attr, ReleaseNo, Secret};
+use kusion_store::{Claim, Damage, Liveness, Lock, Outcome, Session, StackStore, Store, StoreError, wait};
+use serde_json::json;
 
-use crate::setup::{Medium, at, key, on_every_medium, owner, release, scope};
+use crate::setup::{Medium, at, key, on_every_medium, owner, plan, recorded, release, scope};
 
 on_every_medium! {
     rotation_changes_every_record_and_no_entry
@@ -13,6 +15,7 @@ on_every_medium! {
     who_knew_the_state_before_a_rotation_writes_with_the_new_key
     lock_can_be_changed_to_a_passphrase_and_back
     sealed_texts_are_bound_to_their_stack_and_kind
+    old_values_of_secrets_come_back_with_their_release
 }
 
 fn rotate(store: &StackStore, lock: Option<&Lock>) -> Result<u64, StoreError> {
@@ -148,6 +151,37 @@ fn sealed_texts_are_bound_to_their_stack_and_kind(new: fn() -> Medium) {
     let other = kusion_model::Scope { stack: "prod".into(), ..scope() };
     let other = Store::new(medium.backend.clone()).stack(&other);
     assert!(refused(&other, "plan", &text).to_string().contains("sealed with another key"));
+}
+
+fn old_values_of_secrets_come_back_with_their_release(new: fn() -> Medium) {
+    let medium = new();
+    let digest = wait(medium.store().digest_key()).unwrap();
+    let mut session = medium.open().unwrap();
+    let values = [json!("canary-1"), json!("canary-2"), json!(["canary-3", 3])];
+    for value in &values {
+        let plan = plan(session.state(), Vec::new());
+        let no = wait(session.begin(&plan, Default::default(), at(1))).unwrap();
+        let Outcome::Recorded(mut record) = recorded("s", no) else { panic!() };
+        let secret = Secret::new(&value.clone().into(), &digest);
+        record.attributes = Attr::map([("data", Attr::map([("pw", Attr::Secret(secret))]))]);
+        wait(session.record(no, vec![Outcome::Recorded(record)])).unwrap();
+        wait(session.end(no, crate::setup::end(kusion_model::Phase::Succeeded))).unwrap();
+    }
+    let value_at = |no: u64| {
+        let records = wait(medium.store().state_at(ReleaseNo(no))).unwrap();
+        match records[&key("s")].attributes.get("data").unwrap().get("pw").unwrap() {
+            Attr::Secret(secret) => secret.expose(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let all = || (1..=3).map(|no| value_at(no).unwrap()).collect::<Vec<_>>();
+    assert_eq!(all(), values);
+    let state = medium.read();
+    assert!(!format!("{state:?}").contains("canary"), "the state shows none of them");
+    wait(session.compact(2)).unwrap();
+    wait(session.close(at(2))).unwrap();
+    rotate(&medium.store(), None).unwrap();
+    assert_eq!(all(), values, "neither folding nor another key loses them");
 }
 
 #[test]
