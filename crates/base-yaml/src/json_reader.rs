@@ -169,7 +169,20 @@ impl Reader<'_> {
                 Some(_) => return Err(self.fail_here("expected `,` or `}`")),
             }
             first = false;
-            map.insert(self.entry()?);
+            self.insert(&mut map)?;
+        }
+    }
+
+    fn insert(&mut self, map: &mut MapBuilder) -> Result<(), YamlError> {
+        let entry = self.entry()?;
+        let Span { start, end, line, column } = entry.key_span;
+        match map.insert(entry) {
+            Some(first) if self.left.strict_keys => {
+                let key = &self.text[start..end];
+                let message = format!("the key {key} stands twice: first in line {}", first.line);
+                Err(YamlError { line, col: column, message, behind_document: false })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -71,11 +71,13 @@ pub struct Limits {
     pub depth: usize,
     /// How many nodes all documents may have together, expanded aliases included.
     pub nodes: usize,
+    /// Whether a key that stands twice in a mapping, or that is no text (`1: x`), is an error.
+    pub strict_keys: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { depth: 128, nodes: 4_000_000 }
+        Limits { depth: 128, nodes: 4_000_000, strict_keys: false }
     }
 }
 
@@ -108,7 +110,8 @@ pub(crate) struct MapBuilder {
 }
 
 impl MapBuilder {
-    pub(crate) fn insert(&mut self, entry: MapEntry) {
+    /// Returns where an equal key stands that was there before.
+    pub(crate) fn insert(&mut self, entry: MapEntry) -> Option<Span> {
         // A scan is cheaper than hashing for the small maps that most are.
         const SCAN: usize = 8;
         if self.entries.len() == SCAN && self.index.is_empty() {
@@ -120,12 +123,13 @@ impl MapBuilder {
             self.index.get(&entry.key).copied()
         };
         match at {
-            Some(at) => self.entries[at] = entry,
+            Some(at) => Some(std::mem::replace(&mut self.entries[at], entry).key_span),
             None => {
                 if self.entries.len() >= SCAN {
                     self.index.insert(entry.key.clone(), self.entries.len());
                 }
                 self.entries.push(entry);
+                None
             }
         }
     }

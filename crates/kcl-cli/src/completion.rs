@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, fmt, run};
+use crate::{COMMANDS, EXIT_WRONG, fmt, run, vet};
 
 /// Commands that have flags.
-const FLAGS: &[(&str, &[Flag])] = &[("run", run::FLAGS), ("fmt", fmt::FLAGS)];
+const FLAGS: &[(&str, &[Flag])] = &[("run", run::FLAGS), ("fmt", fmt::FLAGS), ("vet", vet::FLAGS)];
 
 fn words(flags: &[Flag]) -> String {
     flags.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" ")

@@ -211,7 +211,7 @@ fn failed(name: &str, message: String) -> Done {
     Done::failed(name, Failure::File(message))
 }
 
-fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -11,6 +11,7 @@ mod flags;
 mod fmt;
 mod plugin;
 mod run;
+mod vet;
 mod watch;
 mod wrong;
 
@@ -27,6 +28,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 pub(crate) const COMMANDS: &[Command] = &[
     ("run", "evaluate files and print YAML or JSON", run::main),
     ("fmt", "format files in their canonical form", fmt::main),
+    ("vet", "check data files against schemas", vet::main),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),

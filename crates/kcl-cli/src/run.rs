@@ -136,8 +136,7 @@ impl Job {
         apply_entries(given, &work_dir, &mut request)?;
         apply_profile(&mut request)?;
         apply_flags(given, &work_dir, &mut request)?;
-        let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
-        request.vendor = vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")));
+        request.vendor = vendor_folder();
         let plugins = pairs(given, "plugin")?;
         request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
         let format = match given.last("format") {
@@ -255,6 +254,12 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
         Some("json") => Ok(ErrorFormat::Json),
         Some(other) => Err(format!("`{other}` is not an error format: use full, short or json")),
     }
+}
+
+/// Where packages without an `-E` are looked for.
+pub(crate) fn vendor_folder() -> Option<PathBuf> {
+    let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
+    vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")))
 }
 
 /// Flags and words that ask for a package from somewhere else.
@@ -409,7 +414,7 @@ fn apply_profile(request: &mut Request) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn pairs(given: &Given, flag: &str) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn pairs(given: &Given, flag: &str) -> Result<Vec<(String, String)>, String> {
     let split = |text: &&str| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))

@@ -14,7 +14,7 @@ use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precisi
 
 use rustc_hash::FxHashSet;
 
-use crate::fault::{Eval, Fault};
+use crate::fault::Eval;
 use crate::machine::{Machine, OwnLambda, StorePlace};
 use crate::mistake::Mistake;
 use crate::record::{Building, Record, Shaped, Slot};
@@ -373,42 +373,6 @@ impl Machine<'_> {
         Ok(merged)
     }
 
-    /// Tests required attributes of an instance and of all instances inside it; parts that several values share are tested once.
-    fn require(&mut self, value: &Value, tested: &mut FxHashSet<usize>) -> Eval<()> {
-        match value {
-            Value::Schema(inst) if is_first(inst, tested) => {
-                let schema = self.schema(inst.schema.id).clone();
-                for name in &self.links(&schema)?.required {
-                    if inst.attrs.get(name).is_none_or(Value::is_nullish) {
-                        return Err(self.missing_attribute(inst, name));
-                    }
-                }
-                for (_, entry) in inst.attrs.iter() {
-                    self.require(&entry.value, tested)?;
-                }
-            }
-            Value::Dict(dict) if is_first(dict, tested) => {
-                for (_, entry) in dict.iter() {
-                    self.require(&entry.value, tested)?;
-                }
-            }
-            Value::List(list) if is_first(list, tested) => {
-                for item in &list.items {
-                    self.require(item, tested)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn missing_attribute(&self, inst: &Instance, name: &Str) -> Box<Fault> {
-        let position = self.first_key_place(inst.position).unwrap_or(inst.position);
-        let place = self.position_line(position);
-        let (schema, name) = (inst.schema.name.clone(), name.clone());
-        Fault::at(place, Mistake::MissingAttribute { schema, name })
-    }
-
     // A record that only answers reads: the finished attributes of an instance.
     pub(crate) fn finished_record(&mut self, schema: &Rc<Schema>, value: &Value) -> Eval<Rc<Record>> {
         let mut shape = crate::record::Shape::default();
@@ -483,9 +447,4 @@ fn with_slots(value: Value, record: &Record) -> Value {
         }
     }
     Value::Schema(instance)
-}
-
-/// Tells whether a part is met for the first time; those that only one value has are always.
-fn is_first<T>(part: &Rc<T>, met: &mut FxHashSet<usize>) -> bool {
-    Rc::strong_count(part) == 1 || met.insert(Rc::as_ptr(part) as usize)
 }

@@ -1,7 +1,7 @@
 //! Rules: the check blocks of schemas, `rule` statements, and what decorators say at run time.
 //!
 //! Checks run when an instance is finished: those of the base first, then its own, then those of its mixins, each in the package that wrote it.
-//! The first that does not hold ends the program; what is known about it is in `telling.rs`.
+//! The first that does not hold ends the program, unless the caller wants to know all; what is known about it is in `telling.rs`.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ impl Machine<'_> {
         let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
         self.nesting += 1;
         for check in &schema.def().checks {
-            self.check_line(check, &schema.def().name.name, building.position)?;
+            self.check_or_note(check, &schema.def().name.name, building.position)?;
         }
         self.nesting -= 1;
         if pushed {
@@ -42,6 +42,24 @@ impl Machine<'_> {
             next += self.links(mixin)?.parts.len() as u32;
         }
         Ok(())
+    }
+
+    /// Runs a line. Where all is told, one that cannot be computed is no reason to leave out the others.
+    fn check_or_note(&mut self, check: &Check, schema: &Str, position: Position) -> Eval<()> {
+        if !self.collects() {
+            return self.check_line(check, schema, position);
+        }
+        let before = self.checkpoint();
+        match self.check_line(check, schema, position) {
+            Err(mut fault) if !fault.is_fatal() => {
+                self.rewind(before);
+                if position.precision != Precision::Unknown {
+                    fault.related = Some((self.position_place(position), format!("of this `{schema}`")));
+                }
+                self.tolerate(fault)
+            }
+            done => done,
+        }
     }
 
     fn check_line(&mut self, check: &Check, schema: &Str, position: Position) -> Eval<()> {
@@ -67,7 +85,8 @@ impl Machine<'_> {
         let instance = known.then(|| self.position_place(position));
         let broken = self.broken_check(check, schema, position, message);
         let place = self.current_place();
-        Err(Box::new(Fault { mistake: Mistake::CheckFailed { broken }, place, instance }))
+        let mistake = Mistake::CheckFailed { broken };
+        self.tolerate(Box::new(Fault { mistake, place, instance, related: None }))
     }
 
     /// Runs `@deprecated`; `@info` and anything else does nothing.

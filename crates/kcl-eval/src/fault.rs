@@ -1,4 +1,4 @@
-//! Run-time errors. Exactly one is ever reported: the first. What each says is in `mistake.rs`, how people are told of places in
+//! Run-time errors. One ends the run; others are told besides only if the caller wants all. What each says is in `mistake.rs`, how people are told of places in
 //! `telling.rs`.
 
 use base_diag::{Diagnostic, Mistake as _, Place};
@@ -18,12 +18,14 @@ pub struct Fault {
     pub place: Place,
     /// The instance whose check failed: then this is the primary place.
     pub instance: Option<Place>,
+    /// Another place, with what is there.
+    pub related: Option<(Place, String)>,
 }
 
 impl Fault {
     /// Makes a fault at a place.
     pub(crate) fn at(place: Place, mistake: Mistake) -> Box<Self> {
-        Box::new(Fault { mistake, place, instance: None })
+        Box::new(Fault { mistake, place, instance: None, related: None })
     }
 
     /// Returns the text that `runtime.catch` sees: the reference's sentence; of a failed check only what the program says.
@@ -39,6 +41,12 @@ impl Fault {
         matches!(self.mistake, Mistake::BudgetExhausted { .. } | Mistake::Cancelled)
     }
 
+    /// Tells whether another fault says the same of the same place.
+    pub(crate) fn repeats(&self, other: &Fault) -> bool {
+        (self.place, self.instance) == (other.place, other.instance)
+            && self.mistake.sentence() == other.mistake.sentence()
+    }
+
     /// Turns it into a diagnostic of the program that failed.
     pub fn into_diagnostic(self, program: &Program) -> Diagnostic {
         let diagnostic = match self.instance {
@@ -48,6 +56,10 @@ impl Fault {
                     .with_label(self.place, self.mistake.sentence())
             }
             None => Diagnostic::of(&self.mistake, self.place),
+        };
+        let diagnostic = match self.related {
+            Some((place, what)) => diagnostic.with_label(place, what),
+            None => diagnostic,
         };
         match &self.mistake {
             Mistake::CheckFailed { broken } => crate::telling::broken_check(diagnostic, broken, program),

@@ -32,7 +32,7 @@ impl Machine<'_> {
 }
 
 /// What a failed call may leave behind, and a caller that goes on must put back.
-struct Checkpoint {
+pub(crate) struct Checkpoint {
     pkg: usize,
     records: usize,
     targets: usize,
@@ -53,7 +53,7 @@ struct Checkpoint {
 }
 
 impl Machine<'_> {
-    fn checkpoint(&self) -> Checkpoint {
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             pkg: self.pkg,
             records: self.records.len(),
@@ -75,7 +75,7 @@ impl Machine<'_> {
         }
     }
 
-    fn rewind(&mut self, to: Checkpoint) {
+    pub(crate) fn rewind(&mut self, to: Checkpoint) {
         self.pkg = to.pkg;
         self.records.truncate(to.records);
         self.targets.truncate(to.targets);
@@ -108,7 +108,10 @@ impl Host for MachineHost<'_, '_> {
     fn call(&mut self, func: &Value, args: &[Value]) -> Result<Value, Error> {
         let before = self.machine.checkpoint();
         self.machine.pass_origins(Vec::new());
-        self.machine.call_value(func, args.to_vec(), Vec::new()).map_err(|fault| {
+        self.machine.catching += 1;
+        let result = self.machine.call_value(func, args.to_vec(), Vec::new());
+        self.machine.catching -= 1;
+        result.map_err(|fault| {
             self.machine.rewind(before);
             raised(fault)
         })

@@ -51,6 +51,7 @@ mod output;
 mod pack;
 mod package;
 mod record;
+mod required;
 mod rtype;
 mod schema;
 mod scope;
@@ -80,6 +81,8 @@ pub struct Evaluation {
     pub log: String,
     /// The planned and selected value, or the run-time error.
     pub result: Result<Output, Fault>,
+    /// Further errors, if the run was to go on after the first; it was the one that the result is.
+    pub others: Vec<Fault>,
     /// Names of the options that it asked for, each once, sorted.
     pub asked: Vec<Str>,
     /// Steps of work that were counted.
@@ -146,12 +149,17 @@ pub fn evaluate(
 ) -> Evaluation {
     let mut machine = Machine::new(program, outlines, options, world);
     machine.load_packages();
-    let result = run(&mut machine).map_err(|fault| *fault);
+    let mut result = run(&mut machine).map_err(|fault| *fault);
+    let mut others = std::mem::take(&mut machine.collected);
+    if !others.is_empty() {
+        others.extend(result.err());
+        result = Err(others.remove(0));
+    }
     let mut asked = machine.asked.take();
     asked.sort_unstable();
     asked.dedup();
     let evaluation =
-        Evaluation { log: std::mem::take(&mut machine.log), asked, steps: machine.steps, result };
+        Evaluation { log: std::mem::take(&mut machine.log), others, asked, steps: machine.steps, result };
     if options.one_shot {
         std::mem::forget(machine);
     }

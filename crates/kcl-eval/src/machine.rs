@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base_diag::{Place, Span};
 use kcl_syntax::ast::{StmtId, Tree};
 use kcl_syntax::program::Program;
-use kcl_value::{OriginId, OutputOptions, Position, Precision, Str, Value};
+use kcl_value::{Dict, OriginId, OutputOptions, Position, Precision, Str, Value};
 use rustc_hash::FxHashMap;
 
 use crate::edition::Siblings;
@@ -80,6 +80,10 @@ pub(crate) struct Machine<'p> {
     /// The step after which the budget and the caller's wish to stop are looked at.
     pause_at: u64,
     pub(crate) cells: u64,
+    /// `keep_going`: what did not hold so far.
+    pub(crate) collected: Vec<Fault>,
+    /// Calls that are running whose failure somebody may catch.
+    pub(crate) catching: u32,
     pub(crate) log: String,
     /// Options that were asked for.
     pub(crate) asked: RefCell<Vec<Str>>,
@@ -138,6 +142,9 @@ pub(crate) enum StorePlace {
     Locals,
 }
 
+/// So many faults of one run are told.
+const MOST_COLLECTED: usize = 100;
+
 /// One value may take this part of all cells.
 const LARGEST_PART: u64 = 16;
 
@@ -183,6 +190,8 @@ impl<'p> Machine<'p> {
             steps: 0,
             pause_at: next_pause(0, options),
             cells: 0,
+            collected: Vec::new(),
+            catching: 0,
             log: String::new(),
             asked: RefCell::default(),
             scratch: String::new(),
@@ -222,6 +231,23 @@ impl<'p> Machine<'p> {
         Fault::at(self.current_place(), mistake)
     }
 
+    /// Whether faults that concern one value only are collected.
+    pub(crate) fn collects(&self) -> bool {
+        self.options.keep_going && self.catching == 0 && self.collected.len() < MOST_COLLECTED
+    }
+
+    /// Notes a fault and goes on, if the caller wants to know all of them; otherwise the fault ends the run.
+    pub(crate) fn tolerate(&mut self, fault: Box<Fault>) -> Eval<()> {
+        if !self.collects() {
+            return Err(fault);
+        }
+        // A body that runs again finds the same things.
+        if !self.collected.iter().any(|known| known.repeats(&fault)) {
+            self.collected.push(*fault);
+        }
+        Ok(())
+    }
+
     /// Returns the current line as a place.
     pub(crate) fn current_place(&self) -> Place {
         let (package, offset) = self.call_site.unwrap_or(self.at);
@@ -254,6 +280,19 @@ impl<'p> Machine<'p> {
     pub(crate) fn current_position(&self) -> Position {
         let (package, offset) = self.call_site.unwrap_or(self.at);
         Position { package, offset, precision: Precision::Line }
+    }
+
+    /// Returns the position of an instance that is made of a dict: the current line, as in the reference; where all is told about
+    /// data, the first key of the dict.
+    pub(crate) fn position_of(&self, dict: &Dict) -> Position {
+        let told = self.origins.as_ref().filter(|_| self.options.keep_going);
+        let first = told.and_then(|origins| dict.iter().find_map(|(_, entry)| origins.get(entry.origin)));
+        match first {
+            Some(row) => {
+                Position { package: row.package, offset: row.span.start, precision: Precision::Exact }
+            }
+            None => self.current_position(),
+        }
     }
 
     /// Turns the position of an instance into a place; without one it is the current line.

@@ -57,6 +57,8 @@ pub struct Options {
     pub module_root: PathBuf,
     /// Working directory.
     pub work_dir: PathBuf,
+    /// Go on after a rule that does not hold, and look for all attributes that are missing.
+    pub keep_going: bool,
     /// The process ends after this run: memory is not given back piece by piece.
     pub one_shot: bool,
 }
@@ -77,6 +79,7 @@ impl Default for Options {
             cancel: None,
             module_root: PathBuf::from("."),
             work_dir: PathBuf::from("."),
+            keep_going: false,
             one_shot: false,
         }
     }

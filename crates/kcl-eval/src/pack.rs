@@ -84,7 +84,7 @@ impl Machine<'_> {
                     config: dict.clone(),
                     args: Rc::default(),
                     kwargs: Rc::default(),
-                    position: self.current_position(),
+                    position: self.position_of(dict),
                     again: false,
                 };
                 // An empty dict that leaves required attributes open is tried, but stays a dict.

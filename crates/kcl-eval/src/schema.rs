@@ -113,6 +113,11 @@ impl Schema {
         }
     }
 
+    /// Returns all bodies, if it was used before.
+    pub(crate) fn linked_parts(&self) -> Option<&[Rc<Schema>]> {
+        self.links.get().map(|links| links.parts.as_slice())
+    }
+
     /// Returns the key name of the index signature, if it has one.
     pub(crate) fn named_index(&self) -> Option<&kcl_value::Str> {
         let signature = self.def().index_signature.as_ref()?;

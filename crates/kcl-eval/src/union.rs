@@ -344,13 +344,9 @@ impl Machine<'_> {
                 config.insert(key, Entry { op: Op::Override, ..entry.clone() });
             }
         }
-        let run = Run {
-            config: Rc::new(config),
-            args: merged.args,
-            kwargs: merged.kwargs,
-            position: self.current_position(),
-            again: true,
-        };
+        let position = self.position_of(&config);
+        let run =
+            Run { config: Rc::new(config), args: merged.args, kwargs: merged.kwargs, position, again: true };
         self.run_schema(&schema, run)
     }
 

@@ -2,7 +2,7 @@
 
 use base_diag::{Diagnostic, FileId, Span};
 
-use crate::ast::{ExprId, FileTree, Tree, TypeId};
+use crate::ast::{ExprId, FileTree, StmtId, Tree, TypeId};
 use crate::cascade::without_echoes;
 use crate::found::{Found, dedup};
 use crate::lexer::{LexMode, lex};
@@ -18,6 +18,13 @@ const MAX_BYTES: u64 = 1 << 31;
 /// Parses a file and appends it to the package's tree (base = [`Tree::next_base`]).
 pub fn parse_file(tree: &mut Tree, text: &str, file: FileId) -> Vec<Diagnostic> {
     parse_with(tree, text, file, |_| NoSink).0
+}
+
+/// Appends a file whose statements are made, not parsed; the text is what their ranges are ranges of.
+pub fn add_file(tree: &mut Tree, text: &str, make: impl FnOnce(&mut Tree, u32) -> Vec<StmtId>) {
+    let base = tree.next_base();
+    let body = make(tree, base);
+    tree.files.push(FileTree { base, len: text.len() as u32, body, doc: None });
 }
 
 /// Parses a file once into both trees: appends it to the package's tree, and returns the lossless one, whose nodes know

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::files::{Files, normalise};
-use crate::request::{Entry, Request};
+use crate::request::{Entry, Request, Statements};
 
 /// A file of the main package.
 pub(crate) struct MainFile {
     pub(crate) path: PathBuf,
     pub(crate) text: Arc<str>,
+    /// Its statements, if they were made: then it belongs to no module of its own.
+    pub(crate) made: Option<Arc<dyn Statements>>,
 }
 
 /// Expands the entries of a request.
@@ -18,21 +20,24 @@ pub(crate) struct MainFile {
 /// A sentence for the user: no input, or a file that is not there.
 pub(crate) fn main_files(request: &Request, files: &dyn Files) -> Result<Vec<MainFile>, String> {
     let mut found: Vec<MainFile> = Vec::new();
-    let mut add = |path: PathBuf, text: Arc<str>| {
+    let mut add = |path: PathBuf, text: Arc<str>, made: Option<Arc<dyn Statements>>| {
         if !found.iter().any(|f| f.path == path) {
-            found.push(MainFile { path, text });
+            found.push(MainFile { path, text, made });
         }
     };
     for entry in &request.entries {
         match entry {
             Entry::Source { path, text } => {
-                add(normalise(&request.work_dir.join(path)), text.as_str().into())
+                add(normalise(&request.work_dir.join(path)), text.as_str().into(), None)
+            }
+            Entry::Made { path, text, statements } => {
+                add(normalise(&request.work_dir.join(path)), text.clone(), Some(statements.clone()));
             }
             Entry::Path(given) => {
                 let given = expand_variables(request, files, given);
                 for path in expand_path(files, &request.work_dir.join(&given))? {
                     let text = files.read(&path)?;
-                    add(path, text);
+                    add(path, text, None);
                 }
             }
         }
@@ -175,7 +180,8 @@ pub(crate) fn module_root(files: &dyn Files, path: &Path) -> PathBuf {
 
 /// Returns the root of the main package: that of its files, or of the working folder when they differ.
 pub(crate) fn main_root(files: &dyn Files, main: &[MainFile], work_dir: &Path) -> PathBuf {
-    let mut roots: Vec<PathBuf> = main.iter().map(|f| module_root(files, &f.path)).collect();
+    let written = main.iter().filter(|file| file.made.is_none());
+    let mut roots: Vec<PathBuf> = written.map(|f| module_root(files, &f.path)).collect();
     roots.dedup();
     match roots.len() {
         1 => roots.remove(0),

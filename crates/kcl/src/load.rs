@@ -84,7 +84,7 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         loader.imports.push(Diagnostic::of(&Mistake::NoInput { why, hint }, Place::None));
         Vec::new()
     });
-    loader.load_main(&main);
+    loader.load_main(&main, &root);
     let Loader { sources, packages, places, parsed, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
     let main = PkgId(packages.len() as u32 - 1);
@@ -140,7 +140,8 @@ fn manifest_of(
 ) -> Result<FromManifest, String> {
     let mut edition = None;
     let mut externals = Vec::new();
-    let mut others: Vec<PathBuf> = entries.iter().map(|entry| module_root(files, &entry.path)).collect();
+    let written = entries.iter().filter(|entry| entry.made.is_none());
+    let mut others: Vec<PathBuf> = written.map(|entry| module_root(files, &entry.path)).collect();
     others.dedup();
     others.retain(|other| other != root);
     for module in others.iter().map(PathBuf::as_path).chain([root]) {
@@ -178,14 +179,20 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Loads the main package. The imports of each of its files start at the root of that file's own module.
-    fn load_main(&mut self, main: &[MainFile]) {
+    /// Loads the main package. The imports of each of its files start at the root of that file's own module; those of files that
+    /// were made, at the main one.
+    fn load_main(&mut self, main: &[MainFile], root: &Path) {
         let mut tree = Tree::default();
         let mut ids = Vec::new();
         let mut paths = Vec::new();
         for file in main {
             let id = self.sources.add(file.path.display().to_string(), file.text.clone());
-            self.syntax.extend(kcl_syntax::parse_file(&mut tree, &file.text, id));
+            match &file.made {
+                Some(made) => {
+                    kcl_syntax::add_file(&mut tree, &file.text, |tree, base| made.add_to(tree, base))
+                }
+                None => self.syntax.extend(kcl_syntax::parse_file(&mut tree, &file.text, id)),
+            }
             ids.push(id);
             paths.push(file.path.clone());
         }
@@ -193,7 +200,11 @@ impl Loader<'_> {
         self.imports.extend(wrong);
         let key = main.first().map(|f| f.path.clone()).unwrap_or_default();
         self.open.push(Open { file: key.clone(), key, import: Place::None });
-        let roots: Vec<PathBuf> = paths.iter().map(|path| module_root(self.files, path)).collect();
+        let root_of = |file: &MainFile| match file.made {
+            Some(_) => root.to_path_buf(),
+            None => module_root(self.files, &file.path),
+        };
+        let roots: Vec<PathBuf> = main.iter().map(root_of).collect();
         self.finish_package("__main__", Arc::new(tree), ids, (&paths, &roots), None);
     }
 

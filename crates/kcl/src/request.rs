@@ -1,9 +1,11 @@
 //! What to run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kcl_check::Edition;
 use kcl_eval::Cancel;
+use kcl_syntax::ast::{StmtId, Tree};
 use kcl_value::OutputOptions;
 
 /// One argument of `kcl run`.
@@ -18,6 +20,21 @@ pub enum Entry {
         /// Its text.
         text: String,
     },
+    /// A file whose statements are made, not parsed: data that a program is about.
+    Made {
+        /// Its name.
+        path: String,
+        /// The text that the ranges of its statements are ranges of.
+        text: Arc<str>,
+        /// What stands in it.
+        statements: Arc<dyn Statements>,
+    },
+}
+
+/// The statements of a file that is not written in the language.
+pub trait Statements: std::fmt::Debug + Send + Sync {
+    /// Adds the statements of the file to the tree of its package and returns them in order. Ranges start at `base`.
+    fn add_to(&self, tree: &mut Tree, base: u32) -> Vec<StmtId>;
 }
 
 /// Budgets of a run, in deterministic units.
@@ -105,6 +122,8 @@ pub struct Request {
     pub cancel: Option<Cancel>,
     /// What is written.
     pub formats: Formats,
+    /// Tell all rules that do not hold, not only the first.
+    pub keep_going: bool,
     /// The process ends after this run: do not spend time on giving memory back.
     pub one_shot: bool,
 }

@@ -132,6 +132,8 @@ fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, wor
             outcome.diagnostics.push(traced);
         }
     }
+    let others = evaluation.others.into_iter().map(|fault| fault.into_diagnostic(&loaded.program));
+    outcome.diagnostics.extend(others);
     world.into_reads(&mut outcome.reads);
     outcome.reads.set_options(&evaluation.asked, request);
     outcome.sources = std::mem::take(&mut loaded.program.sources);
@@ -236,6 +238,7 @@ fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> 
         cancel: request.cancel.clone(),
         module_root: root.to_path_buf(),
         work_dir: request.work_dir.clone(),
+        keep_going: request.keep_going,
         one_shot: request.one_shot,
     }
 }

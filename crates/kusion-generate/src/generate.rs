@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use kcl::{Compiler, DiskWorld, Files, Outcome, Request, Why, WhyAt, WhyStep};
+use kcl::{Compiler, DiskWorld, Files, Outcome, ReadOnly, Request, Why, WhyAt, WhyStep};
 use kusion_model::{Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use crate::embedded::{EMBEDDED_KONFIG, Overlay};
 use crate::error::{FileProblem, GenerateError};
 use crate::locate::StackFolder;
 use crate::program::{Inputs, RENDER_FILE, renders, request};
-use crate::world::ReadOnly;
 
 /// What a stack's files say.
 pub struct Generated {

@@ -20,7 +20,6 @@ mod meta;
 mod program;
 #[cfg(test)]
 mod tests;
-mod world;
 
 pub use documents::{DocumentError, read_documents};
 pub use embedded::{EMBEDDED_KONFIG, Overlay, embedded_konfig};

@@ -22,6 +22,7 @@ pub(super) struct Composer<'a> {
     /// Whether the key that is being read is not the first of its mapping: the reference words a wrong one differently.
     later_key: bool,
     max_depth: usize,
+    strict_keys: bool,
     depth: usize,
     nodes_left: usize,
 }
@@ -68,6 +69,7 @@ impl<'a> Composer<'a> {
             path: Vec::new(),
             later_key: false,
             max_depth: limits.depth,
+            strict_keys: limits.strict_keys,
             depth: 0,
             nodes_left: limits.nodes,
         })
@@ -283,7 +285,7 @@ impl<'a> Composer<'a> {
                 Kind::Key => {
                     self.later_key = !map.is_empty();
                     let entry = self.entry(token.end, true, ends)?;
-                    map.insert(entry);
+                    self.insert(&mut map, entry)?;
                 }
                 Kind::BlockEnd => return Ok((map.finish(), token.end)),
                 _ => {
@@ -297,7 +299,10 @@ impl<'a> Composer<'a> {
     /// Parses a key, which stands before a token that `ends` nothing, and its value.
     fn entry(&mut self, mark: Mark, block: bool, ends: fn(&Kind) -> bool) -> Result<MapEntry, YamlError> {
         let (key, key_span) = match ends(&self.scanner.peek()?.kind) {
-            true => (String::new(), span(mark, mark)),
+            true => {
+                self.text_key(&Data::Null, mark)?;
+                (String::new(), span(mark, mark))
+            }
             false => self.key(block)?,
         };
         self.path.push(Step::Key(key));
@@ -324,11 +329,19 @@ impl<'a> Composer<'a> {
         self.later_key = later;
         let (text, span, anchor) = match head {
             Head::Alias(node) => match scalar_text(&node.value) {
-                Some(text) => return Ok((text, node.span)),
+                Some(text) => {
+                    self.text_key(&node.value, Mark::default())?;
+                    return Ok((text, node.span));
+                }
                 None => return Err(self.bad_key(&node.value, Mark::default())),
             },
             Head::Fresh(fresh) => match fresh.raw {
-                Raw::Scalar(text, _) => (text, fresh.span, fresh.anchor),
+                Raw::Scalar(text, plain) => {
+                    if self.strict_keys && plain && fresh.tag.is_none() {
+                        self.text_key(&resolve::plain(&text).unwrap_or(Data::Null), fresh.start)?;
+                    }
+                    (text, fresh.span, fresh.anchor)
+                }
                 Raw::Done(data) => return Err(self.bad_key(&data, fresh.start)),
             },
         };
@@ -336,6 +349,36 @@ impl<'a> Composer<'a> {
             self.finish(Node { value: Data::Str(text.clone()), span }, anchor);
         }
         Ok((text, span))
+    }
+
+    /// Where keys are strict, one that means something else than text is an error.
+    fn text_key(&self, data: &Data, mark: Mark) -> Result<(), YamlError> {
+        let kind = match data {
+            _ if !self.strict_keys => return Ok(()),
+            Data::Str(_) => return Ok(()),
+            Data::Null => "null",
+            Data::Bool(_) => "a bool",
+            Data::Int(_) => "an integer",
+            _ => "a float",
+        };
+        Err(failure(&format!("a key must be text, but this is {kind}: put it in quotes"), mark, None))
+    }
+
+    fn insert(&self, map: &mut MapBuilder, entry: MapEntry) -> Result<(), YamlError> {
+        let Span { start, end, line, column } = entry.key_span;
+        match map.insert(entry) {
+            Some(first) if self.strict_keys => Err(YamlError {
+                line,
+                col: column,
+                behind_document: false,
+                message: format!(
+                    "the key {} stands twice: first in line {}",
+                    self.scanner.text.get(start..end).unwrap_or_default(),
+                    first.line
+                ),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn bad_key(&self, data: &Data, mark: Mark) -> YamlError {
@@ -403,13 +446,13 @@ impl<'a> Composer<'a> {
                     self.scanner.next()?;
                     self.later_key = !map.is_empty();
                     let entry = self.entry(mark, false, ends)?;
-                    map.insert(entry);
+                    self.insert(&mut map, entry)?;
                 }
                 _ => {
                     self.later_key = !map.is_empty();
                     let (key, key_span) = self.key(false)?;
                     let value = self.empty(mark)?;
-                    map.insert(MapEntry { key, key_span, value });
+                    self.insert(&mut map, MapEntry { key, key_span, value })?;
                 }
             }
         }

@@ -1,10 +1,15 @@
-//! What a stack's program may touch: it reads its source tree and the clock; it writes nothing and sees no environment.
+//! What a program may touch that is only looked at: it reads its source tree and the clock; it writes nothing and sees no environment.
 
 use std::path::Path;
 
-use kcl::{DiskWorld, FileAnswer, FileOp, World};
+use kcl_eval::World;
+use kcl_std::{FileAnswer, FileOp};
 
-pub(crate) struct ReadOnly(pub(crate) DiskWorld);
+use crate::disk::DiskWorld;
+
+/// The disk, but nothing on it is changed.
+#[derive(Clone, Debug)]
+pub struct ReadOnly(pub DiskWorld);
 
 impl World for ReadOnly {
     fn enter(&self, modules: &[&Path]) {
@@ -18,7 +23,7 @@ impl World for ReadOnly {
     fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
         match op {
             FileOp::Exists(_) | FileOp::Size(_) | FileOp::Glob(_) | FileOp::Absolute(_) => self.0.file_op(op),
-            _ => Err("a stack's program may not change files".to_owned()),
+            _ => Err("this program may not change files".to_owned()),
         }
     }
 

@@ -1,0 +1,169 @@
+//! What became of each document, for people and for machines.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use base_diag::{Diagnostic, SourceMap, to_json};
+use base_yaml::{JsonWriter, YamlWriter};
+use kcl_vet::{Format, Verdict, WrongCode};
+use serde_json::{Value, json};
+
+use super::LoadError;
+use super::inputs::Inputs;
+use crate::{EXIT_BUG, EXIT_WRONG};
+
+/// So many documents that do not hold are shown; the others are counted.
+const SHOWN: usize = 20;
+
+/// One file.
+pub(super) struct Checked {
+    pub(super) path: String,
+    /// Documents by number.
+    pub(super) outcome: Result<Vec<(usize, Verdict)>, LoadError>,
+}
+
+/// All files, in the order of the command line.
+pub(super) struct Report {
+    pub(super) files: Vec<Checked>,
+}
+
+impl Checked {
+    fn is_ok(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|documents| documents.iter().all(|(_, verdict)| verdict.is_ok()))
+    }
+
+    fn json(&self) -> Value {
+        let errors = |diagnostics: &[Diagnostic], sources: &SourceMap| -> Value {
+            diagnostics.iter().map(|error| to_json(error, sources)).collect()
+        };
+        match &self.outcome {
+            Err(LoadError::File(message)) => {
+                let message = format!("{} {message}", self.path);
+                json!({ "path": self.path, "status": "unreadable", "errors": [{ "message": message }] })
+            }
+            Err(LoadError::Data(bad)) => {
+                let told = errors(std::slice::from_ref(&bad.diagnostic), &bad.sources);
+                json!({ "path": self.path, "status": "unreadable", "errors": told })
+            }
+            Ok(documents) => {
+                let rows: Vec<Value> = documents
+                    .iter()
+                    .map(|(number, verdict)| {
+                        let status = if verdict.is_ok() { "ok" } else { "failed" };
+                        let errors = errors(&verdict.diagnostics, &verdict.sources);
+                        let mut row = json!({ "number": number, "status": status, "errors": errors });
+                        if let Some(value) = &verdict.filled {
+                            row["value"] = serde_json::from_str(&json_text(value)).unwrap_or_default();
+                        }
+                        row
+                    })
+                    .collect();
+                let status = if self.is_ok() { "ok" } else { "failed" };
+                json!({ "path": self.path, "status": status, "documents": rows })
+            }
+        }
+    }
+}
+
+impl Report {
+    /// Prints the report and says how the command ends.
+    pub(super) fn print(mut self, inputs: &Inputs) -> ExitCode {
+        for (_, verdict) in self.files.iter_mut().filter_map(|file| file.outcome.as_mut().ok()).flatten() {
+            verdict.sources.show_from(inputs.code.work_dir.display().to_string());
+        }
+        let ok = self.files.iter().all(Checked::is_ok);
+        let out = match (inputs.json, inputs.wish.fill) {
+            (true, _) => {
+                let files: Vec<Value> = self.files.iter().map(Checked::json).collect();
+                format!("{}\n", json!({ "ok": ok, "files": files }))
+            }
+            (false, true) => self.filled(inputs),
+            (false, false) if ok => "Validate success!\n".to_owned(),
+            _ => String::new(),
+        };
+        if !inputs.json {
+            self.tell(inputs);
+        }
+        match std::io::stdout().write_all(out.as_bytes()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                eprintln!("error: cannot write to standard output: {error}");
+                return ExitCode::from(EXIT_WRONG);
+            }
+            _ => {}
+        }
+        match ok {
+            true => ExitCode::SUCCESS,
+            false if self.is_bug() => ExitCode::from(EXIT_BUG),
+            false => ExitCode::from(EXIT_WRONG),
+        }
+    }
+
+    fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.files.iter().filter_map(|file| file.outcome.as_ref().ok()).flatten().map(|(_, verdict)| verdict)
+    }
+
+    fn is_bug(&self) -> bool {
+        self.verdicts().flat_map(|v| &v.diagnostics).any(|d| d.id == "internal-error")
+    }
+
+    /// Says on standard error what is wrong.
+    fn tell(&self, inputs: &Inputs) {
+        for file in &self.files {
+            match &file.outcome {
+                Err(LoadError::File(message)) => eprintln!("error: {} {message}", file.path),
+                Err(LoadError::Data(bad)) => {
+                    let told = std::slice::from_ref(&*bad.diagnostic);
+                    eprint!("{}", crate::run::render(told, &bad.sources, inputs.errors));
+                }
+                Ok(_) => {}
+            }
+        }
+        for verdict in self.verdicts().filter(|verdict| !verdict.is_ok()).take(SHOWN) {
+            eprint!("{}", crate::run::render(&verdict.diagnostics, &verdict.sources, inputs.errors));
+        }
+        let (all, failed) = (self.verdicts().count(), self.verdicts().filter(|v| !v.is_ok()).count());
+        if all > 1 && failed > 0 {
+            let shown = if failed > SHOWN { format!(", of which {SHOWN} are shown") } else { String::new() };
+            eprintln!("{failed} of {all} documents do not hold{shown}");
+        }
+    }
+
+    fn filled(&self, inputs: &Inputs) -> String {
+        let values: Vec<&kcl::Data> = self.verdicts().filter_map(|verdict| verdict.filled.as_ref()).collect();
+        let mut out = match inputs.format {
+            Some(Format::Json) => values.iter().map(|v| json_text(v)).collect::<Vec<_>>().join("\n"),
+            _ => {
+                let documents: Vec<String> = values.iter().map(|v| yaml_text(v)).collect();
+                base_yaml::join_documents(&documents)
+            }
+        };
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn json_text(data: &kcl::Data) -> String {
+    let mut writer = JsonWriter::indented(4);
+    data.write(&mut writer);
+    writer.into_string()
+}
+
+fn yaml_text(data: &kcl::Data) -> String {
+    let mut writer = YamlWriter::new();
+    data.write(&mut writer);
+    writer.into_string()
+}
+
+/// The code itself is wrong: no document was looked at.
+pub(super) fn print_wrong_code(mut wrong: WrongCode, inputs: &Inputs) -> ExitCode {
+    wrong.sources.show_from(inputs.code.work_dir.display().to_string());
+    if inputs.json {
+        let errors: Vec<Value> = wrong.diagnostics.iter().map(|d| to_json(d, &wrong.sources)).collect();
+        println!("{}", json!({ "ok": false, "files": [], "errors": errors }));
+    } else {
+        eprint!("{}", crate::run::render(&wrong.diagnostics, &wrong.sources, inputs.errors));
+    }
+    ExitCode::from(EXIT_WRONG)
+}

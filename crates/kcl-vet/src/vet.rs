@@ -1,0 +1,323 @@
+//! One document against its schema.
+
+use std::sync::Arc;
+
+use base_diag::{Code, Diagnostic, Place, SourceMap, Span, Telling};
+use base_yaml::{Data, Node};
+use ecow::EcoString as Str;
+use kcl::{Compiler, Entry, Formats, Request, World};
+use kcl_syntax::program::Program;
+
+use crate::data::{Document, Source};
+use crate::kinds::{Kind, Kinds, schemas};
+use crate::statement::{Assigned, Imports, SchemaName};
+
+/// What the caller wants.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The variable that holds the data.
+    pub attribute: String,
+    /// The schema: a name of the code (`S`, `pkg.S`), or of a package (`k8s.apps.v1.Deployment`). None is the first of the code.
+    pub schema: Option<String>,
+    /// Packages in which schemas are looked for.
+    pub packages: Vec<String>,
+    /// Choose the schema of each document by its `apiVersion` and `kind`.
+    pub by_kind: bool,
+    /// Return the data with the defaults of the schema.
+    pub fill: bool,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        let (schema, packages) = (None, Vec::new());
+        Wish { attribute: "value".into(), schema, packages, by_kind: false, fill: false }
+    }
+}
+
+/// What is wrong with the code, before any data is looked at.
+#[derive(Debug)]
+pub struct WrongCode {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts for rendering.
+    pub sources: SourceMap,
+}
+
+/// What became of a document.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What is wrong with it, the reference's first error first; empty if it holds.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts for rendering.
+    pub sources: SourceMap,
+    /// What `print` wrote.
+    pub log: String,
+    /// The data with its defaults, if it holds and that was asked for.
+    pub filled: Option<kcl::Data>,
+}
+
+impl Verdict {
+    /// Returns true if the document holds.
+    pub fn is_ok(&self) -> bool {
+        self.diagnostics.is_empty()
+    }
+}
+
+/// Which schema a document is checked against.
+#[derive(Debug)]
+enum Choice {
+    One(SchemaName),
+    ByKind(Kinds),
+}
+
+/// The code and the schema that documents are checked against; any number of threads use it.
+pub struct Vet<'c, 'f> {
+    compiler: &'c Compiler<'f>,
+    request: Request,
+    attribute: Str,
+    choice: Choice,
+    fill: bool,
+}
+
+impl<'c, 'f> Vet<'c, 'f> {
+    /// Looks at the code: `request` has its files, which may be none if the schema is one of a package.
+    ///
+    /// # Errors
+    /// The code does not parse, a package is not there, or no schema is what was asked for.
+    pub fn new(compiler: &'c Compiler<'f>, request: Request, wish: &Wish) -> Result<Self, WrongCode> {
+        let mut packages: Vec<Vec<Str>> = wish.packages.iter().map(|path| parts(path)).collect();
+        if request.entries.is_empty()
+            && packages.is_empty()
+            && let Some(schema) = &wish.schema
+        {
+            packages.push(split_last(schema).0);
+        }
+        let program = look(compiler, &request, &packages)?;
+        let choice =
+            choose(&program, wish, &packages).map_err(|message| wrong(message, SourceMap::default()))?;
+        let formats = if wish.fill { Formats::DATA } else { Formats::NONE };
+        let request = Request { formats, keep_going: true, ..request };
+        Ok(Vet { compiler, request, attribute: wish.attribute.as_str().into(), choice, fill: wish.fill })
+    }
+
+    /// Checks one document of a source.
+    pub fn check(&self, source: &Source, document: &Document, world: &dyn World) -> Verdict {
+        let schema = match self.schema_of(source, &document.node) {
+            Ok(schema) => schema,
+            Err(verdict) => return verdict,
+        };
+        let statement = Assigned {
+            attribute: self.attribute.clone(),
+            schema: schema.clone(),
+            node: document.node.clone(),
+        };
+        let mut request = self.request.clone();
+        request.entries.push(Entry::Made {
+            path: source.path.clone(),
+            text: source.text.clone(),
+            statements: Arc::new(statement),
+        });
+        let mut outcome = self.compiler.run(&request, world);
+        if outcome.diagnostics.iter().any(|d| d.code == Code::EVALUATION) {
+            // Only now is it worth knowing where every value came from.
+            request.track_origins = true;
+            outcome = self.compiler.run(&request, world);
+        }
+        let filled = match outcome.documents.first_mut() {
+            Some(kcl::Data::Map(entries)) if self.fill && outcome.diagnostics.is_empty() => {
+                let at = entries.iter().position(|(name, _)| *name == self.attribute);
+                at.map(|at| entries.swap_remove(at).1)
+            }
+            _ => None,
+        };
+        let mut verdict =
+            Verdict { diagnostics: outcome.diagnostics, sources: outcome.sources, log: outcome.log, filled };
+        verdict.diagnostics.iter_mut().for_each(|d| in_data(d, &verdict.sources, source));
+        if schema != SchemaName::None {
+            scalars(source, &document.node, &mut verdict);
+        }
+        verdict
+    }
+
+    fn schema_of(&self, source: &Source, node: &Node) -> Result<SchemaName, Verdict> {
+        let kinds = match &self.choice {
+            Choice::One(schema) => return Ok(schema.clone()),
+            Choice::ByKind(kinds) => kinds,
+        };
+        let refuse = |message: String, help: String| {
+            let mut sources = SourceMap::default();
+            let file = sources.add(source.path.clone(), source.text.clone());
+            let place = Place::Span(file, span(node));
+            let diagnostic = Diagnostic::error(Code::EVALUATION, "no-schema", place, message).with_help(help);
+            Verdict { diagnostics: vec![diagnostic], sources, ..Verdict::default() }
+        };
+        let Some(kind) = Kind::of(node) else {
+            let message = "the document does not say what it is: apiVersion and kind are to be texts";
+            return Err(refuse(
+                message.to_owned(),
+                "-s names a schema for documents without them".to_owned(),
+            ));
+        };
+        match kinds.get(&kind) {
+            [one] => Ok(one.clone()),
+            [] => Err(refuse(format!("there is no schema for {kind}"), nearest(kinds, &kind))),
+            several => {
+                let names: Vec<String> = several.iter().map(shown).collect();
+                let help = format!("these fix it: {}; name one with -s", names.join(", "));
+                Err(refuse(format!("there are {} schemas for {kind}", several.len()), help))
+            }
+        }
+    }
+}
+
+/// Loads the code alone: what does not parse is told once, not for each document.
+fn look(compiler: &Compiler<'_>, request: &Request, packages: &[Vec<Str>]) -> Result<Program, WrongCode> {
+    let mut request = request.clone();
+    if !packages.is_empty() {
+        request.entries.push(Entry::Made {
+            path: "packages".into(),
+            text: "".into(),
+            statements: Arc::new(Imports(packages.to_vec())),
+        });
+    }
+    let loaded = compiler.load(&request);
+    match loaded.diagnostics.is_empty() {
+        true => Ok(loaded.program),
+        false => Err(WrongCode { diagnostics: loaded.diagnostics, sources: loaded.program.sources }),
+    }
+}
+
+fn choose(program: &Program, wish: &Wish, packages: &[Vec<Str>]) -> Result<Choice, Diagnostic> {
+    let main = program.main_package();
+    let Some(schema) = &wish.schema else {
+        if wish.by_kind || !wish.packages.is_empty() {
+            return by_kind(program);
+        }
+        let first = schemas(&main.tree).next().map(|def| vec![def.name.name.clone()]);
+        return Ok(Choice::One(first.map_or(SchemaName::None, SchemaName::Known)));
+    };
+    let (package, name) = split_last(schema);
+    let known = |part: &Str| main.imports.iter().any(|link| link.name == *part);
+    match package.as_slice() {
+        [] if !has_schema(program, &name) => match in_packages(program, packages, &name) {
+            Some(found) => Ok(Choice::One(found)),
+            None => Ok(Choice::One(SchemaName::Known(vec![name]))),
+        },
+        [] => Ok(Choice::One(SchemaName::Known(vec![name]))),
+        [one] if known(one) || packages.is_empty() && !main.imports.is_empty() => {
+            Ok(Choice::One(SchemaName::Known(vec![one.clone(), name])))
+        }
+        _ => Ok(Choice::One(SchemaName::Imported { package, name })),
+    }
+}
+
+fn by_kind(program: &Program) -> Result<Choice, Diagnostic> {
+    let kinds = Kinds::of(program);
+    if !kinds.known().is_empty() {
+        return Ok(Choice::ByKind(kinds));
+    }
+    let message = "no schema of these packages fixes an apiVersion and a kind";
+    let help = "such a schema has `apiVersion: \"apps/v1\" = \"apps/v1\"` and `kind: \"Deployment\" = \"Deployment\"`; \
+                or name a schema with -s";
+    Err(Diagnostic::error(Code::EVALUATION, "no-kinds", Place::None, message).with_help(help))
+}
+
+fn has_schema(program: &Program, name: &str) -> bool {
+    schemas(&program.main_package().tree).any(|def| def.name.name == name)
+}
+
+fn in_packages(program: &Program, packages: &[Vec<Str>], name: &str) -> Option<SchemaName> {
+    packages.iter().find_map(|path| {
+        let package = program.packages.iter().find(|package| package.path == path.join("."))?;
+        let def = schemas(&package.tree).find(|def| def.name.name == name)?;
+        Some(SchemaName::Imported { package: path.clone(), name: def.name.name.clone() })
+    })
+}
+
+fn parts(path: &str) -> Vec<Str> {
+    path.split('.').map(Str::from).collect()
+}
+
+fn split_last(path: &str) -> (Vec<Str>, Str) {
+    let mut all = parts(path);
+    let last = all.pop().unwrap_or_default();
+    (all, last)
+}
+
+fn shown(name: &SchemaName) -> String {
+    match name {
+        SchemaName::None => String::new(),
+        SchemaName::Known(parts) => parts.join("."),
+        SchemaName::Imported { package, name } => format!("{}.{name}", package.join(".")),
+    }
+}
+
+/// The kinds whose name or group is the one that was meant.
+fn nearest(kinds: &Kinds, wanted: &Kind) -> String {
+    let known = kinds.known();
+    let near = |kind: &&&Kind| kind.kind == wanted.kind || kind.api_version == wanted.api_version;
+    let close: Vec<String> = known.iter().filter(near).take(6).map(ToString::to_string).collect();
+    match close.is_empty() {
+        true => format!("the packages have schemas for {} kinds, for example {}", known.len(), known[0]),
+        false => format!("there are schemas for {}", close.join(", ")),
+    }
+}
+
+fn wrong(diagnostic: Diagnostic, sources: SourceMap) -> WrongCode {
+    WrongCode { diagnostics: vec![diagnostic], sources }
+}
+
+fn span(node: &Node) -> Span {
+    Span::new(node.span.start as u32, node.span.end as u32)
+}
+
+/// A rule that cannot be computed is told at the data that it is about, with the rule beside it.
+fn in_data(diagnostic: &mut Diagnostic, sources: &SourceMap, source: &Source) {
+    let is_data = |place: Place| match place {
+        Place::Span(file, _) | Place::Line(file, _) => {
+            sources.get(file).is_some_and(|file| Arc::ptr_eq(&file.text, &source.text))
+        }
+        Place::None => false,
+    };
+    if is_data(diagnostic.place()) {
+        return;
+    }
+    let Some(at) = diagnostic.labels.iter().position(|label| is_data(label.place)) else { return };
+    let mut labels = diagnostic.labels.clone();
+    let data = labels.remove(at);
+    labels.insert(0, data);
+    let title = diagnostic.title().to_owned();
+    diagnostic.telling = Some(Telling { title, labels });
+}
+
+/// What is neither a mapping nor a list of them is no instance of any schema.
+fn scalars(source: &Source, node: &Node, verdict: &mut Verdict) {
+    let mut found = Vec::new();
+    find_scalars(node, &mut found);
+    if found.is_empty() {
+        return;
+    }
+    let file = verdict.sources.add(source.path.clone(), source.text.clone());
+    for node in found {
+        let kind = match &node.value {
+            Data::Null => "null",
+            Data::Bool(_) => "a bool",
+            Data::Int(_) => "an integer",
+            Data::Float(_) => "a float",
+            _ => "a text",
+        };
+        let message = format!("expected a mapping, got {kind}");
+        let title = format!("an instance of a schema is a mapping, but this is {kind}");
+        let place = Place::Span(file, span(node));
+        let diagnostic = Diagnostic::error(Code::TYPE, "not-a-mapping", place, message);
+        verdict.diagnostics.push(diagnostic.with_telling(Telling { title, labels: Vec::new() }));
+    }
+}
+
+fn find_scalars<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
+    match &node.value {
+        Data::Map(_) => {}
+        Data::List(items) => items.iter().for_each(|item| find_scalars(item, found)),
+        _ => found.push(node),
+    }
+}

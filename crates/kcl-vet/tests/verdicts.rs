@@ -1,0 +1,159 @@
+//! Verdicts of the reference, and what is checked beyond it.
+#![allow(clippy::unwrap_used)]
+
+use kcl::{Compiler, MemoryFiles, NoWorld, Request};
+use kcl_vet::{Format, Source, Vet, Wish};
+
+/// The first message about each document that does not hold, with its line and column.
+fn told(code: &str, data: &str, format: Format, wish: &Wish) -> Vec<String> {
+    let source = match Source::new("data", data.into(), format) {
+        Ok(source) => source,
+        Err(bad) => return vec![bad.diagnostic.message().to_owned()],
+    };
+    let compiler = Compiler::new(MemoryFiles::default());
+    let vet = match Vet::new(&compiler, Request::source("code.k", code), wish) {
+        Ok(vet) => vet,
+        Err(wrong) => return vec![wrong.diagnostics[0].message().to_owned()],
+    };
+    let verdicts = source.documents.iter().map(|document| vet.check(&source, document, &NoWorld));
+    verdicts
+        .flat_map(|verdict| {
+            let shown = |d: &base_diag::Diagnostic| match d.place() {
+                base_diag::Place::Span(file, span) => {
+                    let at = verdict.sources.position(file, span.start);
+                    format!("{}:{}: {}", at.line, at.column, d.message())
+                }
+                _ => d.message().to_owned(),
+            };
+            verdict.diagnostics.iter().map(shown).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn json(code: &str, data: &str) -> Vec<String> {
+    told(code, data, Format::Json, &Wish::default())
+}
+
+fn yaml(code: &str, data: &str) -> Vec<String> {
+    told(code, data, Format::Yaml, &Wish::default())
+}
+
+const X: &str = "schema S:\n    x: int\n";
+
+#[test]
+fn types_are_those_of_the_language() {
+    assert!(json(X, "{\"x\": 1}").is_empty());
+    assert_eq!(json(X, "{\"x\": 18.0}"), ["1:2: expected int, got float(18)"]);
+    assert_eq!(json(X, "{\"x\": \"a\"}"), ["1:2: expected int, got str(a)"]);
+    assert_eq!(json(X, "{\n \"y\": 1, \"x\": 1}"), ["2:2: Cannot add member 'y' to schema 'S'"]);
+    assert_eq!(json(X, "{}"), ["1:1: attribute 'x' of S is required and can't be None or Undefined"]);
+    assert_eq!(
+        json(X, "{\"x\": null}"),
+        ["1:1: attribute 'x' of S is required and can't be None or Undefined"]
+    );
+    assert!(json("schema S:\n    x: float\n", "{\"x\": 1}").is_empty());
+}
+
+#[test]
+fn lists_are_checked_element_by_element() {
+    assert!(json(X, "[]").is_empty());
+    assert_eq!(json(X, "[{\"x\": 1}, {\"x\": true}]"), ["1:13: expected int, got bool(True)"]);
+    assert_eq!(json(X, "[[{\"x\": \"a\"}]]"), ["1:4: expected int, got str(a)"]);
+}
+
+#[test]
+fn later_documents_and_scalars_are_checked() {
+    assert_eq!(yaml(X, "x: 1\n---\nx: a\n"), ["3:1: expected int, got str(a)"]);
+    assert_eq!(json(X, "3"), ["1:1: expected a mapping, got an integer"]);
+    assert_eq!(json(X, "[{\"x\": 1}, null]"), ["1:12: expected a mapping, got null"]);
+    assert!(yaml(X, "---\n---\nx: 1\n---\n").is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_told() {
+    for (data, format, message) in [
+        ("{", Format::Json, "Failed to Load JSON"),
+        ("{\"x\": 1} {\"x\": 1}", Format::Json, "Failed to Load JSON"),
+        ("{\"x\": 1, \"x\": 1}", Format::Json, "Failed to Load JSON"),
+        ("x: [", Format::Yaml, "Failed to Load YAML"),
+        ("", Format::Yaml, "Failed to Load YAML"),
+        ("# nothing\n", Format::Yaml, "Failed to Load YAML"),
+        ("x: .inf", Format::Yaml, "Failed to Load YAML"),
+        ("1: x", Format::Yaml, "Failed to Load YAML"),
+        ("x: 1\nx: 2", Format::Yaml, "Failed to Load YAML"),
+        (
+            "a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g]\n",
+            Format::Yaml,
+            "Failed to Load YAML",
+        ),
+        ("x = 1\nx = 2", Format::Toml, "Failed to Load TOML"),
+        ("x = nan", Format::Toml, "Failed to Load TOML"),
+        ("x = 99999999999999999999", Format::Toml, "Failed to Load TOML"),
+    ] {
+        assert_eq!(told(X, data, format, &Wish::default()), [message], "{data}");
+    }
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    assert_eq!(told(X, &deep, Format::Json, &Wish::default()), ["Failed to Load JSON"]);
+    assert_eq!(told(X, &format!("x = {deep}"), Format::Toml, &Wish::default()), ["Failed to Load TOML"]);
+}
+
+#[test]
+fn toml_is_data_like_any_other() {
+    let code = "schema S:\n    x: int\n    t: {str:[int]}\n    d?: str\n";
+    let check = |data: &str| told(code, data, Format::Toml, &Wish::default());
+    assert!(check("x = 0x10\nd = 2020-01-01\n[t]\na = [1, 2]\n").is_empty());
+    assert_eq!(check("x = \"é\"\nt = {}\n"), ["1:1: expected int, got str(é)"]);
+}
+
+#[test]
+fn all_that_does_not_hold_is_told() {
+    let code = "schema T:\n    a: int\n    check:\n        a > 1, \"a\"\nschema S:\n    t: T\n    b: int\n    c: int\n    check:\n        b > 1, \"b\"\n        c > 1\n";
+    let wish = Wish { schema: Some("S".into()), ..Wish::default() };
+    let found = told(code, "t: {a: 0}\nb: 0\nc: 0\n", Format::Yaml, &wish);
+    assert_eq!(
+        found,
+        ["1:5: Instance check failed", "1:1: Instance check failed", "1:1: Instance check failed"]
+    );
+    let found = told(code, "t: {a: 5}\n", Format::Yaml, &wish);
+    assert_eq!(
+        found,
+        [
+            "1:1: attribute 'b' of S is required and can't be None or Undefined",
+            "1:1: attribute 'c' of S is required and can't be None or Undefined"
+        ]
+    );
+}
+
+#[test]
+fn what_a_program_catches_is_not_told() {
+    let code = "import runtime\nschema T:\n    a: int\n    check:\n        a > 1, \"small\"\nschema S:\n    a: int\n    check:\n        runtime.catch(lambda {T {a = 0}}) == \"small\"\n";
+    let wish = Wish { schema: Some("S".into()), ..Wish::default() };
+    assert_eq!(told(code, "a: 3", Format::Yaml, &wish), [""; 0]);
+}
+
+#[test]
+fn the_code_sees_the_data() {
+    let code = "schema S:\n    d: int\nassert x.d == 3, \"outer\"\n";
+    let wish = Wish { attribute: "x".into(), ..Wish::default() };
+    assert_eq!(told(code, "d: 2", Format::Yaml, &wish), ["outer"]);
+    assert!(told(code, "d: 3", Format::Yaml, &wish).is_empty());
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let compiler = Compiler::new(MemoryFiles::default());
+    let code = Request::source("code.k", "schema S:\n    a: int\n    b: int = a + 1\n    c?: str\n");
+    let vet = Vet::new(&compiler, code, &Wish { fill: true, ..Wish::default() }).unwrap();
+    let source = Source::new("data", "- a: 1\n- a: 5\n  c: x\n".into(), Format::Yaml).unwrap();
+    let filled = vet.check(&source, &source.documents[0], &NoWorld).filled.unwrap();
+    let mut text = base_yaml::JsonWriter::new();
+    filled.write(&mut text);
+    assert_eq!(text.into_string(), "[{\"a\": 1, \"b\": 2}, {\"a\": 5, \"b\": 6, \"c\": \"x\"}]");
+}
+
+#[test]
+fn merge_keys_and_aliases_are_what_they_stand_for() {
+    let code = "schema S:\n    [...str]: {str:int}\n";
+    assert!(yaml(code, "base: &b {n: 1}\nx: {<<: *b, m: 2}\n").is_empty());
+    assert_eq!(yaml(code, "base: &b {n: 1}\nx: {<<: *b, m: a}\n").len(), 1);
+}
