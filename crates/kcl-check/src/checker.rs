@@ -27,6 +27,9 @@ pub(crate) struct Expect {
     pub(crate) loc: Option<Loc>,
 }
 
+/// So many mistakes of a package are kept: a text can have a million.
+const MOST_ERRORS: usize = 10_000;
+
 /// A schema in the table of another package.
 type Foreign = (Arc<PackageTypes>, SchemaId);
 
@@ -129,7 +132,21 @@ impl<'p, R: Recorder> Checker<'p, R> {
 
     /// Records a mistake; identical ones are merged.
     pub(crate) fn report(&mut self, diag: RawDiag) {
-        let Some((loc, message)) = diag.labels.first().filter(|_| !self.muted) else { return };
+        let Some((loc, _)) = diag.labels.first().filter(|_| !self.muted) else { return };
+        if self.errors.len() > MOST_ERRORS {
+            return;
+        }
+        let diag = match self.errors.len() == MOST_ERRORS {
+            true => RawDiag::new(
+                Code::COMPILE,
+                "too-many-errors",
+                loc.pkg,
+                loc.span,
+                "too many errors: the others are not told",
+            ),
+            false => diag,
+        };
+        let Some((loc, message)) = diag.labels.first() else { return };
         let others: String = diag.labels.iter().skip(1).map(|(l, m)| format!("\n{:?}{m}", l.span)).collect();
         if self.seen.insert((Str::from(diag.code.kind), loc.span, format!("{message}{others}"))) {
             self.errors.push(diag);

@@ -40,14 +40,14 @@ impl Machine<'_> {
             }
             _ => None,
         };
-        let wanted = ecow::eco_format!("{ty}");
+        let wanted = ty.text();
         Err(self.fault(Mistake::TypeMismatch { wanted, got: value.type_name(), misfit }))
     }
 
     // `direct`: the type itself, not an item or member of it.
     fn convert(&mut self, value: Value, ty: &RType, direct: bool) -> Eval<Value> {
         match (&value, ty) {
-            (_, RType::Union(members)) => {
+            (_, RType::Union(members, _)) => {
                 for member in members.iter() {
                     let converted = if member.converts() {
                         self.convert(value.clone(), member, false)?
@@ -60,7 +60,7 @@ impl Machine<'_> {
                 }
                 Ok(value)
             }
-            (Value::List(list), RType::List(item)) if item.converts() => {
+            (Value::List(list), RType::List(item, _)) if item.converts() => {
                 let mut out =
                     List { items: Vec::with_capacity(list.items.len()), origins: list.origins.clone() };
                 for v in &list.items {
@@ -68,7 +68,7 @@ impl Machine<'_> {
                 }
                 Ok(out.into())
             }
-            (Value::Dict(dict), RType::Dict(_, item)) if item.converts() => {
+            (Value::Dict(dict), RType::Dict(_, item, _)) if item.converts() => {
                 let mut out = Dict::clone(dict);
                 for (_, entry) in out.iter_mut() {
                     entry.value = self.convert(std::mem::take(&mut entry.value), item, false)?;
@@ -155,10 +155,10 @@ pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
             text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).is_some_and(|t| t == value)
         }
         (_, RType::Literal(text)) => literal_text(value).as_deref() == Some(text.as_str()),
-        (Value::List(list), RType::List(item)) => {
+        (Value::List(list), RType::List(item, _)) => {
             item.is_any() || list.items.iter().all(|v| fits(v, item, strict))
         }
-        (Value::Dict(dict), RType::Dict(_, item)) => {
+        (Value::Dict(dict), RType::Dict(_, item, _)) => {
             item.is_any() || dict.iter().all(|(_, e)| fits(&e.value, item, strict))
         }
         // The wheel compares the names of types: whatever is neither basic nor in brackets passes for the name of a schema.
@@ -166,7 +166,7 @@ pub(crate) fn fits(value: &Value, ty: &RType, strict: bool) -> bool {
         (Value::Schema(inst), RType::Schema(schema)) => {
             !strict || inst.schema.home == (schema.home, schema.index)
         }
-        (_, RType::Union(members)) => members.iter().any(|m| fits(value, m, strict)),
+        (_, RType::Union(members, _)) => members.iter().any(|m| fits(value, m, strict)),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! Written types as the evaluator needs them: aliases expanded, schemas resolved.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use kcl_syntax::ast::{BasicType, Dotted, LiteralType, Type, TypeId};
@@ -35,22 +35,54 @@ pub(crate) enum RType {
     Unit(Str),
     /// `units.NumberMultiplier`.
     NumberMultiplier,
-    List(Arc<RType>),
-    Dict(Arc<RType>, Arc<RType>),
-    Union(Arc<[Arc<RType>]>),
+    List(Arc<RType>, Converts),
+    Dict(Arc<RType>, Arc<RType>, Converts),
+    Union(Arc<[Arc<RType>]>, Converts),
     Schema(SchemaAt),
     Function,
 }
 
+/// Whether a value of a type may have to be converted from a dict to an instance. Decided when the type is made: aliases can
+/// double a type again and again, and nobody walks through such a one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Converts(bool);
+
+/// Longer types are cut in messages.
+const LONGEST_TEXT: usize = 10_000;
+
 impl RType {
+    fn list(item: Arc<RType>) -> RType {
+        let converts = Converts(item.converts());
+        RType::List(item, converts)
+    }
+
+    fn dict(key: Arc<RType>, value: Arc<RType>) -> RType {
+        let converts = Converts(value.converts());
+        RType::Dict(key, value, converts)
+    }
+
+    fn union(members: Arc<[Arc<RType>]>) -> RType {
+        let converts = Converts(members.iter().any(|m| m.converts()));
+        RType::Union(members, converts)
+    }
+
     /// Returns true if a value of this type may have to be converted from a dict to an instance.
     pub(crate) fn converts(&self) -> bool {
         match self {
             RType::Schema(_) => true,
-            RType::List(item) => item.converts(),
-            RType::Dict(_, value) => value.converts(),
-            RType::Union(members) => members.iter().any(|m| m.converts()),
+            RType::List(_, Converts(yes))
+            | RType::Dict(_, _, Converts(yes))
+            | RType::Union(_, Converts(yes)) => *yes,
             _ => false,
+        }
+    }
+
+    /// Returns the type as messages show it.
+    pub(crate) fn text(&self) -> Str {
+        let mut text = Cut(Str::new());
+        match write!(text, "{self}") {
+            Ok(()) => text.0,
+            Err(_) => text.0 + "…",
         }
     }
 
@@ -72,9 +104,9 @@ impl fmt::Display for RType {
             RType::Literal(text) => f.write_str(text),
             RType::Unit(text) => write!(f, "number_multiplier({text})"),
             RType::NumberMultiplier => f.write_str("number_multiplier"),
-            RType::List(item) => write!(f, "[{item}]"),
-            RType::Dict(key, value) => write!(f, "{{{key}:{value}}}"),
-            RType::Union(members) => {
+            RType::List(item, _) => write!(f, "[{item}]"),
+            RType::Dict(key, value, _) => write!(f, "{{{key}:{value}}}"),
+            RType::Union(members, _) => {
                 for (i, member) in members.iter().enumerate() {
                     if i > 0 {
                         f.write_str(" | ")?;
@@ -86,6 +118,16 @@ impl fmt::Display for RType {
             RType::Schema(schema) => f.write_str(&schema.name),
             RType::Function => f.write_str("function"),
         }
+    }
+}
+
+/// A text that takes no more than it may.
+struct Cut(Str);
+
+impl fmt::Write for Cut {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.0.push_str(more);
+        if self.0.len() > LONGEST_TEXT { Err(fmt::Error) } else { Ok(()) }
     }
 }
 
@@ -139,12 +181,12 @@ impl<'p> Machine<'p> {
             Type::Basic(BasicType::Str) => RType::Str,
             Type::Literal(literal) => literal_type(literal),
             Type::Named(parts) => self.named_type(package, parts),
-            Type::List(item) => RType::List(self.optional_type(package, *item)),
+            Type::List(item) => RType::list(self.optional_type(package, *item)),
             Type::Dict(key, value) => {
-                RType::Dict(self.optional_type(package, *key), self.optional_type(package, *value))
+                RType::dict(self.optional_type(package, *key), self.optional_type(package, *value))
             }
             Type::Union(members) => {
-                RType::Union(members.iter().map(|m| self.shared_rtype(package, *m)).collect())
+                RType::union(members.iter().map(|m| self.shared_rtype(package, *m)).collect())
             }
             Type::Function(..) => RType::Function,
         }

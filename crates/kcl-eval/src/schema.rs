@@ -202,6 +202,8 @@ impl Machine<'_> {
                 schema.outline.schemas[schema.index as usize].linked.get_or_init(|| made)
             }
         };
+        let inherited = linked.shape.names.len().saturating_sub(def.body.len());
+        self.charge_total(inherited as u64 * INHERITED_CELLS)?;
         let shape = Shaped::new(&linked.shape);
         let first_shape = linked.first_shape.as_ref().map(Shaped::new);
         Ok(Links { base, mixins, parts, base_count, shape, first_shape, linked: linked.facts.clone() })
@@ -366,6 +368,10 @@ fn require_all(required: &mut Vec<Str>, names: &[Str]) {
         }
     }
 }
+
+/// What it costs that a schema knows a name of its bases or mixins: each schema has tables of its own, so a long chain fills the
+/// machine with the square of its length.
+const INHERITED_CELLS: u64 = 64;
 
 /// How often the reference defines the schemas of a package.
 const EARLY_PASSES: u32 = 2;

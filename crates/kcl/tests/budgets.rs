@@ -199,3 +199,44 @@ fn what_does_not_end_is_stopped() {
         assert!(stopped.as_ref().is_err_and(|message| message.contains(flag)), "{program}: {stopped:?}");
     }
 }
+
+/// Types that aliases double again and again are small in memory and endless on paper.
+#[test]
+fn aliases_that_double_a_type_are_not_walked_through() {
+    let mut text = String::from("import json\ntype A0 = int | str\n");
+    for at in 0..60 {
+        let _ = writeln!(text, "type A{} = [A{at}] | {{str:A{at}}}", at + 1);
+    }
+    assert_eq!(run(&format!("{text}a: A60 = []\n")), Ok("a: []".to_owned()));
+    let told = run(&format!("{text}_x = json.decode('1')\na: A60 = _x\n")).unwrap_err();
+    assert!(told.starts_with("expect [[[") && told.len() < 20_000, "{} bytes", told.len());
+}
+
+/// A chain of bases knows the square of its length; a long list of mixins does not.
+#[test]
+fn long_chains_of_schemas_are_stopped_and_long_lists_are_run() {
+    let chain = |length: usize| {
+        let mut text = String::from("schema S0:\n    a0: int = 0\n");
+        for at in 1..length {
+            let _ = writeln!(text, "schema S{at}(S{}):\n    a{at}: int = {at}", at - 1);
+        }
+        format!("{text}s = S{} {{}}\na = s.a0\n", length - 1)
+    };
+    let stopped = run(&chain(5_000)).unwrap_err();
+    assert!(stopped.contains("--max-memory"), "{stopped}");
+    assert!(run(&chain(60)).is_ok());
+    let mixins = vec!["AMixin"; 20_000].join(", ");
+    let list = format!("schema AMixin:\n    b: int = 1\nschema H:\n    mixin [{mixins}]\nh = H {{}}\n");
+    assert_eq!(run(&list), Ok("h:\n  b: 1".to_owned()));
+}
+
+/// A text can have a mistake in every word of it.
+#[test]
+fn a_million_mistakes_are_not_kept() {
+    let mut files = MemoryFiles::default();
+    files.add("/w/main.k", format!("a = {}True\n", "not ".repeat(1_000_000)));
+    let request = Request { work_dir: "/w".into(), ..Request::paths(["main.k"]) };
+    let outcome = Compiler::new(&files).run(&request, &NoWorld);
+    assert_eq!(outcome.diagnostics.len(), 10_001);
+    assert_eq!(outcome.diagnostics.last().map(|last| last.id), Some("too-many-errors"));
+}
