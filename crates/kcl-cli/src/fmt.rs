@@ -1,6 +1,6 @@
 //! `kcl fmt`: files in their canonical form, in parallel, each written whole or not at all.
 
-mod files;
+pub(crate) mod files;
 mod report;
 
 use std::io::{Read, Write};
@@ -34,7 +34,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 };
 
 /// A larger file is refused: its trees would need gigabytes.
-const MAX_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// The parser's depth is bounded, but its frames are not small in debug builds.
 const STACK: usize = 32 << 20;

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod completion;
+mod edit;
 mod explain;
 mod flags;
 mod fmt;
@@ -29,6 +30,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("run", "evaluate files and print YAML or JSON", run::main),
     ("fmt", "format files in their canonical form", fmt::main),
     ("vet", "check data files against schemas", vet::main),
+    ("edit", "get, set, append, unset or rename by path, in the source", edit::main),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
 fn help() -> String {
     let mut out = String::from(
         "kcl: the configuration and policy language\n\nExamples:\n  kcl run main.k\n  kcl run base/base.k prod/main.k -D env=prod\n  \
-         kcl run . --format json -S app.image\n  kcl fmt ./...\n\nCommands:\n",
+         kcl run . --format json -S app.image\n  kcl fmt ./...\n  kcl edit set dev app.image='\"pay:v42\"'\n\nCommands:\n",
     );
     for (name, text, _) in COMMANDS {
         out.push_str(&format!("  {name:<11} {text}\n"));

@@ -30,7 +30,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "sort-keys" Some('k'), "" false "sort keys on all levels";
     "show-hidden" Some('H'), "" false "print names that start with _";
     "strict-range-check" Some('r'), "" false "check integers and floats against 32 bits";
-    "debug" Some('d'), "" false "keep 64-bit checks beside -r; errors name the outermost call and carry a backtrace";
+    "debug" Some('d'), "" false "keep 64-bit checks beside -r; errors carry a backtrace; with -O, write the changes into the files";
     "why" None, "PATH" false "print where the value at a path came from";
     "plugin" None, "NAME=COMMAND" false "start COMMAND for `import kcl_plugin.NAME`";
     "allow-files" None, "" false "let file.* reach outside the module and the work folder";
@@ -74,6 +74,15 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     }
     let compiler = Compiler::new(Disk);
     let (code, _) = job.run(&compiler, &job.world());
+    if code == ExitCode::SUCCESS && job.request.debug && given.has("overrides") {
+        return match crate::edit::write_back(&job.request, &job.request.overrides) {
+            Ok(()) => code,
+            Err(message) => {
+                eprintln!("error: {message}");
+                ExitCode::from(EXIT_WRONG)
+            }
+        };
+    }
     // The process ends: the operating system gives the memory back.
     std::mem::forget(compiler);
     code
@@ -388,7 +397,7 @@ fn apply_entries(given: &Given, stand: &Path, request: &mut Request) -> Result<(
 }
 
 /// A folder alone is run as its `kcl.mod` says under `[profile]`.
-fn apply_profile(request: &mut Request) -> Result<(), Wrong> {
+pub(crate) fn apply_profile(request: &mut Request) -> Result<(), Wrong> {
     let [Entry::Path(only)] = request.entries.as_slice() else { return Ok(()) };
     let folder = request.work_dir.join(only);
     let Ok(text) = std::fs::read_to_string(folder.join("kcl.mod")) else { return Ok(()) };

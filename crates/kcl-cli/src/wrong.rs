@@ -17,6 +17,11 @@ impl Wrong {
         Wrong { code: None, message: message.into(), help: Some(help.into()) }
     }
 
+    /// What is wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Adds upstream's code.
     pub(crate) fn coded(self, code: Code) -> Self {
         Wrong { code: Some(code), ..self }

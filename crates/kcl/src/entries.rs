@@ -45,6 +45,27 @@ pub(crate) fn main_files(request: &Request, files: &dyn Files) -> Result<Vec<Mai
     if found.is_empty() { Err("No input KCL files or paths".into()) } else { Ok(found) }
 }
 
+/// Returns the files that the entries of a request mean, in order and each once, or why an entry means none. Texts that are
+/// given with the request are no files.
+pub fn entry_files(request: &Request, files: &dyn Files) -> Vec<Result<PathBuf, String>> {
+    let mut found: Vec<Result<PathBuf, String>> = Vec::new();
+    for entry in &request.entries {
+        let Entry::Path(given) = entry else { continue };
+        let given = expand_variables(request, files, given);
+        match expand_path(files, &request.work_dir.join(&given)) {
+            Ok(paths) => {
+                for path in paths {
+                    if !found.iter().any(|known| known.as_ref() == Ok(&path)) {
+                        found.push(Ok(path));
+                    }
+                }
+            }
+            Err(message) => found.push(Err(message)),
+        }
+    }
+    found
+}
+
 /// What to do when the entries give no files.
 pub(crate) fn hint(request: &Request, files: &dyn Files) -> String {
     for entry in &request.entries {

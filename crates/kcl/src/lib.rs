@@ -38,6 +38,7 @@ pub use checked::Checked;
 pub use compiler::Compiler;
 pub use data::Data;
 pub use disk::{Disk, DiskWorld};
+pub use entries::entry_files;
 pub use files::{Files, MemoryFiles};
 pub use index::{Defined, Definition, Index, Reference, Typed};
 pub use kcl_check::Edition;

@@ -96,7 +96,7 @@ impl Found {
 }
 
 /// Reads a file of at most so many bytes.
-pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let problem = |error: std::io::Error| format!("cannot be read: {error}");
     let file = File::open(path).map_err(problem)?;
     let size = file.metadata().map_err(problem)?.len();
@@ -106,7 +106,7 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
 }
 
 /// Replaces a file: the new text is written beside it and takes its name, so nobody ever sees half of it.
-pub(super) fn replace(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let problem = |error: std::io::Error| format!("cannot be written: {error}");
     let permissions = fs::metadata(path).map_err(problem)?.permissions();

@@ -1,0 +1,160 @@
+//! What became of each wish and each file, for people and for machines.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use kcl_edit::Outcome;
+use serde_json::{Value, json};
+
+use super::session::{Answer, Spot, Written};
+use super::{Verb, Wish};
+use crate::EXIT_WRONG;
+use crate::flags::Given;
+
+/// The whole call.
+pub(super) struct Report {
+    check: bool,
+    diff: bool,
+    json: bool,
+    keep_going: bool,
+    rows: Vec<Value>,
+    text: String,
+    errors: String,
+    refused: usize,
+    absent: bool,
+    changes: bool,
+    pub(super) files: Vec<Written>,
+}
+
+impl Report {
+    pub(super) fn new(given: &Given) -> Report {
+        Report {
+            check: given.has("check"),
+            diff: given.has("diff"),
+            json: given.has("json"),
+            keep_going: given.has("keep-going"),
+            rows: Vec::new(),
+            text: String::new(),
+            errors: String::new(),
+            refused: 0,
+            absent: false,
+            changes: false,
+            files: Vec::new(),
+        }
+    }
+
+    pub(super) fn may_write(&self) -> bool {
+        !self.check && !self.diff && (self.refused == 0 || self.keep_going)
+    }
+
+    pub(super) fn shows_diff(&self) -> bool {
+        self.diff
+    }
+
+    pub(super) fn add(&mut self, wish: &Wish, answer: Answer) {
+        let path = wish.path.to_string();
+        let mut row = json!({ "op": wish.verb.word(), "target": wish.target, "path": path });
+        match answer {
+            Answer::Done { outcome, spot } => {
+                self.changes |= outcome != Outcome::Unchanged;
+                row["status"] = outcome.word().into();
+                put_spot(&mut row, spot.as_ref());
+                let place = spot.map(|spot| place(&spot) + ": ").unwrap_or_default();
+                if !self.diff {
+                    self.text.push_str(&format!("{place}{} {path}\n", outcome.word()));
+                }
+            }
+            Answer::Values(values) => {
+                match values.last() {
+                    Some(last) => self.text.push_str(&format!("{}\n", last.text)),
+                    None => {
+                        self.absent = true;
+                        self.errors.push_str(&format!("error: {} does not set `{path}`\nhelp: a path leads through what is written out: variables, braces, lists\n", wish.target));
+                    }
+                }
+                let found = values.iter().map(|value| {
+                    let mut row = json!({ "operator": value.operator, "text": value.text, "own": value.own });
+                    put_spot(&mut row, Some(&value.spot));
+                    row
+                });
+                row["values"] = found.collect();
+            }
+            Answer::Refused { id, message, help, spot } => {
+                self.refused += 1;
+                let at = spot.as_ref().map(|spot| format!("  --> {}\n", place(spot))).unwrap_or_default();
+                self.errors.push_str(&format!("error: {message}\n{at}help: {help}\n"));
+                row["status"] = "refused".into();
+                row["error"] = json!({ "id": id, "message": message, "help": help });
+                put_spot(&mut row["error"], spot.as_ref());
+            }
+        }
+        if matches!(wish.verb, Verb::Get) && row.get("status").is_none() {
+            row["status"] =
+                if row["values"].as_array().is_some_and(|v| !v.is_empty()) { "set" } else { "not-set" }
+                    .into();
+        }
+        self.rows.push(row);
+    }
+
+    pub(super) fn print(mut self) -> ExitCode {
+        let failed = self.files.iter().any(|file| file.error.is_some());
+        for file in &self.files {
+            if let Some(error) = &file.error {
+                self.errors.push_str(&format!("error: {} {error}\n", file.file));
+            }
+            self.text.push_str(&file.diff);
+        }
+        let mut out = std::mem::take(&mut self.text);
+        if self.json {
+            let files: Vec<Value> = self.files.iter().map(file_row).collect();
+            out = format!("{}\n", json!({ "changes": self.rows, "files": files }));
+        } else {
+            if self.refused > 0 && !self.keep_going && self.rows.len() > 1 {
+                let rest = format!(
+                    "{} of {} changes were refused: nothing was written\n",
+                    self.refused,
+                    self.rows.len()
+                );
+                self.errors.push_str(&rest);
+                out.clear();
+            }
+            eprint!("{}", self.errors);
+        }
+        match std::io::stdout().write_all(out.as_bytes()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                eprintln!("error: cannot write to standard output: {error}");
+                return ExitCode::from(EXIT_WRONG);
+            }
+            _ => {}
+        }
+        let wrong = failed || self.refused > 0 || self.absent || (self.check && self.changes);
+        if wrong { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }
+    }
+}
+
+fn place(spot: &Spot) -> String {
+    match spot.line {
+        0 => spot.file.clone(),
+        line => format!("{}:{line}", spot.file),
+    }
+}
+
+fn put_spot(row: &mut Value, spot: Option<&Spot>) {
+    if let Some(spot) = spot {
+        row["file"] = spot.file.as_str().into();
+        if spot.line > 0 {
+            row["line"] = spot.line.into();
+        }
+    }
+}
+
+fn file_row(file: &Written) -> Value {
+    let mut row = json!({ "file": file.file, "status": file.status });
+    if !file.diff.is_empty() {
+        row["diff"] = file.diff.as_str().into();
+    }
+    if let Some(error) = &file.error {
+        row["error"] = format!("{} {error}", file.file).into();
+    }
+    row
+}

@@ -1,0 +1,33 @@
+//! `kcl run -d -O`: the overrides of a run go into the files.
+
+use kcl::Request;
+use kcl_edit::{changes_of_override, plan};
+
+use super::session::{Answer, Session};
+use super::stack::files_of_request;
+
+/// Writes overrides back as `kcl edit` does: to the last file below the working folder that sets the path.
+///
+/// # Errors
+/// What to tell the user; nothing was written if an override was refused.
+pub(crate) fn write_back(request: &Request, overrides: &[String]) -> Result<(), String> {
+    const NAME: &str = "run";
+    let mut session = Session::default();
+    session.enter(NAME, files_of_request(request)?)?;
+    for text in overrides {
+        let told =
+            |message: &str, help: &str| format!("-O {text} cannot be written back: {message}\nhelp: {help}");
+        let changes = changes_of_override(text).map_err(|refusal| told(&refusal.message, &refusal.help))?;
+        for change in changes {
+            let members = session.members(NAME);
+            if let Answer::Refused { message, help, .. } =
+                session.make(NAME, &members, plan(&members, &change))
+            {
+                return Err(told(&message, &help));
+            }
+        }
+    }
+    let failed =
+        session.write().into_iter().find_map(|file| file.error.map(|error| format!("{} {error}", file.file)));
+    failed.map_or(Ok(()), Err)
+}
