@@ -104,3 +104,8 @@ fn compare(name: &str, at_least: usize) {
 fn vet() {
     compare("vet.md", 10);
 }
+
+#[test]
+fn edit() {
+    compare("edit.md", 20);
+}

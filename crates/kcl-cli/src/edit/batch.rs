@@ -33,6 +33,8 @@ pub(super) fn read(file: &str) -> Result<Vec<Wish>, Wrong> {
 
 fn rows(text: &str) -> Result<Vec<Value>, String> {
     match serde_json::from_str(text) {
+        // A pipe that broke must not look like a day without changes; that is `[]`.
+        _ if text.trim().is_empty() => Err("it is empty".into()),
         Ok(Value::Array(rows)) => Ok(rows),
         Ok(Value::Object(mut map)) if map.contains_key("changes") => match map.remove("changes") {
             Some(Value::Array(rows)) if map.is_empty() => Ok(rows),
