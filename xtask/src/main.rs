@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod bench;
 mod ci;
 mod codegen;
+mod documents;
 mod format;
 mod fuzz;
 mod oracle;
@@ -27,6 +28,7 @@ const CHORES: &[Chore] = &[
     ("codegen", "kube|protobuf: fact tables, from the real API server and from its Go types", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),
+    ("documents", "what `kcl doc` writes, judged by other people's validators", documents::main),
     (
         "fmt",
         "[--generated N] [--files FOLDER]…: the promises of the formatter on many programs",

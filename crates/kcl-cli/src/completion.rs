@@ -6,8 +6,13 @@ use crate::flags::Flag;
 use crate::{COMMANDS, EXIT_WRONG, edit, fmt, run, vet};
 
 /// Commands that have flags.
-const FLAGS: &[(&str, &[Flag])] =
-    &[("run", run::FLAGS), ("fmt", fmt::FLAGS), ("vet", vet::FLAGS), ("edit", edit::FLAGS)];
+const FLAGS: &[(&str, &[Flag])] = &[
+    ("run", run::FLAGS),
+    ("fmt", fmt::FLAGS),
+    ("doc", doc::FLAGS),
+    ("vet", vet::FLAGS),
+    ("edit", edit::FLAGS),
+];
 
 fn words(flags: &[Flag]) -> String {
     flags.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" ")

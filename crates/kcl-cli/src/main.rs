@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod completion;
+mod doc;
 mod edit;
 mod explain;
 mod flags;
@@ -31,6 +32,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("fmt", "format files in their canonical form", fmt::main),
     ("vet", "check data files against schemas", vet::main),
     ("edit", "get, set, append, unset or rename by path, in the source", edit::main),
+    ("doc", "write documents of schemas: Markdown, OpenAPI, JSON Schema, a site", doc::main),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),

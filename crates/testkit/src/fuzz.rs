@@ -15,6 +15,7 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("overrides", overrides),
     ("selectors", selectors),
     ("fmt", fmt),
+    ("docs", docs),
 ];
 
 /// Text to tree, and back to the same text.
@@ -32,6 +33,40 @@ pub fn parser(bytes: &[u8]) {
 pub fn fmt(bytes: &[u8]) {
     if let Err(broken) = crate::format::judge(&String::from_utf8_lossy(bytes)) {
         panic!("{broken}");
+    }
+}
+
+/// A docstring, and a program with all its documents: always an answer, and nothing of it ends up as HTML.
+pub fn docs(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let doc = kcl_model::docstring::parse(&text);
+    let again = kcl_model::docstring::parse(&kcl_model::docstring::write(&doc));
+    assert!(again.attributes.len() >= doc.attributes.len(), "attributes got lost: {doc:?}");
+    let program =
+        format!("schema Told:\n    r\"\"\"{}\n    \"\"\"\n    x: int\n", text.replace("\"\"\"", ""));
+    for program in [text.as_ref(), program.as_str()] {
+        let request = kcl::Request::source("main.k", program);
+        let checked = kcl::Compiler::new(kcl::MemoryFiles::default()).checked(&request);
+        let names = vec![kcl_model::PackageName::default(); checked.program.packages.len()];
+        let (program, types) = (&checked.program, checked.types.as_slice());
+        let input = kcl_model::Program { program, types, names: &names, root: "" };
+        let Some(package) = kcl_model::read_package(input, program.main) else { continue };
+        let model = kcl_model::Model { packages: vec![package], ..kcl_model::Model::default() };
+        documents(&model);
+    }
+}
+
+fn documents(model: &kcl_model::Model) {
+    let options = kcl_doc::Options::default();
+    kcl_doc::markdown(model, &options);
+    kcl_doc::openapi(model, &options);
+    kcl_doc::json_schema(model, &options).expect("without a root nothing can be wrong");
+    for file in kcl_doc::site(model, &[], &options) {
+        if file.path.ends_with(".html") {
+            // The two of the head.
+            assert_eq!(file.text.matches("<script").count(), 2, "{}", file.path);
+            assert_eq!(file.text.matches("<main").count(), 1, "{}", file.path);
+        }
     }
 }
 

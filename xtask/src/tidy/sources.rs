@@ -12,6 +12,8 @@ const PURE: &[&str] = &[
     "kcl-syntax",
     "kcl-check",
     "kcl-fmt",
+    "kcl-model",
+    "kcl-doc",
     "kcl-value",
     "kcl-std",
     "kcl-eval",

@@ -1,0 +1,100 @@
+//! `kcl doc --test`: examples in docstrings are programs, and each must run.
+//!
+//! An example is run with its package in the same scope, so it names schemas as the package itself does. One that imports the
+//! module by its name is run as another module would run it. Programs touch nothing: no files, no clock, no plugins.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use base_diag::to_json;
+use kcl::{Compiler, Disk, Entry, NoWorld, Outcome, Request};
+use kcl_model::{Example, Package, Place};
+use serde_json::{Value, json};
+
+use super::module::Module;
+use crate::EXIT_WRONG;
+use crate::run::ErrorFormat;
+
+/// One example, and where it stands.
+struct Case<'m> {
+    /// `package.Schema`.
+    name: String,
+    file: &'m str,
+    line: u32,
+    request: Request,
+}
+
+pub(super) fn run(module: &Module, as_json: bool, format: ErrorFormat) -> ExitCode {
+    let cases = cases(module);
+    let compiler = Compiler::new(Disk);
+    let requests: Vec<Request> = cases.iter().map(|case| case.request.clone()).collect();
+    let outcomes = compiler.run_many(&requests, &NoWorld);
+    let failed = outcomes.iter().filter(|outcome| !outcome.is_ok()).count();
+    if as_json {
+        let rows: Vec<Value> =
+            cases.iter().zip(&outcomes).map(|(case, outcome)| row(case, outcome)).collect();
+        println!("{}", json!({ "passed": cases.len() - failed, "failed": failed, "examples": rows }));
+    } else {
+        for (case, outcome) in cases.iter().zip(&outcomes) {
+            let verdict = if outcome.is_ok() { "ok" } else { "FAILED" };
+            println!("{verdict:<6} {} ({}:{})", case.name, case.file, case.line);
+            if !outcome.is_ok() {
+                let mut sources = outcome.sources.clone();
+                sources.show_from(module.root.display().to_string());
+                eprint!("{}", crate::run::render(&outcome.diagnostics, &sources, format));
+            }
+        }
+        println!("{} passed, {failed} failed", cases.len() - failed);
+    }
+    if failed > 0 { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }
+}
+
+fn row(case: &Case<'_>, outcome: &Outcome) -> Value {
+    let errors: Vec<Value> = outcome.diagnostics.iter().map(|d| to_json(d, &outcome.sources)).collect();
+    json!({ "schema": case.name, "file": case.file, "line": case.line, "ok": outcome.is_ok(), "errors": errors })
+}
+
+fn cases(module: &Module) -> Vec<Case<'_>> {
+    let mut found = Vec::new();
+    for package in module.model.own_packages() {
+        for schema in &package.schemas {
+            let Some(place) = &schema.place else { continue };
+            for example in &schema.doc.examples {
+                let name = match package.path.is_empty() {
+                    true => schema.name.clone(),
+                    false => format!("{}.{}", package.path, schema.name),
+                };
+                let request = request(module, package, place, example);
+                found.push(Case { name, file: &place.file, line: example.line, request });
+            }
+        }
+    }
+    found
+}
+
+fn request(module: &Module, package: &Package, place: &Place, example: &Example) -> Request {
+    // Empty lines in front, so that errors have the lines of the file that the example stands in.
+    let blank = "\n".repeat(example.line.saturating_sub(1) as usize);
+    let text = format!("{blank}{}\n", example.code);
+    let beside = |name: &str| module.root.join(&place.file).with_file_name(name).display().to_string();
+    let file = Path::new(&place.file).file_name().unwrap_or_default().to_string_lossy();
+    let source = Entry::Source { path: beside(&format!("{file}#{}", example.line)), text };
+    let mut request = Request { work_dir: module.root.clone(), ..Request::default() };
+    let name = &module.model.name;
+    let foreign = !name.is_empty() && example.code.lines().any(|line| imports(line, name));
+    if foreign {
+        request.externals.push((name.clone(), module.root.clone()));
+    } else {
+        let files =
+            package.files.iter().map(|file| Entry::Path(module.root.join(file).display().to_string()));
+        request.entries.extend(files);
+    }
+    request.entries.push(source);
+    request
+}
+
+/// Whether a line imports something of a module.
+fn imports(line: &str, module: &str) -> bool {
+    let Some(path) = line.trim().strip_prefix("import ") else { return false };
+    path.trim().split(['.', ' ']).next() == Some(module)
+}

@@ -1,0 +1,64 @@
+//! `cargo xtask documents`: what `kcl doc` writes, judged by other people's validators.
+//!
+//! The JSON Schema and the OpenAPI document of konfig and of a sample are valid; what KCL accepts passes them, and what it
+//! refuses does not. The validators are PyPI packages, pinned in `xtask/documents/requirements.txt` and kept in the target folder.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::Outcome;
+use crate::oracle::root;
+
+pub(crate) fn main(_words: &[String]) -> Outcome {
+    let home = target_dir().join("documents");
+    std::fs::create_dir_all(&home).map_err(|e| format!("{}: {e}", home.display()))?;
+    let python = validators(&home)?;
+    let kcl = build()?;
+    let data = root().join("xtask/documents");
+    judge(&kcl, &python, &root().join("konfig"), &home, &[])?;
+    let sample = data.join("instances.k");
+    let instances = home.join("instances.json");
+    let words = ["run", "--format", "json", "--disable-none", "-o"];
+    run(Command::new(&kcl).args(words).arg(&instances).arg(&sample))?;
+    judge(&kcl, &python, &sample, &home, &[instances, data.join("refused.json")])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Installs the validators once; another list of them is installed anew.
+fn validators(home: &Path) -> Result<PathBuf, String> {
+    let wanted = root().join("xtask/documents/requirements.txt");
+    let text = std::fs::read_to_string(&wanted).map_err(|e| format!("{}: {e}", wanted.display()))?;
+    let (venv, mark) = (home.join("venv"), home.join("installed.txt"));
+    let python = venv.join("bin/python");
+    if std::fs::read_to_string(&mark).is_ok_and(|installed| installed == text) {
+        return Ok(python);
+    }
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&wanted))?;
+    std::fs::write(&mark, text).map_err(|e| format!("{}: {e}", mark.display()))?;
+    Ok(python)
+}
+
+fn build() -> Result<PathBuf, String> {
+    run(Command::new("cargo").args(["build", "--quiet", "-p", "kcl-cli"]).current_dir(root()))?;
+    Ok(target_dir().join("debug/kcl"))
+}
+
+fn judge(kcl: &Path, python: &Path, path: &Path, home: &Path, more: &[PathBuf]) -> Result<(), String> {
+    let (schema, openapi) = (home.join("schema.json"), home.join("openapi.json"));
+    for (format, target) in [("json-schema", &schema), ("openapi", &openapi)] {
+        run(Command::new(kcl).arg("doc").arg(path).args(["--format", format, "--target"]).arg(target))?;
+    }
+    let script = root().join("xtask/documents/check.py");
+    println!("documents: {}", path.strip_prefix(root()).unwrap_or(path).display());
+    run(Command::new(python).arg(script).arg(&schema).arg(&openapi).args(more))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed")) }
+}
