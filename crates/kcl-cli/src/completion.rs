@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, edit, fmt, run, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, run, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
