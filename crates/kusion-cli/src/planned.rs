@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use kusion::{DryRun, PlanFailure, Ready, Target};
+use kusion::{DryRun, PlanFailure, Ready, SecretProblem, Target};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
 use kusion_plan::{Problem, conflicts, strangers};
 use kusion_runtime::ErrorKind;
+use kusion_secrets::Refusal;
 
 use crate::cluster::{World, choice, patiently, remote, world};
 use crate::failure::{Failure, exit};
@@ -170,6 +171,7 @@ pub(crate) fn spec_problems(problems: &[Problem], place: &Place) -> Failure {
 pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failure {
     match failure {
         PlanFailure::Spec(problems) => spec_problems(&problems, place),
+        PlanFailure::Secrets(problems) => no_secrets(&problems),
         PlanFailure::Store(error) => Failure::from(error),
         PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
         PlanFailure::OtherCluster(other) => moved::refused(&other, place),
@@ -195,6 +197,22 @@ pub(crate) fn failed(failure: PlanFailure, place: &Place, server: &str) -> Failu
             failure
         }
     }
+}
+
+/// Secrets that are not to be had: all of them, and what to do about the first.
+fn no_secrets(problems: &[SecretProblem]) -> Failure {
+    let code = match problems.iter().any(|problem| problem.error.kind == Refusal::Unavailable) {
+        true => exit::REMOTE,
+        false => exit::USAGE,
+    };
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let next = problems.iter().find_map(|problem| problem.error.next.clone());
+    let what = match problems.len() {
+        1 => "a secret is not to be had; nothing was changed".to_owned(),
+        n => format!("{n} secrets are not to be had; nothing was changed"),
+    };
+    let failure = Failure::new(code, what).cause(texts.join("\n"));
+    failure.next(next.unwrap_or_else(|| "look at them alone: `kusion secret check`".to_owned()))
 }
 
 /// A plan that wants objects of other stacks must not be applied.

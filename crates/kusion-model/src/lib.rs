@@ -34,6 +34,8 @@ mod project;
 mod reference;
 mod release;
 mod secret;
+mod secret_ref;
+mod secret_stores;
 mod source;
 mod spec;
 mod state;
@@ -59,6 +61,8 @@ pub use project::{
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, references_in};
 pub use release::{INTERRUPTED, Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
 pub use secret::{DigestKey, Secret, adopt, is_seal, seal, seal_like};
+pub use secret_ref::SecretRef;
+pub use secret_stores::{KvVersion, Provider, StoreConfig, VaultAuth, VaultConfig};
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};
 pub use state::{Prior, Records, ResourceRecord};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Attr, FieldPath, ImportedPolicy, Reference, ResourceId, Template};
+use crate::{Attr, FieldPath, ImportedPolicy, Reference, ResourceId, StoreConfig, Template};
 
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,12 @@ pub struct Project {
     pub extensions: Vec<Value>,
     #[serde(default)]
     pub namespaces: Option<NamespaceMapping>,
+    /// Where `ref://` values come from.
+    #[serde(default)]
+    pub secret_store: Option<StoreConfig>,
+    /// Other stores, for `ref://…?store=NAME`.
+    #[serde(default)]
+    pub secret_stores: BTreeMap<String, StoreConfig>,
 }
 
 /// `stack.yaml`.
@@ -70,6 +76,12 @@ pub struct Stack {
     /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
     #[serde(default)]
     pub outputs: Vec<String>,
+    /// Where `ref://` values come from, if not from where the project says.
+    #[serde(default)]
+    pub secret_store: Option<StoreConfig>,
+    /// Other stores, for `ref://…?store=NAME`.
+    #[serde(default)]
+    pub secret_stores: BTreeMap<String, StoreConfig>,
 }
 
 /// `component.yaml`.
@@ -208,16 +220,8 @@ pub trait MetaFile: Default + Serialize {
 
 impl MetaFile for Project {
     const FILE: &'static str = "project.yaml";
-    const UNUSED: &'static [&'static str] = &[
-        "labels",
-        "extensions",
-        "tenant",
-        "backend",
-        "generator",
-        "secret_stores",
-        "secretStores",
-        "prometheus",
-    ];
+    const UNUSED: &'static [&'static str] =
+        &["labels", "extensions", "tenant", "backend", "generator", "secret_stores", "prometheus"];
 
     fn from_value(value: Value) -> Result<Self, MetaError> {
         let project: Project = read(value, Self::FILE)?;

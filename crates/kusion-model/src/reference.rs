@@ -5,6 +5,7 @@
 //! $kusion_path["<id>"].a["b.c"][0]                         quoted: the whole value
 //! http://${kusion_path["<id>"].spec.clusterIP}:80          embedded in text
 //! $kusion_path["project/stack#<id>"].a                     an output of another stack
+//! ref://NAME/PROPERTY                                      a secret in a store: the whole value
 //! ```
 //! In the plain form the id ends at the first unescaped `.` after its first `:`, so dotted API groups work.
 
@@ -12,7 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Attr, DigestKey, FieldPath, ResourceId, Secret};
+use crate::{Attr, DigestKey, FieldPath, ResourceId, Secret, SecretRef};
 
 const MARK: &str = "kusion_path";
 
@@ -36,6 +37,8 @@ pub struct Reference {
 pub enum Part {
     Text(String),
     Ref(Reference),
+    /// A secret in a store; always the whole value.
+    Stored(SecretRef),
 }
 
 /// A string value that holds at least one reference.
@@ -82,6 +85,10 @@ impl fmt::Display for Reference {
 impl Template {
     /// Reads a string value; `None` if it holds no reference.
     pub fn parse(text: &str) -> Option<Result<Template, RefError>> {
+        if let Some(stored) = SecretRef::parse(text) {
+            let whole = |stored| Template { source: text.to_owned(), parts: vec![Part::Stored(stored)] };
+            return Some(stored.map(whole));
+        }
         if !text.contains(MARK) {
             return None;
         }
@@ -100,14 +107,23 @@ impl Template {
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.parts.iter().filter_map(|part| match part {
             Part::Ref(reference) => Some(reference),
-            Part::Text(_) => None,
+            Part::Text(_) | Part::Stored(_) => None,
         })
+    }
+
+    /// Returns the secret of a store that the value is.
+    #[must_use]
+    pub fn stored(&self) -> Option<&SecretRef> {
+        match self.parts.as_slice() {
+            [Part::Stored(stored)] => Some(stored),
+            _ => None,
+        }
     }
 
     /// Returns whether the value is one reference and nothing else.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part::Ref(_)])
+        matches!(self.parts.as_slice(), [Part::Ref(_) | Part::Stored(_)])
     }
 
     /// Returns the text as it was written.
@@ -131,6 +147,8 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.push_str(text),
+                // Stores are asked before the plan is made; here nobody can.
+                Part::Stored(_) => return Ok(None),
                 Part::Ref(reference) => match lookup(reference).filter(Attr::is_known) {
                     None => return Ok(None),
                     Some(Attr::Secret(value)) => match value.text() {

@@ -3,16 +3,18 @@
 //! Accepted on input: a mapping with `resources:`, a bare list, and inside either a bare document of a platform (a Kubernetes
 //! manifest becomes a resource with the id it implies). At this door texts become references and secrets are sealed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use base_secret::SecretValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::digest::{write_attr, write_canonical};
 use crate::secret::seal;
 use crate::{
-    Attr, DigestKey, FieldPath, IdError, MovedField, Platforms, RefError, ResourceId, ResourceKey, Segment,
-    SourceMap, SourceRef, sha256_hex,
+    Attr, DigestKey, FieldPath, IdError, MovedField, Platforms, RefError, ResourceId, ResourceKey, Secret,
+    SecretRef, Segment, SourceMap, SourceRef, references_in, sha256_hex,
 };
 
 /// The runtime that a resource belongs to.
@@ -127,6 +129,42 @@ impl Resource {
             None => Err(SpecError::NoPlatform),
             Some((kind, id)) => Ok(Self::settled(id?, kind, attributes, broken, platforms, key)),
         }
+    }
+
+    /// The same resource with the secrets of stores in it. A reference whose value is missing stays one.
+    #[must_use]
+    pub fn with_secrets(
+        &self,
+        values: &BTreeMap<SecretRef, SecretValue>,
+        platforms: &Platforms,
+        key: &DigestKey,
+    ) -> Self {
+        let mut resource = self.clone();
+        let platform = platforms.get(&self.kind);
+        let sensitive = platform.map(|platform| platform.sensitive(&self.attributes)).unwrap_or_default();
+        let mut changed = false;
+        for use_ in references_in(&self.attributes) {
+            let value = use_.template.stored().and_then(|stored| values.get(stored)?.expose_text());
+            let (Some(text), Some(place)) = (value, use_.at.get_mut(&mut resource.attributes)) else {
+                continue;
+            };
+            // What the platform knows to be secret is sealed below, in the form that the platform gives it.
+            *place = match sensitive.iter().any(|path| path.covers(&use_.at)) {
+                true => Attr::text(text),
+                false => Attr::Secret(Secret::new(&Attr::text(text), key)),
+            };
+            changed = true;
+        }
+        if let Some(platform) = platform.filter(|_| changed) {
+            for mut moved in platform.settle(&mut resource.attributes) {
+                let before = self.moved.iter().find(|before| before.stands == moved.written);
+                moved.written = before.map_or(moved.written, |before| before.written.clone());
+                resource.moved.push(moved);
+            }
+            let sensitive = platform.sensitive(&resource.attributes);
+            seal(&mut resource.attributes, &sensitive, key, &mut resource.broken);
+        }
+        resource
     }
 
     /// Returns the key in state and plan: the id, and the cluster that the extension `cluster` names.

@@ -60,6 +60,9 @@ impl Platform for KubePlatform {
     /// form, and equal secrets have equal digests. A reference stays where it is until it is filled in.
     fn settle(&self, object: &mut Attr) -> Vec<MovedField> {
         let mut moved = Vec::new();
+        if is_secret(object) {
+            unencode(object, &mut moved);
+        }
         if !is_secret(object) || object.get("stringData").and_then(Attr::as_map).is_none() {
             return moved;
         }
@@ -97,6 +100,25 @@ impl Platform for KubePlatform {
 
     fn edges(&self, spec: &Spec) -> Vec<MeaningEdge> {
         meaning_edges(spec)
+    }
+}
+
+/// Moves the secrets of stores from `data` to the plain texts: a store has the value, and the server encodes it.
+fn unencode(object: &mut Attr, moved: &mut Vec<MovedField>) {
+    let is_stored = |value: &Attr| matches!(value, Attr::Reference(template) if template.stored().is_some());
+    let Some(data) = object.get_mut("data").and_then(Attr::as_map_mut) else { return };
+    let stored: Vec<_> =
+        data.iter().filter(|(_, value)| is_stored(value)).map(|(key, _)| key.clone()).collect();
+    for key in stored {
+        let value =
+            object.get_mut("data").and_then(Attr::as_map_mut).and_then(|data| data.shift_remove(&key));
+        let (Some(value), Some(map)) = (value, object.as_map_mut()) else { continue };
+        let plain = map.entry("stringData".into()).or_insert_with(|| Attr::map::<&str>([]));
+        let path = |part: &str| FieldPath::keys([part, key.as_str()]);
+        if let Some(plain) = plain.as_map_mut() {
+            plain.insert(key.clone(), value);
+            moved.push(MovedField { written: path("data"), stands: path("stringData") });
+        }
     }
 }
 

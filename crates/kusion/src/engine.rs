@@ -1,6 +1,7 @@
 //! The whole road over Kubernetes: a [`Target`] (which stack), an [`Engine`] (which world), plan and apply between them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Reference, ResourceKey, Scope, Spec,
-    StackOutput, StackRef, references_in,
+    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Platforms, Reference, ResourceKey, Scope,
+    Spec, StackOutput, StackRef, StoreConfig, references_in,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
@@ -18,6 +19,7 @@ use kusion_store::{
 };
 
 use crate::clusters::{Cluster, Clusters, Healths, WallClock, platforms};
+use crate::secrets::{SecretProblem, configured_stores, open_stores, resolve_secrets, secret_uses};
 use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
@@ -36,6 +38,10 @@ pub struct Target {
     pub rules: Vec<ConflictRule>,
     pub owners: OwnerRules,
     pub outputs: Vec<StackOutput>,
+    /// Where `ref://` values come from, by name; the default store has the empty name.
+    pub secret_stores: BTreeMap<String, StoreConfig>,
+    /// What paths in the settings of stores are relative to.
+    pub project_dir: PathBuf,
 }
 
 impl Target {
@@ -60,6 +66,8 @@ impl Target {
             rules: folder.stack.conflicts.clone(),
             owners: OwnerRules { take_over: folder.stack.take_over.clone(), imported: folder.stack.imported },
             outputs: folder.stack.read_outputs().unwrap_or_default(),
+            secret_stores: configured_stores(folder),
+            project_dir: folder.project_dir.clone(),
         })
     }
 
@@ -90,6 +98,23 @@ impl Target {
         }
         Ok(others)
     }
+}
+
+/// The Spec with the secrets of stores in it; they are fetched for each plan, so a plan never knows an older value.
+async fn resolve(
+    target: &Target,
+    spec: &Spec,
+    clusters: &Clusters,
+    platforms: &Platforms,
+) -> Result<Option<Spec>, PlanFailure> {
+    let uses = secret_uses(spec);
+    let Some(first) = uses.first() else { return Ok(None) };
+    let stores = open_stores(&target.secret_stores, &target.project_dir, clusters.kube(""));
+    let stores = stores.map_err(|error| {
+        let reference = first.reference.clone();
+        PlanFailure::Secrets(vec![SecretProblem { reference, error, uses: uses.clone() }])
+    })?;
+    resolve_secrets(spec, &stores, platforms, &target.key).await.map_err(PlanFailure::Secrets)
 }
 
 /// Something a person may want to see while an apply runs.
@@ -290,9 +315,10 @@ impl Engine {
         };
         let prior = recognised.prior(&state);
         let platforms = platforms();
+        let resolved = resolve(target, &spec, &clusters, &platforms).await?;
         let ask = PlanAsk {
             scope: target.scope.clone(),
-            spec: &spec,
+            spec: resolved.as_ref().unwrap_or(&spec),
             platforms: &platforms,
             prior: &prior,
             rules: &target.rules,

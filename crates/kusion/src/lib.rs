@@ -49,6 +49,7 @@ mod execute;
 mod history;
 mod identity;
 mod planning;
+mod secrets;
 mod tree;
 mod witness;
 
@@ -58,6 +59,7 @@ pub use execute::{Execution, execute};
 pub use history::{commit_of, drifted, previous_good, rollback_target};
 pub use identity::{OtherCluster, Recognised};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
+pub use secrets::{SecretProblem, SecretUse, configured_stores, open_stores, resolve_secrets, secret_uses};
 
 pub use tree::{Node, below, find, judge_key};
 pub use witness::Stand;

@@ -13,6 +13,7 @@ use kusion_plan::{
 use kusion_runtime::{ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
 use kusion_store::StoreError;
 
+use crate::SecretProblem;
 use crate::{ENGINE, OtherCluster};
 
 /// Everything a plan is made from.
@@ -44,6 +45,8 @@ pub enum PlanFailure {
     /// The Spec contradicts itself.
     Spec(Vec<Problem>),
     NoRuntime(NoRuntime),
+    /// Secrets of stores are not to be had.
+    Secrets(Vec<SecretProblem>),
     /// The state cannot be read.
     Store(StoreError),
     /// The state is of another cluster.
@@ -60,6 +63,10 @@ impl std::fmt::Display for PlanFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             PlanFailure::Spec(problems) => {
+                let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n"))
+            }
+            PlanFailure::Secrets(problems) => {
                 let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 f.write_str(&texts.join("\n"))
             }

@@ -102,6 +102,8 @@ impl Lab {
             rules: Vec::new(),
             owners: self.owners.clone(),
             outputs: Vec::new(),
+            secret_stores: Default::default(),
+            project_dir: Default::default(),
         }
     }
 

@@ -1,0 +1,221 @@
+//! Stores of secrets.
+//!
+//! In: a reference (`ref://NAME/PROPERTY`), the settings of stores. Out: a [`SecretValue`], or an error that says what to do.
+//! Invariants: a value that is not there is an error, never an empty text; an error never holds a value; nothing is written
+//! anywhere. Deliberately not here: the Kubernetes store (kusion-runtime-k8s has the client), and when references are
+//! resolved (kusion).
+//!
+//! Start reading with [`SecretStore`], then [`Stores`].
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod command;
+mod env;
+mod file;
+mod vault;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base_secret::SecretValue;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use kusion_model::{Provider, SecretRef, StoreConfig};
+
+pub use command::COMMANDS;
+
+/// So many secrets are asked for at the same time.
+const AT_ONCE: usize = 8;
+/// No store gets longer for one secret.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Larger answers are a mistake.
+pub(crate) const LARGEST: usize = 1 << 20;
+
+/// A place where secrets are kept.
+pub trait SecretStore: Send + Sync {
+    /// Fetches one value.
+    fn get<'a>(&'a self, reference: &'a SecretRef) -> BoxFuture<'a, Result<SecretValue, SecretError>>;
+
+    /// Says what it is, for people: `vault https://vault:8200 (secret, v2)`.
+    fn describe(&self) -> String;
+}
+
+/// Why a secret is not to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretError {
+    pub kind: Refusal,
+    pub message: String,
+    /// What a person can do about it.
+    pub next: Option<String>,
+}
+
+/// The kinds of refusals; scripts tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The store says that there is no such secret, property or version.
+    NotFound,
+    /// The store does not let us read it, or does not know us.
+    Denied,
+    /// The store cannot be reached, or fails.
+    Unavailable,
+    /// The settings, or what the store holds, cannot be used.
+    Unusable,
+}
+
+impl Refusal {
+    /// The word for it in documents.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Refusal::NotFound => "not-found",
+            Refusal::Denied => "denied",
+            Refusal::Unavailable => "unavailable",
+            Refusal::Unusable => "unusable",
+        }
+    }
+}
+
+impl SecretError {
+    /// Makes an error.
+    pub fn new(kind: Refusal, message: impl Into<String>) -> Self {
+        SecretError { kind, message: message.into(), next: None }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn next(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SecretError {}
+
+/// The stores of a stack, by name; the default one has the empty name.
+#[derive(Clone, Default)]
+pub struct Stores(BTreeMap<String, Arc<dyn SecretStore>>);
+
+impl Stores {
+    /// Adds a store.
+    pub fn insert(&mut self, name: &str, store: Arc<dyn SecretStore>) {
+        self.0.insert(name.to_owned(), store);
+    }
+
+    /// Returns all stores with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn SecretStore>)> {
+        self.0.iter().map(|(name, store)| (name.as_str(), store))
+    }
+
+    /// Returns the store that a reference means.
+    ///
+    /// # Errors
+    /// A store that nobody has set up.
+    pub fn of(&self, reference: &SecretRef) -> Result<&Arc<dyn SecretStore>, SecretError> {
+        let name = reference.store.as_deref().unwrap_or_default();
+        self.0.get(name).ok_or_else(|| {
+            let (message, next) = match name {
+                "" => (
+                    "no secret store is set up".to_owned(),
+                    "add `secretStore: {provider: {env: {}}}` (or file, command, kubernetes, vault) to project.yaml".to_owned(),
+                ),
+                name => {
+                    let known: Vec<&str> = self.0.keys().map(String::as_str).filter(|name| !name.is_empty()).collect();
+                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                    (
+                        format!("there is no secret store `{name}`"),
+                        format!("name it under `secretStores:` in project.yaml (there now: {known})"),
+                    )
+                }
+            };
+            SecretError::new(Refusal::Unusable, message).next(next)
+        })
+    }
+
+    /// Fetches one value, in a bounded time.
+    ///
+    /// # Errors
+    /// Why it is not to be had.
+    pub async fn get(&self, reference: &SecretRef) -> Result<SecretValue, SecretError> {
+        let store = self.of(reference)?;
+        let late =
+            || SecretError::new(Refusal::Unavailable, format!("no answer within {} s", LIMIT.as_secs()));
+        tokio::time::timeout(LIMIT, store.get(reference)).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Fetches many values, each once.
+    ///
+    /// # Errors
+    /// Every reference that cannot be resolved, with its reason.
+    pub async fn resolve(
+        &self,
+        references: &BTreeSet<SecretRef>,
+    ) -> Result<BTreeMap<SecretRef, SecretValue>, Vec<(SecretRef, SecretError)>> {
+        let ask = |reference: SecretRef| async move {
+            let answer = self.get(&reference).await;
+            (reference, answer)
+        };
+        let asked: Vec<_> = references.iter().cloned().map(ask).collect();
+        let answers: Vec<_> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let (mut found, mut refused) = (BTreeMap::new(), Vec::new());
+        for (reference, answer) in answers {
+            match answer {
+                Ok(value) => _ = found.insert(reference, value),
+                Err(error) => refused.push((reference, error)),
+            }
+        }
+        if refused.is_empty() { Ok(found) } else { Err(refused) }
+    }
+}
+
+/// Opens a store; `None` for one that only a platform can serve (Kubernetes). Nothing is asked yet.
+///
+/// # Errors
+/// Settings that cannot be used on this machine.
+pub fn open(config: &StoreConfig, folder: &Path) -> Result<Option<Arc<dyn SecretStore>>, SecretError> {
+    Ok(Some(match &config.provider {
+        Provider::Env { prefix } => Arc::new(env::EnvStore::new(prefix)),
+        Provider::File { path } => Arc::new(file::FileStore::new(folder.join(path))),
+        Provider::Command { command, timeout_seconds } => {
+            Arc::new(command::CommandStore::new(command.clone(), *timeout_seconds, folder))
+        }
+        Provider::Vault(vault) => Arc::new(vault::VaultStore::new(vault.clone(), folder)?),
+        Provider::Kubernetes { .. } => return Ok(None),
+    }))
+}
+
+/// Refuses a version where a store keeps none.
+pub fn no_version(reference: &SecretRef, store: &str) -> Result<(), SecretError> {
+    match &reference.version {
+        None => Ok(()),
+        Some(_) => Err(SecretError::new(Refusal::Unusable, format!("{store} keeps no versions"))
+            .next("leave `version=` out of the reference")),
+    }
+}
+
+/// Finds a property: the key itself, else a path of keys with dots between them.
+pub(crate) fn property<'v>(value: &'v serde_json::Value, name: &str) -> Option<&'v serde_json::Value> {
+    value.get(name).or_else(|| {
+        name.split('.').try_fold(value, |at, step| match at {
+            serde_json::Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            other => other.get(step),
+        })
+    })
+}
+
+/// A property as a secret: texts as they are, everything else as JSON.
+pub(crate) fn secret_of(value: &serde_json::Value) -> Option<SecretValue> {
+    match value {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some(SecretValue::from(text.clone())),
+        other => Some(SecretValue::from(other.to_string())),
+    }
+}
