@@ -3,15 +3,18 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, run, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, packages, run, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
     ("run", run::FLAGS),
     ("fmt", fmt::FLAGS),
     ("doc", doc::FLAGS),
-    ("vet", vet::FLAGS),
     ("edit", edit::FLAGS),
+    ("vet", vet::FLAGS),
+    ("mod", packages::FLAGS),
+    ("registry", packages::REGISTRY_FLAGS),
+    ("clean", packages::CLEAN_FLAGS),
 ];
 
 fn words(flags: &[Flag]) -> String {

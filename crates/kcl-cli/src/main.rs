@@ -11,6 +11,7 @@ mod edit;
 mod explain;
 mod flags;
 mod fmt;
+mod packages;
 mod plugin;
 mod run;
 mod vet;
@@ -33,6 +34,9 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("vet", "check data files against schemas", vet::main),
     ("edit", "get, set, append, unset or rename by path, in the source", edit::main),
     ("doc", "write documents of schemas: Markdown, OpenAPI, JSON Schema, a site", doc::main),
+    ("mod", "packages: init, add, update, vendor, push, …", packages::main),
+    ("registry", "credentials of registries: login, logout", packages::registry),
+    ("clean", "remove the packages that were fetched", packages::clean),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),
@@ -54,7 +58,7 @@ fn main() -> ExitCode {
             Some((_, _, main)) => main(&words[1..]),
             // `kcl main.k` is `kcl run main.k`.
             None if name.ends_with(".k") || std::path::Path::new(name).is_dir() => run::main(&words),
-            None => unknown_command(name),
+            None => extension(name, &words[1..]).unwrap_or_else(|| unknown_command(name)),
         },
     }
 }
@@ -67,8 +71,20 @@ fn help() -> String {
     for (name, text, _) in COMMANDS {
         out.push_str(&format!("  {name:<11} {text}\n"));
     }
-    out.push_str("\n`kcl COMMAND --help` says more.\n");
+    out.push_str(
+        "\n`kcl COMMAND --help` says more. A program `kcl-NAME` on the search path is `kcl NAME`.\n",
+    );
     out
+}
+
+/// A program `kcl-NAME` on the search path is the command NAME.
+fn extension(name: &str, words: &[String]) -> Option<ExitCode> {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
+        return None;
+    }
+    let status = std::process::Command::new(format!("kcl-{name}")).args(words).status().ok()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_WRONG);
+    Some(ExitCode::from(code))
 }
 
 fn unknown_command(name: &str) -> ExitCode {

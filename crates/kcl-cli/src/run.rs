@@ -145,7 +145,7 @@ impl Job {
         apply_entries(given, &work_dir, &mut request)?;
         apply_profile(&mut request)?;
         apply_flags(given, &work_dir, &mut request)?;
-        request.vendor = vendor_folder();
+        request.vendor = kcl::package_folder();
         let plugins = pairs(given, "plugin")?;
         request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
         let format = match given.last("format") {
@@ -263,12 +263,6 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
         Some("json") => Ok(ErrorFormat::Json),
         Some(other) => Err(format!("`{other}` is not an error format: use full, short or json")),
     }
-}
-
-/// Where packages without an `-E` are looked for.
-pub(crate) fn vendor_folder() -> Option<PathBuf> {
-    let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
-    vendor.or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".kcl/kpm")))
 }
 
 /// Flags and words that ask for a package from somewhere else.

@@ -17,11 +17,15 @@ fn shell(folder: &Path, command: &str) -> String {
         .args(["-c", &format!("{{ {command}\n}} 2>&1")])
         .current_dir(folder)
         .env("PATH", path)
+        .env("HOME", folder.join("home"))
+        .env_remove("KCL_PKG_PATH")
         .env("NO_COLOR", "1")
         .env_remove("KCL_ERROR_FORMAT")
         .output()
         .unwrap();
-    steady(&String::from_utf8(output.stdout).unwrap())
+    // Where the folder is, nobody needs to know.
+    let text = String::from_utf8(output.stdout).unwrap().replace(&folder.display().to_string(), "/…");
+    steady(&text)
 }
 
 /// The text without what differs from run to run.
@@ -108,4 +112,9 @@ fn vet() {
 #[test]
 fn edit() {
     compare("edit.md", 20);
+}
+
+#[test]
+fn packages() {
+    compare("mod.md", 12);
 }

@@ -9,6 +9,12 @@ use kcl_std::{FileAnswer, FileOp};
 
 use crate::files::{Files, normalise};
 
+/// Returns the folder in which `kcl mod` keeps packages: `$KCL_PKG_PATH`, or `.kcl/kpm` in the home folder.
+pub fn package_folder() -> Option<PathBuf> {
+    let given = std::env::var_os("KCL_PKG_PATH").filter(|path| !path.is_empty()).map(PathBuf::from);
+    given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".kcl/kpm")))
+}
+
 /// Source files on the disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;

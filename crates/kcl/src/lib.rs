@@ -37,7 +37,7 @@ pub use arguments::argument;
 pub use checked::Checked;
 pub use compiler::Compiler;
 pub use data::Data;
-pub use disk::{Disk, DiskWorld};
+pub use disk::{Disk, DiskWorld, package_folder};
 pub use entries::entry_files;
 pub use files::{Files, MemoryFiles};
 pub use index::{Defined, Definition, Index, Reference, Typed};

@@ -1,11 +1,13 @@
 //! `kcl.mod`: which packages a module depends on and where they are, which edition it pins, what it runs by default.
 //!
 //! In: the text of a manifest. Out: plain data. Nothing is fetched: a dependency is a folder that is there already, given by
-//! its path, or a copy named `name_version` in the module's `vendor` folder or in the package cache.
+//! its path, or a copy that `kcl mod` keeps: what the lock names in the module's `vendor` folder or in the package store. Without a
+//! lock, a copy named `name_version` will do.
 
 use std::path::{Path, PathBuf};
 
 use kcl_check::Edition;
+use kcl_mod::{Lock, Requirement, Source};
 use toml::{Table, Value};
 
 use crate::files::{Files, normalise};
@@ -23,7 +25,7 @@ pub struct Manifest {
     pub edition: Option<Edition>,
     /// `[profile]`.
     pub profile: Profile,
-    dependencies: Vec<Dependency>,
+    dependencies: Vec<Requirement>,
 }
 
 /// What a module says about itself.
@@ -54,20 +56,6 @@ pub struct Profile {
     pub arguments: Vec<String>,
 }
 
-#[derive(Clone, PartialEq, Debug)]
-struct Dependency {
-    /// The name in imports.
-    name: String,
-    source: Source,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-enum Source {
-    Path(PathBuf),
-    /// Package name and the versions under which a copy may be kept.
-    Copy(String, Vec<String>),
-}
-
 impl Manifest {
     /// Reads a manifest.
     ///
@@ -84,10 +72,8 @@ impl Manifest {
             Some("0.13") => Some(Edition::V0_13),
             Some(other) => return Err(format!("kcl.mod: `{other}` is not an edition: use 0.12 or 0.13")),
         };
-        let dependencies = match table.get("dependencies") {
-            Some(Value::Table(all)) => all.iter().filter_map(|(name, spec)| dependency(name, spec)).collect(),
-            _ => Vec::new(),
-        };
+        // What is wrong with a dependency is told where it is needed: at its import, or by `kcl mod`.
+        let (dependencies, _) = kcl_mod::requirements(&table);
         let package = about(table.get("package"));
         Ok(Manifest { package, edition, profile: profile(table.get("profile")), dependencies })
     }
@@ -105,20 +91,6 @@ impl Manifest {
         }
         Manifest::parse(&text).map(Some)
     }
-}
-
-fn dependency(name: &str, spec: &Value) -> Option<Dependency> {
-    let text = |key: &str| spec.get(key).and_then(Value::as_str).map(str::to_owned);
-    let source = match (spec, text("path")) {
-        (_, Some(path)) => Source::Path(path.into()),
-        (Value::String(version), None) => Source::Copy(name.to_owned(), vec![version.clone()]),
-        (Value::Table(_), None) => {
-            let versions = ["version", "tag", "commit", "branch"].into_iter().filter_map(text).collect();
-            Source::Copy(text("package").unwrap_or_else(|| name.to_owned()), versions)
-        }
-        _ => return None,
-    };
-    Some(Dependency { name: name.replace('-', "_"), source })
 }
 
 fn about(section: Option<&Value>) -> About {
@@ -156,6 +128,7 @@ pub(crate) fn dependencies(
     files: &dyn Files,
     root: &Path,
 ) -> Result<Vec<(String, PathBuf)>, String> {
+    let lock = lock_of(files, root)?;
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     let mut open = vec![root.to_path_buf()];
     let mut next = 0;
@@ -164,46 +137,61 @@ pub(crate) fn dependencies(
         next += 1;
         let Some(manifest) = Manifest::of_module(files, &module)? else { continue };
         for dependency in &manifest.dependencies {
-            if found.iter().any(|(name, _)| *name == dependency.name) {
+            let name = dependency.import_name();
+            if found.iter().any(|(known, _)| *known == name) {
                 continue;
             }
-            let Some(folder) = locate(request, files, root, &module, &dependency.source) else { continue };
-            found.push((dependency.name.clone(), folder.clone()));
+            let Some(folder) = locate(request, files, (root, &lock), &module, dependency) else { continue };
+            found.push((name, folder.clone()));
             open.push(folder);
         }
     }
     Ok(found)
 }
 
+fn lock_of(files: &dyn Files, root: &Path) -> Result<Lock, String> {
+    let path = root.join("kcl.mod.lock");
+    if files.is_file(&path) { Lock::parse(&files.read(&path)?) } else { Ok(Lock::default()) }
+}
+
+/// The folder of a dependency: a path, what the lock of the root module names, or a copy that is named like its version.
 fn locate(
     request: &Request,
     files: &dyn Files,
-    root: &Path,
+    (root, lock): (&Path, &Lock),
     module: &Path,
-    source: &Source,
+    dependency: &Requirement,
 ) -> Option<PathBuf> {
-    let is_module = |folder: &PathBuf| files.is_file(&folder.join("kcl.mod"));
-    let (package, versions) = match source {
-        Source::Path(path) => return Some(normalise(&module.join(path))),
-        Source::Copy(package, versions) => (package, versions),
-    };
-    let stores = [Some(root.join("vendor")), Some(module.join("vendor")), request.vendor.clone()];
-    for store in stores.into_iter().flatten() {
-        let mut names: Vec<String> = Vec::new();
-        for version in versions {
-            names.push(format!("{package}_{version}"));
-            names.push(match version.strip_prefix('v') {
-                Some(bare) => format!("{package}_{bare}"),
-                None => format!("{package}_v{version}"),
-            });
-        }
-        names.push(package.clone());
-        let kept = names.iter().map(|name| normalise(&store.join(name))).find(is_module);
-        if kept.is_some() {
-            return kept;
-        }
+    if let Source::Path(path) = &dependency.source {
+        return Some(normalise(&module.join(path)));
     }
-    None
+    let is_module = |folder: &PathBuf| files.is_file(&folder.join("kcl.mod"));
+    let locked = lock.get(&dependency.import_name());
+    let vendored = locked.map(|locked| root.join("vendor").join(locked.full_name()));
+    let sum = locked.and_then(|locked| kcl_mod::folder_name(locked.sum.as_deref()?));
+    let kept = sum.and_then(|sum| Some(request.vendor.as_ref()?.join("store").join(sum)));
+    if let Some(folder) = vendored.into_iter().chain(kept).find(is_module) {
+        return Some(folder);
+    }
+    let names = copies(dependency);
+    let stores = [Some(root.join("vendor")), Some(module.join("vendor")), request.vendor.clone()];
+    let place = |store: PathBuf| names.iter().map(|name| normalise(&store.join(name))).find(is_module);
+    stores.into_iter().flatten().find_map(place)
+}
+
+/// Names under which other tools keep a copy.
+fn copies(dependency: &Requirement) -> Vec<String> {
+    let package = &dependency.package;
+    let mut names = Vec::new();
+    for version in [dependency.version.as_deref(), Some(dependency.asked())].into_iter().flatten() {
+        names.push(format!("{package}_{version}"));
+        names.push(match version.strip_prefix('v') {
+            Some(bare) => format!("{package}_{bare}"),
+            None => format!("{package}_v{version}"),
+        });
+    }
+    names.push(package.clone());
+    names
 }
 
 #[cfg(test)]
@@ -219,7 +207,7 @@ mod tests {
         assert_eq!(manifest.edition, Some(Edition::V0_13));
         assert_eq!(manifest.profile.entries, ["a.k"]);
         assert!(manifest.profile.disable_none);
-        let mut names: Vec<&str> = manifest.dependencies.iter().map(|d| d.name.as_str()).collect();
+        let mut names: Vec<String> = manifest.dependencies.iter().map(Requirement::import_name).collect();
         names.sort_unstable();
         assert_eq!(names, ["g", "k8s", "my_lib"]);
         assert!(Manifest::parse("[language]\nedition = \"9\"").is_err());
@@ -236,5 +224,29 @@ mod tests {
         let found = dependencies(&Request::default(), &files, Path::new("/m")).unwrap();
         let paths: Vec<String> = found.iter().map(|(n, p)| format!("{n}={}", p.display())).collect();
         assert_eq!(paths, ["a=/a", "c=/m/vendor/c_1.0", "m=/m", "b=/b"]);
+    }
+
+    #[test]
+    fn the_lock_says_which_copy_is_meant() {
+        let kept = format!("/store/store/{}", "0".repeat(64));
+        let mut files = crate::MemoryFiles::default();
+        files.add("/m/kcl.mod", "[dependencies]\na = \"1.0\"\n");
+        files.add("/m/vendor/a_1.0/kcl.mod", "");
+        files.add(format!("{kept}/kcl.mod"), "");
+        let request = Request { vendor: Some("/store".into()), ..Request::default() };
+        let found = |files: &crate::MemoryFiles| dependencies(&request, files, Path::new("/m"));
+        let folder = |files: &crate::MemoryFiles| found(files).unwrap().remove(0).1.display().to_string();
+        assert_eq!(folder(&files), "/m/vendor/a_1.0");
+        let sum = format!("h1:{}=", "A".repeat(43));
+        let source = "reg = \"r\"\nrepo = \"a\"\noci_tag = \"1.2\"";
+        files.add(
+            "/m/kcl.mod.lock",
+            format!("[dependencies.a]\nversion = \"1.2\"\nsum = \"{sum}\"\n{source}\n"),
+        );
+        assert_eq!(folder(&files), kept);
+        files.add("/m/vendor/a_1.2/kcl.mod", "");
+        assert_eq!(folder(&files), "/m/vendor/a_1.2");
+        files.add("/m/kcl.mod.lock", "[dependencies.a");
+        assert!(found(&files).unwrap_err().contains("kcl.mod.lock:1"));
     }
 }

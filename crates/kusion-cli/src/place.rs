@@ -131,6 +131,7 @@ impl Place {
             component: None,
             arguments: self.arguments.clone(),
             origins,
+            packages: kcl::package_folder(),
         };
         let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
             .map_err(|e| render(e, &hush))?;

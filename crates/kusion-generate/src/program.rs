@@ -22,6 +22,8 @@ pub struct Inputs {
     pub arguments: Vec<(String, String)>,
     /// Find out which line wrote which field.
     pub origins: bool,
+    /// The folder in which `kcl mod` keeps packages.
+    pub packages: Option<PathBuf>,
 }
 
 /// The name of our render step among the files of a program.
@@ -49,6 +51,7 @@ pub(crate) fn request(
         arguments: engine_options(stack, inputs),
         track_origins: inputs.origins,
         formats: Formats::DATA,
+        vendor: inputs.packages.clone(),
         ..Request::default()
     };
     let settings = stack.stack_dir.join("kcl.yaml");

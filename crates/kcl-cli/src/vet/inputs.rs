@@ -63,7 +63,7 @@ impl Inputs {
         for argument in given.all("argument") {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
-        request.vendor = crate::run::vendor_folder();
+        request.vendor = kcl::package_folder();
         let format = match given.last("format") {
             None => None,
             Some(name) => {

@@ -1,0 +1,175 @@
+//! `kcl mod`, `kcl registry`, `kcl clean`: packages that a module needs, and the module as a package for others.
+
+mod change;
+mod publish;
+mod registry;
+mod show;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use kcl_fetch::{Options, Resolution, Store, Trouble};
+
+use crate::flags::{Flag, Given, help, read};
+use crate::wrong::Wrong;
+
+pub(crate) use registry::{CLEAN_FLAGS, REGISTRY_FLAGS, clean, registry};
+
+macro_rules! flags {
+    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
+        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
+    };
+}
+use flags;
+
+pub(crate) const FLAGS: &[Flag] = flags! {
+    "git" None, "URL" "add: from a Git repository";
+    "oci" None, "URL" "add: from an OCI registry, oci://HOST/PATH";
+    "path" None, "DIR" "add: a folder beside this module";
+    "tag" None, "TAG" "add: this tag of --git or --oci";
+    "commit" None, "COMMIT" "add: this commit of --git";
+    "branch" None, "BRANCH" "add: this branch of --git";
+    "package" None, "NAME" "add: the package of that name in the repository";
+    "rename" None, "NAME" "add: the name in imports";
+    "version" None, "VERSION" "init: the version of the new module (default 0.1.0)";
+    "target" None, "DIR" "pull, pkg: write there instead of here";
+    "vendor" None, "" "pkg, push: with the packages in vendor/";
+    "offline" None, "" "fetch nothing: everything must be in the package store";
+    "locked" None, "" "fail if kcl.mod.lock would change";
+    "help" Some('h'), "" "print this";
+};
+
+/// Name, words after it, one line of help, what it does.
+type Sub = (&'static str, &'static str, &'static str, fn(&Call) -> Result<(), Wrong>);
+
+const SUBS: &[Sub] = &[
+    ("init", "[NAME]", "make a module: kcl.mod, kcl.mod.lock, main.k", change::init),
+    ("add", "NAME[:VERSION]", "name a package in kcl.mod, fetch and lock it", change::add),
+    ("remove", "NAME…", "take packages out of kcl.mod", change::remove),
+    ("update", "[NAME…]", "fetch anew what tags, branches and the newest versions are now", change::update),
+    ("vendor", "", "copy all packages into vendor/", change::vendor),
+    ("verify", "", "compare the package store and vendor/ with the lock", show::verify),
+    ("tree", "", "who needs whom, as a tree", show::tree),
+    ("graph", "", "who needs whom, a line each", show::graph),
+    ("metadata", "", "names and folders of all packages, as JSON", show::metadata),
+    ("pull", "REF", "copy a package into this folder: oci://HOST/PATH[:TAG]", publish::pull),
+    ("push", "oci://HOST/PATH", "upload this module under its version", publish::push),
+    ("pkg", "", "pack this module into NAME_VERSION.tar", publish::pkg),
+];
+
+/// A call of one of them.
+pub(crate) struct Call {
+    given: Given,
+    words: Vec<String>,
+}
+
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let given = match read(FLAGS, words) {
+        Ok(given) => given,
+        Err(message) => return Wrong::from(message).tell("mod"),
+    };
+    if given.has("help") || given.rest.first().is_some_and(|word| word == "help") {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some((name, words)) = given.rest.split_first() else {
+        return Wrong::from("say what to do: kcl mod init, add, update, …".to_owned()).tell("mod");
+    };
+    let Some((_, _, _, run)) = SUBS.iter().find(|sub| sub.0 == name) else {
+        let near = base_diag::nearest(SUBS.iter().map(|sub| sub.0), name);
+        let help = near.map_or_else(
+            || "`kcl mod --help` lists them".to_owned(),
+            |n| format!("did you mean `kcl mod {n}`?"),
+        );
+        return Wrong::with_help(format!("there is no `kcl mod {name}`"), help).tell("mod");
+    };
+    let words = words.to_vec();
+    match run(&Call { given, words }) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(wrong) => wrong.tell("mod"),
+    }
+}
+
+fn usage() -> String {
+    let mut out = String::from(
+        "Packages: what a module needs, and the module as a package for others.\n\nExamples:\n  kcl mod init shop\n  kcl mod add \
+         k8s:1.31.2\n  kcl mod add --git https://git.example.org/lib.git --tag v1.4.0\n  kcl mod add --path ../models\n  kcl mod \
+         vendor && kcl run --vendor\n  kcl mod push oci://registry.example.org/team/shop\n\nUsage: kcl mod COMMAND [flags]\n\n",
+    );
+    for (name, words, text, _) in SUBS {
+        out.push_str(&format!("  {:<21} {text}\n", format!("{name} {words}")));
+    }
+    out.push_str(&format!(
+        "\n{}\nPackages are kept in $KCL_PKG_PATH (default: .kcl/kpm in the home folder), by the sums of their contents; \
+         kcl.mod.lock says\nwhich. The default registry is $KPM_REG/$KPM_REPO (ghcr.io/kcl-lang). Exit codes: 0, 1 wrong input \
+         or a package that cannot\nbe had, 70 a bug of ours.\n",
+        help(FLAGS)
+    ));
+    out
+}
+
+impl Call {
+    /// Refuses words that a command does not take.
+    fn no_words(&self) -> Result<(), Wrong> {
+        match self.words.first() {
+            Some(word) => Err(Wrong::from(format!("`{word}` is one word too many"))),
+            None => Ok(()),
+        }
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            offline: self.given.has("offline"),
+            locked: self.given.has("locked"),
+            default_registry: default_registry(),
+            ..Options::default()
+        }
+    }
+
+    fn resolve(&self, options: &Options) -> Result<(PathBuf, Resolution), Wrong> {
+        let root = module_root()?;
+        let resolution = kcl_fetch::resolve(&root, &store()?, options)?;
+        Ok((root, resolution))
+    }
+}
+
+impl From<Trouble> for Wrong {
+    fn from(trouble: Trouble) -> Wrong {
+        match trouble.next {
+            Some(next) => Wrong::with_help(trouble.what, next),
+            None => Wrong::from(trouble.what),
+        }
+    }
+}
+
+fn default_registry() -> String {
+    let text = |name: &str, default: &str| {
+        std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.to_owned())
+    };
+    format!("{}/{}", text("KPM_REG", "ghcr.io"), text("KPM_REPO", "kcl-lang"))
+}
+
+fn store() -> Result<Store, Wrong> {
+    let folder = kcl::package_folder();
+    folder
+        .map(Store::new)
+        .ok_or_else(|| Wrong::with_help("there is no home folder to keep packages in", "set KCL_PKG_PATH"))
+}
+
+/// The nearest folder upwards that has a kcl.mod.
+fn module_root() -> Result<PathBuf, Wrong> {
+    let here = std::env::current_dir().map_err(|e| format!("cannot tell the folder here: {e}"))?;
+    let root = here.ancestors().find(|folder| folder.join("kcl.mod").is_file()).map(Path::to_path_buf);
+    root.ok_or_else(|| Wrong::with_help("there is no kcl.mod here or above", "`kcl mod init` makes a module"))
+}
+
+/// Writes the lock if it is another one now.
+fn write_lock(root: &Path, resolution: &Resolution) -> Result<bool, Wrong> {
+    let path = root.join("kcl.mod.lock");
+    let text = resolution.lock.write();
+    if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        return Ok(false);
+    }
+    kcl_fetch::replace(&path, text.as_bytes())?;
+    Ok(true)
+}

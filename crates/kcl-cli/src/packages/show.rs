@@ -1,0 +1,91 @@
+//! Commands that only look.
+
+use std::collections::BTreeSet;
+
+use kcl_fetch::Resolution;
+
+use super::{Call, store};
+use crate::wrong::Wrong;
+
+/// Looking fetches what is missing, but changes nothing in the module.
+fn look(call: &Call) -> Result<(std::path::PathBuf, Resolution), Wrong> {
+    call.no_words()?;
+    call.resolve(&call.options())
+}
+
+/// `name@version` of a package; the empty name is the module itself.
+fn label(resolution: &Resolution, name: &str) -> String {
+    match resolution.lock.get(name) {
+        Some(locked) => format!("{name}@{}", locked.version),
+        None => format!("{}@{}", resolution.package.name, resolution.package.version),
+    }
+}
+
+pub(super) fn graph(call: &Call) -> Result<(), Wrong> {
+    let (_, resolution) = look(call)?;
+    for (from, to) in &resolution.edges {
+        println!("{} {}", label(&resolution, from), label(&resolution, to));
+    }
+    Ok(())
+}
+
+pub(super) fn tree(call: &Call) -> Result<(), Wrong> {
+    let (_, resolution) = look(call)?;
+    println!("{}", label(&resolution, ""));
+    let mut shown = BTreeSet::new();
+    branch(&resolution, "", "", &mut shown);
+    Ok(())
+}
+
+/// A package that was shown already is named, but not opened again: the lines stay as many as the edges.
+fn branch(resolution: &Resolution, from: &str, indent: &str, shown: &mut BTreeSet<String>) {
+    let below: Vec<&String> = resolution.edges.iter().filter(|(a, _)| a == from).map(|(_, b)| b).collect();
+    for (number, name) in below.iter().enumerate() {
+        let last = number + 1 == below.len();
+        let again = !shown.insert((*name).clone());
+        let has_more = resolution.edges.iter().any(|(a, _)| a == *name);
+        let mark = if again && has_more { " (above)" } else { "" };
+        println!("{indent}{} {}{mark}", if last { "└─" } else { "├─" }, label(resolution, name));
+        if !again {
+            branch(resolution, name, &format!("{indent}{}", if last { "   " } else { "│  " }), shown);
+        }
+    }
+}
+
+pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
+    let (_, resolution) = look(call)?;
+    let packages: serde_json::Map<String, serde_json::Value> = resolution
+        .packages
+        .iter()
+        .map(|kept| {
+            let name = kept.locked.name.clone();
+            (
+                name.clone(),
+                serde_json::json!({"name": name, "manifest_path": kept.folder.display().to_string()}),
+            )
+        })
+        .collect();
+    println!("{}", serde_json::json!({ "packages": packages }));
+    Ok(())
+}
+
+pub(super) fn verify(call: &Call) -> Result<(), Wrong> {
+    let (root, resolution) = look(call)?;
+    let store = store()?;
+    let mut count = 0;
+    for kept in &resolution.packages {
+        let Some(sum) = &kept.locked.sum else { continue };
+        store.verify(sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
+        let copy = root.join("vendor").join(kept.locked.full_name());
+        if copy.exists() {
+            kcl_fetch::compare(&copy, sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
+        }
+        count += 1;
+    }
+    println!("{count} packages are what kcl.mod.lock says");
+    Ok(())
+}
+
+fn named(name: &str, trouble: kcl_fetch::Trouble) -> Wrong {
+    Wrong::from(kcl_fetch::Trouble { what: format!("package `{name}`: {}", trouble.what), ..trouble })
+}

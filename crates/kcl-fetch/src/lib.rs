@@ -1,0 +1,54 @@
+//! Packages from elsewhere.
+//!
+//! [`resolve`] walks from a module to everything it needs, takes what the lock and the store have, fetches the rest in parallel, and
+//! returns which packages were chosen with the folder of each. [`Store`] keeps contents by their sums; [`git`] and [`oci`] bring them.
+//! Every content goes through `kcl_mod::unpack`: what is kept is what was summed.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod credentials;
+mod git;
+mod oci;
+mod oci_auth;
+mod resolve;
+mod store;
+mod tree;
+mod write;
+
+pub use credentials::{Credentials, login, logout};
+pub use oci::{Client, Registry};
+pub use resolve::{Kept, Options, Resolution, resolve};
+pub use store::{Store, compare, write_folder};
+pub use tree::{read_kept, read_module};
+pub use write::replace;
+
+/// Why something could not be had: a sentence, and what to do next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trouble {
+    /// What went wrong, with the place.
+    pub what: String,
+    /// What to do next.
+    pub next: Option<String>,
+}
+
+impl Trouble {
+    pub(crate) fn new(what: impl Into<String>) -> Trouble {
+        Trouble { what: what.into(), next: None }
+    }
+
+    pub(crate) fn next(mut self, next: impl Into<String>) -> Trouble {
+        self.next = Some(next.into());
+        self
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(what: String) -> Trouble {
+        Trouble::new(what)
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}

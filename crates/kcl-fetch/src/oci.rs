@@ -1,0 +1,351 @@
+//! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest.
+
+use std::io::Read;
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use kcl_mod::{Content, Limits, Links, Package, pack, sum, unpack};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body};
+
+use crate::credentials::{self, Credentials};
+use crate::{Trouble, oci_auth};
+
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const ACCEPTED: &str =
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+/// Manifests and lists of tags.
+const MAX_TEXT: u64 = 4 << 20;
+/// Packages, packed.
+const MAX_BLOB: u64 = 512 << 20;
+/// Pages of tags that are read.
+const MAX_PAGES: usize = 100;
+
+/// A registry that answers to one host name.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// Host and port.
+    pub host: String,
+    /// Without TLS; only on this machine, unless the user asks for it.
+    pub plain: bool,
+}
+
+impl Registry {
+    /// Returns the registry of a host; `OCI_REG_PLAIN_HTTP=on` asks for no TLS anywhere.
+    pub fn new(host: &str) -> Registry {
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let here = matches!(name, "localhost" | "127.0.0.1" | "[::1]");
+        let asked = std::env::var("OCI_REG_PLAIN_HTTP").ok();
+        let plain = asked.as_deref().map_or(here, |word| matches!(word, "on" | "true" | "1"));
+        Registry { host: host.to_owned(), plain }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}://{}/v2/{path}", if self.plain { "http" } else { "https" }, self.host)
+    }
+}
+
+/// A client for one registry; it remembers its token.
+pub struct Client {
+    registry: Registry,
+    agent: Agent,
+    credentials: Option<Credentials>,
+    token: Option<String>,
+}
+
+impl Client {
+    /// Makes a client with the credentials that the user's Docker configuration has for the host.
+    ///
+    /// # Errors
+    /// A configuration or a helper that cannot be read.
+    pub fn new(registry: Registry) -> Result<Client, Trouble> {
+        let credentials = credentials::find(&registry.host)?;
+        Ok(Client::with(registry, credentials))
+    }
+
+    /// Makes a client with given credentials.
+    pub fn with(registry: Registry, credentials: Option<Credentials>) -> Client {
+        let tls = ureq::tls::TlsConfig::builder().root_certs(ureq::tls::RootCerts::PlatformVerifier).build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .max_redirects(5)
+            .timeout_resolve(Some(Duration::from_secs(10)))
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .timeout_recv_response(Some(Duration::from_secs(30)))
+            .timeout_recv_body(Some(Duration::from_secs(600)))
+            .build();
+        Client { registry, agent: config.into(), credentials, token: None }
+    }
+
+    /// Asks whether the registry takes our credentials.
+    ///
+    /// # Errors
+    /// A registry that refuses or does not answer.
+    pub fn check(&mut self) -> Result<(), Trouble> {
+        let answer = self.ask("GET", &self.registry.url(""), None, &[])?;
+        self.expect(answer, "the registry", &[StatusCode::OK]).map(|_| ())
+    }
+
+    /// Returns the tags of a repository.
+    ///
+    /// # Errors
+    /// A registry that refuses, does not answer, or answers nonsense.
+    pub fn tags(&mut self, repository: &str) -> Result<Vec<String>, Trouble> {
+        let mut url = self.registry.url(&format!("{repository}/tags/list"));
+        let mut tags = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let answer = self.ask("GET", &url, None, &[])?;
+            let answer = self.expect(answer, repository, &[StatusCode::OK])?;
+            let next = answer.headers().get("link").and_then(|link| next_page(link.to_str().ok()?));
+            let page = self.json(answer, repository)?;
+            let listed = page.get("tags").and_then(Value::as_array);
+            tags.extend(listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+            let Some(next) = next else { return Ok(tags) };
+            let scheme = if self.registry.plain { "http" } else { "https" };
+            // A page elsewhere would get our credentials.
+            let path = next
+                .strip_prefix('/')
+                .ok_or_else(|| Trouble::new(format!("{repository}: the list of tags goes on elsewhere")))?;
+            url = format!("{scheme}://{}/{path}", self.registry.host);
+        }
+        Err(Trouble::new(format!("{}/{repository} has too many tags to list", self.registry.host)))
+    }
+
+    /// Fetches a package: the tag, or the greatest that is a version. Returns the tag that was taken.
+    ///
+    /// # Errors
+    /// A registry that refuses or does not answer; what came is damaged.
+    pub fn package(&mut self, repository: &str, tag: Option<&str>) -> Result<(Content, String), Trouble> {
+        let tag = match tag {
+            Some(tag) => tag.to_owned(),
+            None => {
+                let tags = self.tags(repository)?;
+                let newest = kcl_mod::greatest(tags.iter().map(String::as_str)).map(str::to_owned);
+                let none = || {
+                    Trouble::new(format!("{}/{repository} has no tag that is a version", self.registry.host))
+                };
+                newest.ok_or_else(none)?
+            }
+        };
+        Ok((self.pull(repository, &tag)?, tag))
+    }
+
+    fn pull(&mut self, repository: &str, tag: &str) -> Result<Content, Trouble> {
+        let shown = format!("{}/{repository}:{tag}", self.registry.host);
+        let url = self.registry.url(&format!("{repository}/manifests/{tag}"));
+        let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED)])?;
+        let answer = self.expect(answer, &shown, &[StatusCode::OK])?;
+        let manifest = self.json(answer, &shown)?;
+        let layers = manifest.get("layers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let [layer] = layers else {
+            return Err(Trouble::new(format!(
+                "{shown} is not a package: it has {} layers instead of one",
+                layers.len()
+            )));
+        };
+        let text = |key: &str| layer.get(key).and_then(Value::as_str).unwrap_or_default();
+        let bytes = self.blob(repository, text("digest"), &shown)?;
+        let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}"));
+        let zipped = text("mediaType").ends_with("gzip") || bytes.starts_with(&[0x1f, 0x8b]);
+        let unpacked = if zipped {
+            unpack(flate2::read::GzDecoder::new(bytes.as_slice()), Limits::default(), Links::Refuse)
+        } else {
+            unpack(bytes.as_slice(), Limits::default(), Links::Refuse)
+        };
+        Ok(unpacked.map_err(damaged)?.0)
+    }
+
+    fn blob(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
+        let wanted = digest
+            .strip_prefix("sha256:")
+            .filter(|hex| hex.len() == 64 && hex.chars().all(|c| c.is_ascii_hexdigit()));
+        let wanted =
+            wanted.ok_or_else(|| Trouble::new(format!("{shown}: `{digest}` is not a digest of SHA-256")))?;
+        let answer =
+            self.ask("GET", &self.registry.url(&format!("{repository}/blobs/{digest}")), None, &[])?;
+        let answer = self.expect(answer, shown, &[StatusCode::OK])?;
+        let mut bytes = Vec::new();
+        let read = answer.into_body().into_reader().take(MAX_BLOB + 1).read_to_end(&mut bytes);
+        read.map_err(|e| Trouble::new(format!("{shown}: the download broke off: {e}")).next("try again"))?;
+        if bytes.len() as u64 > MAX_BLOB {
+            return Err(Trouble::new(format!("{shown} is larger than {MAX_BLOB} bytes")));
+        }
+        let found = HEXLOWER.encode(&Sha256::digest(&bytes));
+        if found != wanted.to_ascii_lowercase() {
+            return Err(Trouble::new(format!(
+                "{shown}: what came is not what was promised: sha256 {found} instead of {wanted}"
+            ))
+            .next("the registry, or something before it, is damaged; nothing was kept"));
+        }
+        Ok(bytes)
+    }
+
+    /// Uploads a package under a tag and returns the digest of its manifest.
+    ///
+    /// # Errors
+    /// A registry that refuses or does not answer.
+    pub fn push(
+        &mut self,
+        repository: &str,
+        package: &Package,
+        content: &Content,
+    ) -> Result<String, Trouble> {
+        let layer = pack(content)?;
+        let config = b"{}".to_vec();
+        let (layer_digest, config_digest) = (digest(&layer), digest(&config));
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config_digest, "size": config.len()},
+            "layers": [{"mediaType": LAYER, "digest": layer_digest, "size": layer.len()}],
+            "annotations": {
+                "org.kcllang.package.name": package.name,
+                "org.kcllang.package.version": package.version,
+                "org.kcllang.package.description": package.description,
+                "org.kcllang.package.sum": sum(content),
+            },
+        });
+        self.upload(repository, &config_digest, config)?;
+        self.upload(repository, &layer_digest, layer)?;
+        let bytes = manifest.to_string().into_bytes();
+        let digest = digest(&bytes);
+        let url = self.registry.url(&format!("{repository}/manifests/{}", package.version));
+        let answer = self.ask("PUT", &url, Some(bytes), &[("content-type", MANIFEST)])?;
+        self.expect(answer, repository, &[StatusCode::CREATED])?;
+        Ok(digest)
+    }
+
+    fn upload(&mut self, repository: &str, digest: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
+        let there =
+            self.ask("HEAD", &self.registry.url(&format!("{repository}/blobs/{digest}")), None, &[])?;
+        if there.status() == StatusCode::OK {
+            return Ok(());
+        }
+        let answer = self.ask(
+            "POST",
+            &self.registry.url(&format!("{repository}/blobs/uploads/")),
+            Some(Vec::new()),
+            &[],
+        )?;
+        let answer = self.expect(answer, repository, &[StatusCode::ACCEPTED])?;
+        let place =
+            answer.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let base = self.registry.url("");
+        let host = base.trim_end_matches("v2/").trim_end_matches('/');
+        let place = if place.starts_with('/') { format!("{host}{place}") } else { place.to_owned() };
+        if !place.starts_with(host) {
+            return Err(Trouble::new(format!(
+                "{repository}: the registry sends the upload elsewhere: {place}"
+            )));
+        }
+        let joined = if place.contains('?') { '&' } else { '?' };
+        let url = format!("{place}{joined}digest={digest}");
+        let answer = self.ask("PUT", &url, Some(bytes), &[("content-type", "application/octet-stream")])?;
+        self.expect(answer, repository, &[StatusCode::CREATED]).map(|_| ())
+    }
+
+    /// Sends a request, and once more with a token if the registry asks for one.
+    fn ask(
+        &mut self,
+        method: &str,
+        url: &str,
+        body: Option<Vec<u8>>,
+        headers: &[(&str, &str)],
+    ) -> Result<Response<Body>, Trouble> {
+        let answer = self.send(method, url, body.clone(), headers)?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let challenge = answer
+            .headers()
+            .get("www-authenticate")
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default()
+            .to_owned();
+        match oci_auth::token(&self.agent, &self.registry.host, &challenge, self.credentials.as_ref())? {
+            Some(token) => self.token = Some(token),
+            None => return Ok(answer),
+        }
+        self.send(method, url, body, headers)
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        url: &str,
+        body: Option<Vec<u8>>,
+        headers: &[(&str, &str)],
+    ) -> Result<Response<Body>, Trouble> {
+        let mut request = ureq::http::Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(token) = &self.token {
+            request = request.header("authorization", token);
+        }
+        let wrong = |e: ureq::http::Error| Trouble::new(format!("{url}: {e}"));
+        let result = match body {
+            Some(bytes) => self.agent.run(request.body(bytes).map_err(wrong)?),
+            None => self.agent.run(request.body(()).map_err(wrong)?),
+        };
+        result.map_err(|e| unreachable(&self.registry.host, &e))
+    }
+
+    fn expect(
+        &self,
+        answer: Response<Body>,
+        shown: &str,
+        good: &[StatusCode],
+    ) -> Result<Response<Body>, Trouble> {
+        let (status, host) = (answer.status(), &self.registry.host);
+        if good.contains(&status) {
+            return Ok(answer);
+        }
+        Err(match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.credentials.is_none() => {
+                Trouble::new(format!("{host} does not let strangers in: {shown}"))
+                    .next(format!("`kcl registry login {host}`"))
+            }
+            StatusCode::UNAUTHORIZED => {
+                Trouble::new(format!("{host} does not take the credentials it has of you"))
+                    .next(format!("`kcl registry login {host}` again: they may have expired"))
+            }
+            StatusCode::FORBIDDEN => Trouble::new(format!("{host} forbids this: {shown}")),
+            StatusCode::NOT_FOUND => Trouble::new(format!("{shown} does not exist on {host}")),
+            other => Trouble::new(format!("{host} answered {other} for {shown}")),
+        })
+    }
+
+    fn json(&self, answer: Response<Body>, shown: &str) -> Result<Value, Trouble> {
+        let mut bytes = Vec::new();
+        let read = answer.into_body().into_reader().take(MAX_TEXT).read_to_end(&mut bytes);
+        read.map_err(|e| Trouble::new(format!("{shown}: the answer broke off: {e}")).next("try again"))?;
+        serde_json::from_slice(&bytes)
+            .map_err(|_| Trouble::new(format!("{} did not answer as a registry does", self.registry.host)))
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
+}
+
+/// `</v2/x/tags/list?last=b>; rel="next"`.
+fn next_page(link: &str) -> Option<String> {
+    let (page, rest) = link.strip_prefix('<')?.split_once('>')?;
+    rest.contains("next").then(|| page.to_owned())
+}
+
+fn unreachable(host: &str, error: &ureq::Error) -> Trouble {
+    match error {
+        ureq::Error::Timeout(_) => {
+            Trouble::new(format!("{host} does not answer in time")).next("try again, or work with --offline")
+        }
+        ureq::Error::Io(e) => Trouble::new(format!("cannot reach {host}: {e}"))
+            .next("is the name right, and is there a network?"),
+        other => Trouble::new(format!("cannot reach {host}: {other}")),
+    }
+}

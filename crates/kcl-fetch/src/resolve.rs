@@ -1,0 +1,348 @@
+//! From a module to the folders of everything it needs.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Requirement, Source};
+use toml::Table;
+
+use crate::oci::{Client, Registry};
+use crate::store::Store;
+use crate::{Trouble, git};
+
+/// How to resolve.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Nothing is fetched.
+    pub offline: bool,
+    /// The lock must be right as it is.
+    pub locked: bool,
+    /// What the lock says is not believed for these names; `None` inside means for none, an empty list for all.
+    pub refresh: Option<Vec<String>>,
+    /// `HOST/PATH` of packages that are named by their version only.
+    pub default_registry: String,
+    /// The text of the manifest, where it is another than the one on the disk.
+    pub manifest: Option<String>,
+}
+
+/// A package that was chosen.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its entry in the lock.
+    pub locked: Locked,
+    /// Where its files are.
+    pub folder: PathBuf,
+}
+
+/// What a module needs, all of it there.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// The module's own name and version.
+    pub package: kcl_mod::Package,
+    /// Packages in the order of names.
+    pub packages: Vec<Kept>,
+    /// Who needs whom, by names in imports; the module itself is the empty name.
+    pub edges: Vec<(String, String)>,
+    /// The lock to write.
+    pub lock: Lock,
+}
+
+/// So many packages are fetched at a time.
+const AT_ONCE: usize = 8;
+/// A chain of packages that never ends is one that somebody made on purpose.
+const MAX_PACKAGES: usize = 5_000;
+
+/// What is known of a node once it is there.
+struct Found {
+    locked: Locked,
+    folder: PathBuf,
+    needs: Vec<Requirement>,
+}
+
+/// Resolves a module; nothing is written but the store.
+///
+/// # Errors
+/// A manifest or lock that cannot be read, a package that cannot be had or is not what the lock says.
+pub fn resolve(root: &Path, store: &Store, options: &Options) -> Result<Resolution, Trouble> {
+    let root = absolute(root)?;
+    let (package, needs) = match &options.manifest {
+        Some(text) => read_manifest(text, &root, None)?,
+        None => manifest(&root, None)?,
+    };
+    let old = read_lock(&root)?;
+    let job = Job { root: &root, store, options, old: &old };
+    let mut graph = Graph::new(needs);
+    let mut found: BTreeMap<Node, Found> = BTreeMap::new();
+    loop {
+        let unknown = graph.unknown();
+        if unknown.is_empty() {
+            break;
+        }
+        if found.len() + unknown.len() > MAX_PACKAGES {
+            return Err(Trouble::new(format!("more than {MAX_PACKAGES} packages are needed")));
+        }
+        for batch in unknown.chunks(AT_ONCE) {
+            for (node, result) in job.take_all(batch) {
+                let taken = result?;
+                graph.learn(&node, taken.needs.clone());
+                found.insert(node, taken);
+            }
+        }
+    }
+    let choice = graph.choose().map_err(clash)?;
+    let packages: Vec<Kept> = choice
+        .packages
+        .iter()
+        .filter_map(|(node, _)| found.remove(node))
+        .map(|found| Kept { locked: found.locked, folder: found.folder })
+        .collect();
+    let lock = Lock { entries: packages.iter().map(|kept| kept.locked.clone()).collect() };
+    if options.locked && lock != old {
+        return Err(Trouble::new("kcl.mod.lock does not fit kcl.mod").next("`kcl mod update` writes it anew"));
+    }
+    Ok(Resolution { package, packages, edges: choice.edges, lock })
+}
+
+struct Job<'j> {
+    root: &'j Path,
+    store: &'j Store,
+    options: &'j Options,
+    old: &'j Lock,
+}
+
+impl Job<'_> {
+    fn take_all(&self, batch: &[(Node, Requirement)]) -> Vec<(Node, Result<Found, Trouble>)> {
+        std::thread::scope(|scope| {
+            let running: Vec<_> =
+                batch.iter().map(|(node, need)| (node, scope.spawn(|| self.take(need)))).collect();
+            let lost = || Err(Trouble::new("a download ended without a result"));
+            running
+                .into_iter()
+                .map(|(node, thread)| (node.clone(), thread.join().unwrap_or_else(|_| lost())))
+                .collect()
+        })
+    }
+
+    fn take(&self, need: &Requirement) -> Result<Found, Trouble> {
+        let name = need.import_name();
+        let found = match &need.source {
+            Source::Path(path) => self.folder(need, Path::new(path)),
+            _ => self.kept(need).unwrap_or_else(|| self.fetched(need)),
+        };
+        found.map_err(|trouble| Trouble { what: format!("package `{name}`: {}", trouble.what), ..trouble })
+    }
+
+    fn folder(&self, need: &Requirement, path: &Path) -> Result<Found, Trouble> {
+        let (package, needs) = manifest(path, None)?;
+        let source = LockedSource::Path(from_to(self.root, path));
+        let locked = Locked { name: need.import_name(), version: package.version, sum: None, source };
+        Ok(Found { locked, folder: path.to_path_buf(), needs })
+    }
+
+    /// What the lock says, if it answers the requirement and the store has it.
+    fn kept(&self, need: &Requirement) -> Option<Result<Found, Trouble>> {
+        let locked = self.locked(need)?;
+        let folder = self.store.find(locked.sum.as_deref()?)?;
+        Some(manifest(&folder, Some(&folder)).map(|(_, needs)| Found {
+            locked: locked.clone(),
+            folder,
+            needs,
+        }))
+    }
+
+    fn locked(&self, need: &Requirement) -> Option<&Locked> {
+        let name = need.import_name();
+        let refresh =
+            self.options.refresh.as_ref().is_some_and(|names| names.is_empty() || names.contains(&name));
+        let locked = self.old.get(&name).filter(|_| !refresh)?;
+        locked.answers(need, &self.options.default_registry).then_some(locked)
+    }
+
+    fn fetched(&self, need: &Requirement) -> Result<Found, Trouble> {
+        if self.options.offline {
+            return Err(Trouble::new("it is not in the package store, and --offline fetches nothing")
+                .next("`kcl mod update` fetches it"));
+        }
+        let _held = self.store.lock(&need.identity())?;
+        let locked = self.locked(need);
+        let (content, source) = match &need.source {
+            Source::Git { url, pin } => self.git(need, url, pin, locked)?,
+            Source::Oci(repository) => self.registry(need, repository, locked)?,
+            _ => {
+                self.registry(need, &format!("{}/{}", self.options.default_registry, need.package), locked)?
+            }
+        };
+        if content.get("kcl.mod").is_none() {
+            return Err(Trouble::new("there is no kcl.mod in it: it is not a package"));
+        }
+        let sum = kcl_mod::sum(&content);
+        let promised =
+            locked.and_then(|locked| locked.sum.as_deref()).filter(|s| kcl_mod::folder_name(s).is_some());
+        if let Some(promised) = promised.filter(|promised| *promised != sum) {
+            return Err(Trouble::new(format!(
+                "what was fetched has the sum {sum}, kcl.mod.lock says {promised}"
+            ))
+            .next("somebody changed what stands there; if that is right: `kcl mod update NAME`"));
+        }
+        let (sum, folder) = self.store.keep(&content)?;
+        let (package, needs) = manifest(&folder, Some(&folder))?;
+        let locked = Locked { name: need.import_name(), version: package.version, sum: Some(sum), source };
+        Ok(Found { locked, folder, needs })
+    }
+
+    fn git(
+        &self,
+        need: &Requirement,
+        url: &str,
+        pin: &Pin,
+        locked: Option<&Locked>,
+    ) -> Result<(Content, LockedSource), Trouble> {
+        // A branch stays where the lock has seen it until somebody asks for more.
+        let at = match locked.map(|locked| &locked.source) {
+            Some(LockedSource::Git { commit, .. }) if !commit.is_empty() => Pin::Commit(commit.clone()),
+            _ => pin.clone(),
+        };
+        let taken = git::take(&self.store.git_folder(url), url, &at)?;
+        let pin = match (locked.map(|locked| &locked.source), pin) {
+            (Some(LockedSource::Git { pin, .. }), Pin::Greatest) => pin.clone(),
+            (_, Pin::Greatest) => taken.pin,
+            (_, pin) => pin.clone(),
+        };
+        let content = package_in(taken.content, &need.package)
+            .ok_or_else(|| Trouble::new(format!("{url} has no package `{}`", need.package)))?;
+        Ok((
+            content,
+            LockedSource::Git {
+                url: url.to_owned(),
+                pin,
+                package: need.package.clone(),
+                commit: taken.commit,
+            },
+        ))
+    }
+
+    fn registry(
+        &self,
+        need: &Requirement,
+        address: &str,
+        locked: Option<&Locked>,
+    ) -> Result<(Content, LockedSource), Trouble> {
+        let (host, repository) =
+            address.split_once('/').ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))?;
+        let mut client = Client::new(Registry::new(host))?;
+        let tag = match locked.map(|locked| &locked.source) {
+            Some(LockedSource::Oci { tag, .. }) => Some(tag.as_str()),
+            _ => need.version.as_deref(),
+        };
+        let (content, tag) = client.package(repository, tag)?;
+        let source = LockedSource::Oci { registry: host.to_owned(), repository: repository.to_owned(), tag };
+        Ok((content, source))
+    }
+}
+
+/// Reads a manifest. Folders that it names are made absolute; `inside` is a border that they must not cross.
+fn manifest(folder: &Path, inside: Option<&Path>) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
+    let path = folder.join("kcl.mod");
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        Trouble::new(format!("cannot read {}: {e}", path.display()))
+            .next("a package has a kcl.mod; `kcl mod init` makes one")
+    })?;
+    read_manifest(&text, folder, inside)
+}
+
+fn read_manifest(
+    text: &str,
+    folder: &Path,
+    inside: Option<&Path>,
+) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
+    let table: Table = text.parse().map_err(|e: toml::de::Error| {
+        let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        Trouble::new(format!("{}:{line}: {}", folder.join("kcl.mod").display(), e.message()))
+    })?;
+    let package = kcl_mod::package(&table)?;
+    let (mut needs, problems) = kcl_mod::requirements(&table);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(Trouble::new(problem));
+    }
+    for need in &mut needs {
+        if let Source::Path(path) = &mut need.source {
+            let place = normalise(&folder.join(&*path));
+            if inside.is_some_and(|border| !place.starts_with(border)) {
+                return Err(Trouble::new(format!(
+                    "its dependency `{}` is a folder outside of it: {path}",
+                    need.key
+                ))
+                .next(
+                    "name that package in your own kcl.mod, or ask its author for one that can be fetched",
+                ));
+            }
+            *path = place.display().to_string();
+        }
+    }
+    Ok((package, needs))
+}
+
+fn read_lock(root: &Path) -> Result<Lock, Trouble> {
+    let path = root.join("kcl.mod.lock");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Lock::parse(&text)?),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Lock::default()),
+        Err(e) => Err(Trouble::new(format!("cannot read {}: {e}", path.display()))),
+    }
+}
+
+/// The package of a repository: at its root, or in the folder whose manifest has that name.
+fn package_in(content: Content, name: &str) -> Option<Content> {
+    let named = |manifest: &[u8]| {
+        let table: Table = std::str::from_utf8(manifest).ok()?.parse().ok()?;
+        Some(kcl_mod::package(&table).ok()?.name)
+    };
+    let folders = content.files().filter_map(|(path, _)| path.strip_suffix("kcl.mod"));
+    let mut folders: Vec<String> = folders.map(|folder| folder.trim_end_matches('/').to_owned()).collect();
+    // The root first, then from the shallowest to the deepest.
+    folders.sort_by_key(|folder| {
+        (folder.matches('/').count() + usize::from(!folder.is_empty()), folder.clone())
+    });
+    let manifest =
+        |folder: &str| if folder.is_empty() { "kcl.mod".to_owned() } else { format!("{folder}/kcl.mod") };
+    let is_it = |folder: &&String| content.get(&manifest(folder)).and_then(named).as_deref() == Some(name);
+    let folder = folders.iter().find(is_it).or_else(|| folders.iter().find(|folder| folder.is_empty()))?;
+    Some(if folder.is_empty() { content } else { content.below(folder) })
+}
+
+fn clash(clash: kcl_mod::Clash) -> Trouble {
+    let who = |name: &str| if name.is_empty() { "kcl.mod".to_owned() } else { format!("`{name}`") };
+    let asks: Vec<String> =
+        clash.asks.iter().map(|(name, from)| format!("{} wants {from}", who(name))).collect();
+    Trouble::new(format!("two packages are named `{}`: {}", clash.name, asks.join("; ")))
+        .next(format!("name `{}` in your own kcl.mod: it decides", clash.name))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Trouble> {
+    std::path::absolute(path)
+        .map(|path| normalise(&path))
+        .map_err(|e| Trouble::new(format!("cannot find {}: {e}", path.display())))
+}
+
+fn normalise(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = out.pop(),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The way from one folder to another, with `/`.
+fn from_to(from: &Path, to: &Path) -> String {
+    let (a, b): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
+    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n("..".to_owned(), a.len() - same);
+    let down = b[same..].iter().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let parts: Vec<String> = up.chain(down).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}

@@ -1,0 +1,139 @@
+//! Packages from Git.
+
+use kcl_fetch::Options;
+
+use crate::lab::{Lab, names, text};
+
+fn offline() -> Options {
+    Options { offline: true, ..Options::default() }
+}
+
+fn app(lab: &Lab, dependencies: &str) {
+    lab.module("app", "0.1.0", &format!("[dependencies]\n{dependencies}"));
+}
+
+#[test]
+fn a_tag_is_fetched_locked_and_then_needs_no_network() {
+    let lab = Lab::new();
+    lab.module("lib", "1.4.0", "");
+    let commit = lab.tag("lib", "v1.4.0");
+    app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1.4.0\" }}", lab.url("lib")));
+    let told = lab.resolve("app", &offline()).unwrap_err();
+    assert!(told.what.contains("`lib`") && told.what.contains("--offline"), "{told}");
+    let resolution = lab.resolve("app", &Options::default()).unwrap();
+    assert_eq!(names(&resolution), ["lib@1.4.0"]);
+    assert_eq!(text(&resolution.packages[0].folder, "lib.k"), "version = \"1.4.0\"\n");
+    let lock = resolution.lock.write();
+    assert!(lock.contains(&format!("resolved = \"{commit}\"")) && lock.contains("sum = \"h1:"), "{lock}");
+    lab.write_lock("app", &resolution);
+    std::fs::remove_dir_all(lab.path("lib")).unwrap();
+    assert_eq!(lab.resolve("app", &offline()).unwrap().lock, resolution.lock);
+}
+
+#[test]
+fn a_tag_that_was_moved_is_refused_until_somebody_asks_for_it() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "");
+    lab.tag("lib", "v1");
+    app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1\" }}", lab.url("lib")));
+    let first = lab.resolve("app", &Options::default()).unwrap();
+    lab.write_lock("app", &first);
+    lab.module("lib", "6.6.6", "");
+    lab.tag("lib", "v1");
+    // Another machine: an empty store, the same lock. The commit that was locked is taken, not the tag.
+    std::fs::remove_dir_all(lab.path("store")).unwrap();
+    assert_eq!(names(&lab.resolve("app", &Options::default()).unwrap()), ["lib@1.0.0"]);
+    // A lock whose sum is another one than that of the commit is an attack or an accident.
+    let sum = first.packages[0].locked.sum.clone().unwrap();
+    let wrong = first.lock.write().replace(&sum, &format!("h1:{}=", "A".repeat(43)));
+    lab.write("app/kcl.mod.lock", &wrong);
+    let told = lab.resolve("app", &Options::default()).unwrap_err();
+    assert!(told.what.contains("kcl.mod.lock says"), "{told}");
+    let refresh = Options { refresh: Some(vec!["lib".to_owned()]), ..Options::default() };
+    assert_eq!(names(&lab.resolve("app", &refresh).unwrap()), ["lib@6.6.6"]);
+}
+
+#[test]
+fn the_greatest_version_asked_for_is_taken_for_all() {
+    let lab = Lab::new();
+    lab.module("base", "1.2.0", "");
+    lab.tag("base", "v1.2.0");
+    lab.module("base", "1.10.0", "");
+    lab.tag("base", "v1.10.0");
+    lab.module("base", "2.0.0", "");
+    lab.tag("base", "v2.0.0");
+    for (name, wants) in [("left", "v1.2.0"), ("right", "v1.10.0")] {
+        let url = lab.url("base");
+        lab.module(
+            name,
+            "1.0.0",
+            &format!("[dependencies]\nbase = {{ git = \"{url}\", tag = \"{wants}\" }}\n"),
+        );
+        lab.tag(name, "v1.0.0");
+    }
+    let need = |name: &str| format!("{name} = {{ git = \"{}\", tag = \"v1.0.0\" }}\n", lab.url(name));
+    app(&lab, &(need("left") + &need("right")));
+    let resolution = lab.resolve("app", &Options::default()).unwrap();
+    assert_eq!(names(&resolution), ["base@1.10.0", "left@1.0.0", "right@1.0.0"]);
+}
+
+#[test]
+fn sub_folders_branches_commits_and_the_newest_tag() {
+    let lab = Lab::new();
+    lab.module("mono/part", "0.3.0", "");
+    lab.write("mono/part/kcl.mod", "[package]\nname = \"part\"\nversion = \"0.3.0\"\n");
+    lab.write("mono/README.md", "not a package\n");
+    let commit = lab.tag("mono", "v0.3.0");
+    lab.git("mono", &["branch", "team/next"]);
+    let url = lab.url("mono");
+    for (pin, said) in [
+        (format!("commit = \"{}\"", &commit[..10]), "commit = "),
+        ("branch = \"team/next\"".to_owned(), "full_name = \"part_team-next\""),
+        ("package = \"part\"".to_owned(), "git_tag = \"v0.3.0\""),
+    ] {
+        app(&lab, &format!("part = {{ git = \"{url}\", {pin} }}"));
+        let resolution = lab.resolve("app", &Options::default()).unwrap();
+        assert_eq!(names(&resolution), ["part@0.3.0"]);
+        assert!(!resolution.packages[0].folder.join("README.md").exists());
+        let lock = resolution.lock.write();
+        assert!(lock.contains(said) && lock.contains(&commit), "{lock}");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_told() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "[dependencies]\nother = { path = \"../other\" }\n");
+    lab.tag("lib", "v1");
+    let url = lab.url("lib");
+    let says = |spec: &str| {
+        app(&lab, spec);
+        lab.resolve("app", &Options::default()).unwrap_err().to_string()
+    };
+    assert!(says(&format!("lib = {{ git = \"{url}\", tag = \"v9\" }}")).contains("has no tag `v9`"));
+    assert!(says(&format!("lib = {{ git = \"{url}\", branch = \"x\" }}")).contains("has no branch `x`"));
+    assert!(says(&format!("lib = {{ git = \"{url}\", commit = \"0123456789\" }}")).contains("has no commit"));
+    assert!(says(&format!("lib = {{ git = \"{url}\", commit = \"HEAD\" }}")).contains("is not a commit"));
+    assert!(says("lib = { git = \"file:///nowhere/at/all\", tag = \"v1\" }").contains("git says about"));
+    assert!(
+        says("lib = { git = \"--upload-pack=touch /tmp/x\", tag = \"v1\" }").contains("is not the address")
+    );
+    assert!(
+        says("lib = { git = \"ext::sh -c touch% /tmp/x\", tag = \"v1\" }").contains("is not the address")
+    );
+    assert!(says(&format!("lib = {{ git = \"{url}\", tag = \"v1\" }}")).contains("a folder outside of it"));
+    assert!(says("lib = { path = \"../none\" }").contains("cannot read"));
+}
+
+#[test]
+fn what_was_changed_in_the_store_is_noticed() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "");
+    lab.tag("lib", "v1");
+    app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1\" }}", lab.url("lib")));
+    let kept = lab.resolve("app", &Options::default()).unwrap().packages.remove(0);
+    let sum = kept.locked.sum.unwrap();
+    lab.store().verify(&sum).unwrap();
+    std::fs::write(kept.folder.join("lib.k"), "version = \"x\"\n").unwrap();
+    assert!(lab.store().verify(&sum).unwrap_err().what.contains("was changed"));
+}

@@ -1,0 +1,6 @@
+//! Packages from real Git repositories and a real registry.
+#![allow(clippy::unwrap_used)]
+
+mod git;
+mod lab;
+mod registry;

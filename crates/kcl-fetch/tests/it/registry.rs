@@ -1,0 +1,146 @@
+//! Packages on the registry of Debian's package `docker-registry`, over loopback.
+//!
+//! Without it the test is skipped with a line on stderr; with `KUSION_REQUIRE_TESTENV=1` it fails.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use kcl_fetch::{Client, Credentials, Options, Registry};
+
+use crate::lab::{Lab, names};
+
+struct Server {
+    child: Child,
+    host: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn start(folder: &Path, auth: &str) -> Option<Server> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let host = format!("127.0.0.1:{port}");
+    let config = format!(
+        "version: 0.1\nlog: {{level: error}}\nstorage:\n  filesystem: {{rootdirectory: {}}}\nhttp: {{addr: {host}}}\n{auth}",
+        folder.join("blobs").display()
+    );
+    let file = folder.join(format!("registry-{port}.yml"));
+    std::fs::write(&file, config).unwrap();
+    let spawned = Command::new("docker-registry")
+        .arg("serve")
+        .arg(&file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let child = match spawned {
+        Ok(child) => child,
+        Err(_) if std::env::var_os("KUSION_REQUIRE_TESTENV").is_some_and(|v| v == "1") => {
+            panic!("docker-registry is not installed: apt-get install docker-registry")
+        }
+        Err(_) => {
+            eprintln!("skipped: docker-registry is not installed");
+            return None;
+        }
+    };
+    let server = Server { child, host };
+    let begun = Instant::now();
+    while std::net::TcpStream::connect(&server.host).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the registry does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Some(server)
+}
+
+fn push(lab: &Lab, client: &mut Client, module: &str) {
+    let (package, content) = kcl_fetch::read_module(&lab.path(module), false).unwrap();
+    client.push(&format!("team/{}", package.name), &package, &content).unwrap();
+}
+
+#[test]
+fn what_is_pushed_is_listed_pulled_and_compared() {
+    let lab = Lab::new();
+    let Some(server) = start(&lab.path(""), "") else { return };
+    let mut client = Client::with(Registry::new(&server.host), None);
+    for version in ["1.2.0", "1.10.0"] {
+        lab.module("web", version, "");
+        push(&lab, &mut client, "web");
+    }
+    let mut tags = client.tags("team/web").unwrap();
+    tags.sort();
+    assert_eq!(tags, ["1.10.0", "1.2.0"]);
+    let spec = |rest: &str| {
+        lab.module(
+            "app",
+            "0.1.0",
+            &format!("[dependencies]\nweb = {{ oci = \"oci://{}/team/web\"{rest} }}", server.host),
+        );
+        lab.resolve("app", &Options::default())
+    };
+    assert_eq!(names(&spec(", tag = \"1.2.0\"").unwrap()), ["web@1.2.0"]);
+    let newest = spec("").unwrap();
+    assert_eq!(names(&newest), ["web@1.10.0"]);
+    lab.write_lock("app", &newest);
+    assert!(spec(", tag = \"9\"").unwrap_err().what.contains("does not exist"));
+    // The default registry is the same road.
+    lab.module("app", "0.1.0", "[dependencies]\nweb = \"1.10.0\"\n");
+    let options = Options { default_registry: format!("{}/team", server.host), ..Options::default() };
+    let resolution = lab.resolve("app", &options).unwrap();
+    assert_eq!(names(&resolution), ["web@1.10.0"]);
+    lab.write_lock("app", &resolution);
+    drop(server);
+    let offline = Options { offline: true, ..options };
+    assert_eq!(lab.resolve("app", &offline).unwrap().lock, resolution.lock);
+}
+
+#[test]
+fn a_damaged_blob_is_refused_and_nothing_is_kept() {
+    let lab = Lab::new();
+    let Some(server) = start(&lab.path(""), "") else { return };
+    lab.module("web", "1.0.0", "");
+    push(&lab, &mut Client::with(Registry::new(&server.host), None), "web");
+    for entry in walk(&lab.path("blobs")) {
+        let bytes = std::fs::read(&entry).unwrap();
+        if entry.ends_with("data") && bytes.len() > 1024 {
+            let mut changed = bytes;
+            changed[600] ^= 1;
+            std::fs::write(&entry, changed).unwrap();
+        }
+    }
+    lab.module(
+        "app",
+        "0.1.0",
+        &format!("[dependencies]\nweb = {{ oci = \"oci://{}/team/web\", tag = \"1.0.0\" }}", server.host),
+    );
+    let told = lab.resolve("app", &Options::default()).unwrap_err();
+    assert!(told.what.contains("what came is not what was promised"), "{told}");
+    assert!(!lab.path("store/store").exists());
+}
+
+#[test]
+fn a_password_is_asked_for_and_a_wrong_one_is_told() {
+    let lab = Lab::new();
+    // User `team`, password `open sesame`, bcrypt.
+    lab.write("passwords", "team:$2y$05$EJ8ATZWqUqZkHR7ZbfXkBOdC8xxEbA7a9Jj1GgVQk5eXjXv1z6l8K\n");
+    let auth = format!("auth:\n  htpasswd: {{realm: test, path: {}}}\n", lab.path("passwords").display());
+    let Some(server) = start(&lab.path(""), &auth) else { return };
+    let stranger = Client::with(Registry::new(&server.host), None).check().unwrap_err();
+    assert!(stranger.next.unwrap().contains("kcl registry login"));
+    let wrong = Credentials { user: "team".to_owned(), password: "no".to_owned() };
+    let told = Client::with(Registry::new(&server.host), Some(wrong)).check().unwrap_err();
+    assert!(told.what.contains("does not take the credentials") && !told.what.contains("no:"), "{told}");
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(walk(&path)) } else { files.push(path) }
+    }
+    files
+}

@@ -1,0 +1,21 @@
+//! Packages as data: what `kcl.mod` and `kcl.mod.lock` say, how versions compare and one of each is chosen, what a package's
+//! content weighs in a sum, and how its archive is written and read.
+//!
+//! In: texts and bytes. Out: plain data, or a sentence about what is wrong. Nothing here knows a disk or a network: `kcl-fetch` does.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod archive;
+mod edit;
+mod lock;
+mod requirement;
+mod select;
+mod sum;
+mod version;
+
+pub use archive::{Content, Limits, Links, pack, unpack};
+pub use edit::{add, new_manifest, remove};
+pub use lock::{Lock, Locked, LockedSource};
+pub use requirement::{Package, Pin, Requirement, Source, package, requirements};
+pub use select::{Choice, Clash, Graph, Node};
+pub use sum::{folder_name, sum};
+pub use version::{compare, greatest};
