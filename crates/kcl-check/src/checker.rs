@@ -77,8 +77,6 @@ pub(crate) struct Checker<'p, R> {
     pub(crate) errors: Vec<RawDiag>,
     /// Variables that were used as types.
     pub(crate) borrowed: Borrowed,
-    /// Import names that were used.
-    pub(crate) used_modules: FxHashSet<Str>,
     seen: FxHashSet<(Str, Span, String)>,
     builtins: FxHashMap<(Table, Str), Option<TyId>>,
     foreign_types: FxHashMap<(Home, TyId), TyId>,
@@ -122,7 +120,6 @@ impl<'p, R: Recorder> Checker<'p, R> {
             in_default: false,
             errors: Vec::new(),
             borrowed: Borrowed::default(),
-            used_modules: FxHashSet::default(),
             seen: FxHashSet::default(),
             builtins: FxHashMap::default(),
             foreign_types: FxHashMap::default(),

@@ -28,7 +28,6 @@ mod diag;
 mod globals;
 pub mod index;
 mod infer;
-mod lint;
 mod package;
 mod schema_ty;
 mod scope;
@@ -86,8 +85,6 @@ impl CheckOptions {
 pub struct CheckResult {
     /// Errors, in the order in which the reference prints them.
     pub diagnostics: Vec<Diagnostic>,
-    /// Warnings; never shown by a normal run.
-    pub warnings: Vec<Diagnostic>,
     /// The checked packages, by [`PkgId`]; pass them to a later check of a program that shares them.
     pub packages: Vec<Arc<PackageTypes>>,
 }
@@ -114,7 +111,6 @@ pub fn check_with(
         let types = known(id).unwrap_or_else(|| check_package(program, id, home, &result.packages, options));
         result.packages.push(types.clone());
         result.diagnostics.extend(types.diagnostics(program, &result.packages));
-        result.warnings.extend(types.warnings(program, &result.packages));
     }
     result
 }
@@ -193,7 +189,6 @@ fn freeze<R: Recorder>(mut checker: Checker<'_, R>, is_main: bool) -> (PackageTy
             members.insert(name, ty);
         }
     }
-    let warnings = lint::warnings(checker.tree, checker.home, &checker.used_modules);
     let imported = imported(&checker);
     let types = PackageTypes {
         home: checker.home,
@@ -205,7 +200,6 @@ fn freeze<R: Recorder>(mut checker: Checker<'_, R>, is_main: bool) -> (PackageTy
         imported,
         borrowed: checker.borrowed,
         errors: checker.errors,
-        warnings,
     };
     (types, checker.recorder)
 }

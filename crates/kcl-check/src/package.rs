@@ -32,7 +32,6 @@ pub struct PackageTypes {
     pub(crate) imported: FxHashMap<Str, Home>,
     pub(crate) borrowed: Borrowed,
     pub(crate) errors: Vec<RawDiag>,
-    pub(crate) warnings: Vec<RawDiag>,
 }
 
 impl PackageTypes {
@@ -50,12 +49,6 @@ impl PackageTypes {
     pub fn diagnostics(&self, program: &Program, packages: &[Arc<PackageTypes>]) -> Vec<Diagnostic> {
         let checked = Checked { program, packages };
         self.errors.iter().map(|e| e.place_in(&checked, Severity::Error)).collect()
-    }
-
-    /// Returns its warnings, placed as the errors are.
-    pub fn warnings(&self, program: &Program, packages: &[Arc<PackageTypes>]) -> Vec<Diagnostic> {
-        let checked = Checked { program, packages };
-        self.warnings.iter().map(|w| w.place_in(&checked, Severity::Warning)).collect()
     }
 }
 

@@ -226,14 +226,7 @@ impl<R: Recorder> Checker<'_, R> {
     pub(crate) fn lookup_global(&mut self, name: &str) -> Option<TyId> {
         let global = self.globals.get(name)?;
         match &global.kind {
-            GlobalKind::Var { .. } => Some(global.ty),
-            GlobalKind::Module => {
-                let ty = global.ty;
-                if !self.used_modules.contains(name) {
-                    self.used_modules.insert(name.into());
-                }
-                Some(ty)
-            }
+            GlobalKind::Var { .. } | GlobalKind::Module => Some(global.ty),
             GlobalKind::Schema(id) => {
                 let id = *id;
                 Some(self.types.schema(id, false))

@@ -1,6 +1,5 @@
 //! `kcl fmt`: files in their canonical form, in parallel, each written whole or not at all.
 
-pub(crate) mod files;
 mod report;
 
 use std::io::{Read, Write};
@@ -13,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use base_diag::{FileId, SourceMap};
 
 use crate::EXIT_WRONG;
+use crate::files::{self, Found, MAX_BYTES, text_of, too_large};
 use crate::flags::{Flag, Given, help, read};
-use files::Found;
 use report::{Done, Failure, Report, Status};
 
 macro_rules! flags {
@@ -32,9 +31,6 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "jobs" Some('j'), "N" "how many files at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };
-
-/// A larger file is refused: its trees would need gigabytes.
-pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// The parser's depth is bounded, but its frames are not small in debug builds.
 const STACK: usize = 32 << 20;
@@ -172,7 +168,7 @@ fn format_files(words: &[String], wish: &Wish) -> Report {
 
 fn format_file(path: &Path, wish: &Wish) -> Done {
     let shown = path.display().to_string();
-    let text = match files::read(path, MAX_BYTES).and_then(text_of) {
+    let text = match files::read(path).and_then(text_of) {
         Ok(text) => text,
         Err(message) => return failed(&shown, message),
     };
@@ -209,16 +205,4 @@ fn format_text(name: &str, text: String, wish: &Wish) -> Done {
 
 fn failed(name: &str, message: String) -> Done {
     Done::failed(name, Failure::File(message))
-}
-
-pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
-        format!("is not UTF-8 text: the first wrong byte is number {}, on line {line}", good + 1)
-    })
-}
-
-fn too_large() -> String {
-    format!("is larger than {} MiB: split it", MAX_BYTES >> 20)
 }

@@ -9,6 +9,7 @@ mod completion;
 mod doc;
 mod edit;
 mod explain;
+mod files;
 mod flags;
 mod fmt;
 mod packages;

@@ -18,7 +18,7 @@ use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::files::Files;
-use crate::index::{Index, make_index};
+use crate::index::{Analysis, Index, make_analysis, make_index};
 use crate::load::{Loaded, load};
 use crate::reads::Reads;
 use crate::request::Request;
@@ -70,6 +70,8 @@ pub(crate) enum Keep {
     Types,
     /// Types and the index.
     Index,
+    /// Types, and the index of the main package.
+    MainIndex,
 }
 
 /// Several threads may want the same thing: one makes it, the others wait.
@@ -141,6 +143,11 @@ impl<'f> Compiler<'f> {
     /// Loads and checks the program of a request, and answers questions about its names and types. Nothing is run.
     pub fn index(&self, request: &Request) -> Index {
         deep(|| make_index(self, request))
+    }
+
+    /// As [`Compiler::index`], of the main package alone: what a rule about its text asks.
+    pub fn analyse(&self, request: &Request) -> Analysis {
+        deep(|| make_analysis(self, request))
     }
 
     /// Runs a program in a world.
@@ -232,9 +239,10 @@ impl<'f> Compiler<'f> {
                 break;
             }
             let id = PkgId(at as u32);
+            let indexed = keep == Keep::Index || keep == Keep::MainIndex && id == program.main;
             let compile = || {
                 let home = Home(self.number());
-                if keep == Keep::Index {
+                if indexed {
                     let index = Arc::new(index_package(program, id, home, &types, &options));
                     let types = index.types().clone();
                     return Arc::new(Compiled { home, types, index: index.into(), runs: OnceLock::new() });
@@ -250,7 +258,7 @@ impl<'f> Compiler<'f> {
                 }
                 None => compile(),
             };
-            if keep == Keep::Index {
+            if indexed {
                 let make = || Arc::new(index_package(program, id, unit.home, &types, &options));
                 unit.index.get_or_init(make);
             }
@@ -263,6 +271,10 @@ impl<'f> Compiler<'f> {
 }
 
 impl Compiled {
+    pub(crate) fn home(&self) -> Home {
+        self.home
+    }
+
     pub(crate) fn index(&self) -> Option<&Arc<PackageIndex>> {
         self.index.get()
     }

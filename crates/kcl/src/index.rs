@@ -3,6 +3,7 @@
 //! An [`Index`] is plain data: the loaded program and the index of each of its packages, which the compiler shares with every other
 //! program that imports them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use base_diag::{Diagnostic, FileId, Span};
@@ -13,6 +14,7 @@ use kcl_syntax::program::{Package, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::compiler::{Compiler, Keep};
+use crate::echoes;
 use crate::request::Request;
 
 /// The names and types of one program.
@@ -25,6 +27,21 @@ pub struct Index {
     /// Its compile errors: syntax, imports, types.
     pub diagnostics: Vec<Diagnostic>,
     homes: FxHashMap<Home, usize>,
+}
+
+/// A program that was checked, with the index of its main package.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The program.
+    pub program: Program,
+    /// The index of its main package; none if nothing could be loaded.
+    pub index: Option<Arc<PackageIndex>>,
+    /// Who its packages are, in their order.
+    pub homes: Vec<Home>,
+    /// Its compile errors, the reference's first one first; echoes of one mistake are left out.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Root of the main module.
+    pub root: PathBuf,
 }
 
 /// What a name stands for.
@@ -80,6 +97,24 @@ pub(crate) fn make_index(compiler: &Compiler<'_>, request: &Request) -> Index {
     let packages: Vec<Arc<PackageIndex>> = units.iter().filter_map(|unit| unit.index().cloned()).collect();
     let homes = packages.iter().enumerate().map(|(at, package)| (package.home(), at)).collect();
     Index { program: loaded.program, packages, diagnostics, homes }
+}
+
+pub(crate) fn make_analysis(compiler: &Compiler<'_>, request: &Request) -> Analysis {
+    let loaded = compiler.load(request);
+    let edition = request.edition.or(loaded.edition).unwrap_or_default();
+    let mut diagnostics = loaded.diagnostics.clone();
+    let mut units = Vec::new();
+    if !diagnostics.iter().any(|d| d.id == "no-input") {
+        let (checked, found) = compiler.check(&loaded, CheckOptions { edition }, request, Keep::MainIndex);
+        diagnostics.extend(found);
+        units = checked;
+    }
+    if !diagnostics.is_empty() {
+        diagnostics = echoes::told(diagnostics, request, &loaded.program.sources);
+    }
+    let index = units.get(loaded.program.main.0 as usize).and_then(|unit| unit.index().cloned());
+    let homes = units.iter().map(|unit| unit.home()).collect();
+    Analysis { program: loaded.program, index, homes, diagnostics, root: loaded.root }
 }
 
 impl Index {

@@ -40,7 +40,7 @@ pub use data::Data;
 pub use disk::{Disk, DiskWorld, package_folder};
 pub use entries::entry_files;
 pub use files::{Files, MemoryFiles};
-pub use index::{Defined, Definition, Index, Reference, Typed};
+pub use index::{Analysis, Defined, Definition, Index, Reference, Typed};
 pub use kcl_check::Edition;
 pub use kcl_eval::{Cancel, NoWorld, Origin, OriginKind, Origins, World};
 pub use kcl_std::{FileAnswer, FileOp};

@@ -16,6 +16,7 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("selectors", selectors),
     ("fmt", fmt),
     ("docs", docs),
+    ("lint", lint),
 ];
 
 /// Text to tree, and back to the same text.
@@ -67,6 +68,13 @@ fn documents(model: &kcl_model::Model) {
             assert_eq!(file.text.matches("<script").count(), 2, "{}", file.path);
             assert_eq!(file.text.matches("<main").count(), 1, "{}", file.path);
         }
+    }
+}
+
+/// Safe fixes of the linter keep what a program means.
+pub fn lint(bytes: &[u8]) {
+    if let Err(broken) = crate::lint::judge(&String::from_utf8_lossy(bytes)) {
+        panic!("{broken}");
     }
 }
 

@@ -19,6 +19,8 @@ pub mod fuzz;
 pub mod fuzz_kube;
 pub mod generate;
 pub mod library_calls;
+#[cfg(feature = "ours")]
+pub mod lint;
 pub mod mutate;
 #[cfg(feature = "ours")]
 pub mod ours;

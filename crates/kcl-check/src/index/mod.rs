@@ -240,3 +240,8 @@ impl PackageIndex {
         self.types.types.text(ty.0)
     }
 }
+
+/// Whether a name is a built-in function.
+pub fn is_builtin(name: &str) -> bool {
+    crate::signatures::contains(crate::signatures::Table::Builtins, name)
+}

@@ -113,25 +113,6 @@ fn the_explicit_edition_judges_private_members_and_required_attributes() {
 }
 
 #[test]
-fn imports_that_are_late_repeated_or_unused_are_warnings() {
-    let text = "import math\nimport json\nimport json\na = 1\nimport regex\nb = regex.match(\"a\", \"b\")\n";
-    let program = program(&[("__main__", text)]);
-    let result = check(&program, &CheckOptions::default());
-    assert!(result.diagnostics.is_empty());
-    let messages: Vec<&str> = result.warnings.iter().map(|w| w.message()).collect();
-    assert_eq!(
-        messages,
-        [
-            "The import stmt should be placed at the top of the module",
-            "Module 'json' is reimported multiple times",
-            "Module 'math' imported but unused",
-            "Module 'json' imported but unused",
-            "Module 'json' imported but unused",
-        ]
-    );
-}
-
-#[test]
 fn the_files_of_a_package_share_their_names() {
     use base_diag::{FileId, Place, SourceMap};
     use kcl_syntax::ast::Tree;

@@ -7,7 +7,7 @@ use kcl_edit::{Action, text_literal};
 use serde_json::{Map, Value};
 
 use super::{Verb, Wish, path_of};
-use crate::fmt::{MAX_BYTES, files, text_of};
+use crate::files::{self, MAX_BYTES, text_of};
 use crate::wrong::Wrong;
 
 const FORM: &str =
@@ -21,7 +21,7 @@ pub(super) fn read(file: &str) -> Result<Vec<Wish>, Wrong> {
             taken.map_err(|error| format!("cannot read standard input: {error}"))?;
             text_of(bytes)
         }
-        path => files::read(Path::new(path), MAX_BYTES).and_then(text_of),
+        path => files::read(Path::new(path)).and_then(text_of),
     };
     let text = text.map_err(|message| Wrong::with_help(format!("{file} {message}"), FORM))?;
     let rows = rows(&text).map_err(|why| Wrong::with_help(format!("{file} is no batch: {why}"), FORM))?;

@@ -10,7 +10,7 @@ use kcl_edit::{Change, File, Member, Outcome, Plan, Refusal, apply, find, plan, 
 
 use super::stack::{StackFile, files_of};
 use super::{Verb, Wish};
-use crate::fmt::{MAX_BYTES, files, text_of};
+use crate::files::{self, text_of};
 
 /// A place in a file, as messages show it.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Session {
     pub(super) fn enter(&mut self, name: &str, files: Vec<StackFile>) -> Result<(), String> {
         for file in &files {
             if !self.held.contains_key(&file.place) {
-                let text = files::read(&file.place, MAX_BYTES).and_then(text_of);
+                let text = files::read(&file.place).and_then(text_of);
                 let text: Arc<str> = text.map_err(|message| format!("{} {message}", file.shown))?.into();
                 let (shown, before) = (file.shown.clone(), text.clone());
                 let file_of = Rc::new(File::new(shown.clone(), text));
@@ -167,7 +167,7 @@ impl Session {
 
 /// Replaces a file, unless somebody else changed it since it was read.
 fn replace(place: &Path, held: &Held) -> Result<(), String> {
-    let now = files::read(place, MAX_BYTES)?;
+    let now = files::read(place)?;
     if now != held.before.as_bytes() {
         return Err("was changed by somebody else meanwhile: nothing was written to it".into());
     }

@@ -92,7 +92,7 @@ impl Inputs {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(LoadError::File(format!("is larger than {} MiB: split it", MAX_BYTES >> 20)));
         }
-        let text = crate::fmt::text_of(bytes).map_err(LoadError::File)?;
+        let text = crate::files::text_of(bytes).map_err(LoadError::File)?;
         // A mark of byte order is no data.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
         Source::new(self.data[at].shown(), text.into(), format).map_err(LoadError::Data)

@@ -1,4 +1,4 @@
-//! Which files are meant, and how one is read and replaced.
+//! Which files the words of a command mean, and how one is read and replaced.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What stands behind the words of the command line.
 #[derive(Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Files in order, each once.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Links that were not followed.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Paths that cannot be read, with the reason.
-    pub(super) errors: Vec<(String, String)>,
+    pub(crate) errors: Vec<(String, String)>,
 }
 
 /// Finds the files of `FILE`, `FOLDER` (its own `.k` files) and `FOLDER/...` (also those of the folders in it).
-pub(super) fn find(words: &[String]) -> Found {
+pub(crate) fn find(words: &[String]) -> Found {
     let mut found = Found::default();
     for word in words {
         let (path, deep) = match word.strip_suffix("...") {
@@ -79,7 +79,7 @@ impl Found {
         let wanted = if target.is_dir() { deep } else { source };
         if wanted && !target.starts_with(tree) {
             self.notes.push(format!(
-                "{} leads out of the folder, to {}: not formatted",
+                "{} leads out of the folder, to {}: left out",
                 path.display(),
                 target.display()
             ));
@@ -95,14 +95,23 @@ impl Found {
     }
 }
 
-/// Reads a file of at most so many bytes.
-pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+/// A larger file is refused: its trees would need gigabytes.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
+
+/// The sentence about it.
+pub(crate) fn too_large() -> String {
+    format!("is larger than {} MiB: split it", MAX_BYTES >> 20)
+}
+
+/// Reads a file of at most [`MAX_BYTES`].
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let limit = MAX_BYTES;
     let problem = |error: std::io::Error| format!("cannot be read: {error}");
     let file = File::open(path).map_err(problem)?;
     let size = file.metadata().map_err(problem)?.len();
     let mut bytes = Vec::with_capacity(size.min(limit) as usize);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
-    if bytes.len() as u64 > limit { Err(super::too_large()) } else { Ok(bytes) }
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// Replaces a file: the new text is written beside it and takes its name, so nobody ever sees half of it.
@@ -126,5 +135,14 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), String> {
         // If it cannot be removed, either, the first error says more.
         let _ = fs::remove_file(&beside);
         problem(error)
+    })
+}
+
+/// The text of a file that is UTF-8.
+pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("is not UTF-8 text: the first wrong byte is number {}, on line {line}", good + 1)
     })
 }

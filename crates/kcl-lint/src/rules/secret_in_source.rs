@@ -1,0 +1,187 @@
+//! L0501: what looks like a password, key or token.
+
+use base_diag::Span;
+use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId};
+
+use crate::context::Context;
+use crate::finding::Findings;
+use crate::rule::{Check, FixKind, Level, Rule};
+
+pub(crate) static RULE: Rule = Rule {
+    code: "L0501",
+    id: "secret-in-source",
+    kind: "SecretInSource",
+    level: Level::Warning,
+    summary: "a text that looks like a password, key or token",
+    why: "Whoever can read the repository, or its history, has it. Replace it with a reference or an option, and make a new one: this \
+          one is known. Found are the prefixes of well-known tokens, private keys, and texts without order (high entropy), where \
+          the key speaks of a secret or the text is long. The text itself is never shown.",
+    bad: "password = \"q8Xz2LmV7rTn4KpWs9Bd\"\n",
+    good: "password = option(\"password\", default=\"\")\n",
+    fix: FixKind::None,
+    checks: &[Check::Expr(expr), Check::Stmt(stmt)],
+};
+
+/// How tokens of well-known services begin, how many characters follow at least, and whose they are.
+const PREFIXES: &[(&str, usize, &str)] = &[
+    ("AKIA", 16, "an AWS access key"),
+    ("ASIA", 16, "an AWS access key"),
+    ("ghp_", 30, "a GitHub token"),
+    ("gho_", 30, "a GitHub token"),
+    ("ghs_", 30, "a GitHub token"),
+    ("github_pat_", 30, "a GitHub token"),
+    ("glpat-", 16, "a GitLab token"),
+    ("xoxb-", 20, "a Slack token"),
+    ("xoxp-", 20, "a Slack token"),
+    ("sk_live_", 16, "a Stripe key"),
+    ("rk_live_", 16, "a Stripe key"),
+    ("AIza", 30, "a Google API key"),
+    ("npm_", 30, "an npm token"),
+    ("pypi-", 30, "a PyPI token"),
+    ("hvs.", 20, "a Vault token"),
+    ("dop_v1_", 40, "a DigitalOcean token"),
+    ("SG.", 40, "a SendGrid key"),
+];
+
+/// Words of keys whose values are secret.
+const WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "passphrase",
+];
+
+fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
+    match context.tree.expr(id) {
+        Expr::Str(text) => {
+            if let Some(what) = known(text) {
+                found.add(context.tree.expr_span(id), format!("this looks like {what}")).help(HELP);
+            }
+        }
+        Expr::Config(entries) => {
+            for entry in entries {
+                if let Key::Name(name) | Key::Str(name) = &entry.key {
+                    named(context, name, entry.key_span, entry.value, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn stmt(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
+    match context.tree.stmt(id) {
+        Stmt::Assign { targets, value, .. } => {
+            if let [target] = &**targets {
+                named(context, &target.name.name, target.name.span, *value, found);
+            }
+        }
+        Stmt::Attr(attr) => {
+            if let Some(default) = attr.default {
+                named(context, &attr.name.name, attr.name.span, default, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+const HELP: &str = "take it out of the source, replace it with a reference or an option, and make a new one";
+
+/// The value of a key that speaks of a secret.
+fn named(context: &Context<'_>, name: &str, at: Span, value: ExprId, found: &mut Findings<'_>) {
+    let Expr::Str(text) = context.tree.expr(value) else { return };
+    if known(text).is_some() || text.len() < 12 || text.contains(char::is_whitespace) || is_reference(text) {
+        return;
+    }
+    let bare: String =
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let speaks =
+        WORDS.iter().any(|word| bare.contains(word)) && !bare.ends_with("name") && !bare.ends_with("ref");
+    if speaks && classes(text) >= 2 && entropy(text) >= 3.2 {
+        found.add(at, format!("the value of `{name}` looks like a secret")).help(HELP);
+    }
+}
+
+/// Whether a text only says where the secret is.
+fn is_reference(text: &str) -> bool {
+    text.contains("://")
+        || text.contains("${")
+        || text.contains('/') && text.contains('.')
+        || text.starts_with('<')
+}
+
+/// What a text is by itself.
+fn known(text: &str) -> Option<&'static str> {
+    if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
+        return Some("a private key");
+    }
+    if text.len() < 20 || text.contains(char::is_whitespace) {
+        return None;
+    }
+    let token = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let by_prefix = PREFIXES.iter().find(|(prefix, more, _)| {
+        text.strip_prefix(prefix).is_some_and(|rest| {
+            rest.len() >= *more && rest.chars().all(token) && rest.contains(|c: char| c.is_ascii_digit())
+        })
+    });
+    if let Some((_, _, what)) = by_prefix {
+        return Some(what);
+    }
+    let is_jwt = text.starts_with("eyJ") && text.matches('.').count() == 2 && text.chars().all(token);
+    if is_jwt {
+        return Some("a JSON web token");
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+    let random = (32..=256).contains(&text.len())
+        && text.chars().all(plain)
+        && classes(text) == 3
+        && entropy(text) >= 4.6;
+    random.then_some("a key or token: it has no order")
+}
+
+/// How many of small letters, capitals and digits a text has.
+fn classes(text: &str) -> usize {
+    [char::is_ascii_lowercase, char::is_ascii_uppercase, char::is_ascii_digit]
+        .iter()
+        .filter(|is| text.chars().any(|c| is(&c)))
+        .count()
+}
+
+/// Bits of surprise per byte.
+fn entropy(text: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    text.bytes().for_each(|byte| counts[byte as usize] += 1);
+    let length = text.len() as f64;
+    let part = |count: &u32| {
+        let share = f64::from(*count) / length;
+        -share * share.log2()
+    };
+    counts.iter().filter(|count| **count > 0).map(part).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_known_and_everyday_texts_are_not() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        assert!(known(&token).is_some() && known("-----BEGIN RSA PRIVATE KEY-----\nx").is_some());
+        assert!(known("Zk3vQ9xL2mN8pR5tY7wB1cD4fG6hJ0sA").is_some());
+        let everyday = [
+            "nginx:1.29@sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+            "123e4567-e89b-12d3-a456-426614174000",
+            "app.kubernetes.io/managed-by-the-platform-team",
+            "AKIA-is-how-they-begin",
+            "a-very-long-name-of-a-service-that-has-no-digits",
+        ];
+        for text in everyday {
+            assert_eq!(known(text), None, "{text}");
+        }
+    }
+}
