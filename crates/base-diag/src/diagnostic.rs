@@ -159,6 +159,12 @@ impl Diagnostic {
         self.labels.first().map_or("", |l| &l.message)
     }
 
+    /// Returns the place that people are shown first, in every format: it stands on the line of the primary place.
+    pub fn shown_place(&self) -> Place {
+        let told = self.telling.as_ref().and_then(|telling| telling.labels.first());
+        told.map_or(self.place(), |label| label.place)
+    }
+
     /// Returns the primary place.
     pub fn place(&self) -> Place {
         self.labels.first().map_or(Place::None, |l| l.place)

@@ -172,7 +172,7 @@ pub fn render_short(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     let flat = |m: &str| m.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut out = format!(
         "{}{}[{}]: {} - {}",
-        place_text(diagnostic.place(), sources),
+        place_text(diagnostic.shown_place(), sources),
         word(diagnostic.severity),
         diagnostic.code.code,
         diagnostic.code.kind,
@@ -198,8 +198,13 @@ fn place_text(place: Place, sources: &SourceMap) -> String {
 
 /// Returns a diagnostic as JSON.
 pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
+    let mut shown = shown(diagnostic);
+    // The first label says what is wrong, as in the reference.
+    if let Some(first) = shown.first_mut() {
+        first.1 = diagnostic.message();
+    }
     let labels: Vec<serde_json::Value> =
-        diagnostic.labels.iter().map(|l| place_json(l.place, "message", &l.message, sources)).collect();
+        shown.into_iter().map(|(place, text)| place_json(place, "message", text, sources)).collect();
     serde_json::json!({
         "severity": word(diagnostic.severity),
         "code": diagnostic.code.code,

@@ -28,7 +28,7 @@ pub(crate) struct Expect {
 }
 
 /// So many mistakes of a package are kept: a text can have a million.
-const MOST_ERRORS: usize = 10_000;
+const MOST_ERRORS: usize = 100_000;
 
 /// A schema in the table of another package.
 type Foreign = (Arc<PackageTypes>, SchemaId);

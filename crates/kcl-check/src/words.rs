@@ -37,8 +37,15 @@ const WORDS: &[(&str, &str)] = &[
     ("else", "a condition is one expression: `a if condition else b` needs parentheses in a check"),
 ];
 
-/// A schema's attributes are listed up to this many.
+/// Attributes and members are listed up to this many.
 const LISTED: usize = 8;
+
+/// What something has.
+pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a Str>) -> Option<String> {
+    let more = if names.len() > LISTED { ", …" } else { "" };
+    let known: Vec<&str> = names.take(LISTED).map(Str::as_str).collect();
+    (!known.is_empty()).then(|| format!("it has {}{more}", known.join(", ")))
+}
 
 impl<R: Recorder> Checker<'_, R> {
     /// A value of another type than the one that is expected; `value` is where it was written.
@@ -117,10 +124,7 @@ impl<R: Recorder> Checker<'_, R> {
         let message = format!("Cannot add member '{name}' to schema '{schema}'{}", suggest::hint(&similar));
         let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", self.home, at, message);
         let diag = diag.told(format!("schema `{schema}` has no attribute `{name}`"));
-        let known: Vec<&str> = attrs.keys().take(LISTED).map(Str::as_str).collect();
-        let more = if attrs.len() > LISTED { ", …" } else { "" };
-        let help =
-            (similar.is_empty() && !known.is_empty()).then(|| format!("it has {}{more}", known.join(", ")));
+        let help = similar.is_empty().then(|| listed(attrs.keys())).flatten();
         self.did_you_mean(diag.help(help), name, at, &similar)
     }
 

@@ -17,12 +17,8 @@ const PAGES: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let Some(wanted) = words.first() else {
-        println!("Codes:");
-        for (code, page) in PAGES {
-            println!("  {code}  {}", page.lines().next().unwrap_or("").trim_start_matches(['#', ' ']));
-        }
-        println!("\n`kcl explain CODE` prints the page.");
+    let Some(wanted) = words.first().filter(|word| !matches!(word.as_str(), "-h" | "--help")) else {
+        print!("{}", usage());
         return ExitCode::SUCCESS;
     };
     match page(wanted) {
@@ -36,6 +32,19 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             ExitCode::from(EXIT_WRONG)
         }
     }
+}
+
+fn usage() -> String {
+    let mut out = String::from(
+        "Explains an error: what it means, an example, what to do.\n\nExamples:\n  kcl explain E2G22\n  kcl explain \
+         type-mismatch\n\nUsage: kcl explain CODE\n\nCODE is what stands behind `error` in brackets, or the `id` of `kcl run \
+         --error-format json`.\n\nCodes:\n",
+    );
+    for (code, page) in PAGES {
+        let title = page.lines().next().unwrap_or("").trim_start_matches(['#', ' ']);
+        out.push_str(&format!("  {code}  {title}\n"));
+    }
+    out
 }
 
 /// Returns the page of a code, or the page that mentions an id or kind.

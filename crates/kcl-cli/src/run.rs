@@ -301,10 +301,16 @@ pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: Er
             let color = if plain { Color::Never } else { Color::Always };
             let mut out: String = told.iter().map(|d| render_full(d, sources, color) + "\n").collect();
             if let Some(first) = diagnostics.first() {
-                let n = diagnostics.len();
+                // The checker stops counting where a text is nothing but mistakes.
+                let endless = diagnostics.last().is_some_and(|last| last.id == "too-many-errors");
+                let n = diagnostics.len() - usize::from(endless);
+                let more = if endless { "more than " } else { "" };
                 let s = if n == 1 { "" } else { "s" };
                 let shown = if n > TOLD { format!(", of which {TOLD} are shown") } else { String::new() };
-                out.push_str(&format!("{n} error{s}{shown}. More: `kcl explain {}`\n", first.code.code));
+                out.push_str(&format!(
+                    "{more}{n} error{s}{shown}. More: `kcl explain {}`\n",
+                    first.code.code
+                ));
             }
             out
         }

@@ -205,7 +205,10 @@ impl Machine<'_> {
             self.charge_whole(value)?;
         }
         let arguments = crate::output::plugin_arguments(args, kwargs);
-        let answer = self.world.call_plugin(module, name, &arguments);
+        let answer = match self.looking {
+            true => Err("the world stays as it is".to_owned()),
+            false => self.world.call_plugin(module, name, &arguments),
+        };
         let parsed = answer.and_then(|text| kcl_std::value_from_json(&text));
         parsed.map_err(|said| self.fault(Mistake::PluginFailed { said }))
     }

@@ -11,16 +11,33 @@ use kcl_value::{Dict, Position, Precision, Str, Value};
 use crate::build::Run;
 use crate::fault::{Eval, Fault};
 use crate::machine::Machine;
-use crate::mistake::Mistake;
+use crate::mistake::{Broken, Mistake};
 use crate::record::Record;
 use crate::schema::{Rule, Schema};
 use crate::scope::{Frame, FrameKind};
 
+/// So many broken checks are told besides the first.
+const FURTHER: usize = 8;
+
 impl Machine<'_> {
+    /// Runs the checks of a finished instance. The first that does not hold is the error; the others are looked at for whoever
+    /// reads it.
     pub(crate) fn run_checks(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, start: u32) -> Eval<()> {
+        let mut broken = None;
+        self.checks_of(record, schema, start, &mut broken)?;
+        broken.map_or(Ok(()), Err)
+    }
+
+    fn checks_of(
+        &mut self,
+        record: &Rc<Record>,
+        schema: &Rc<Schema>,
+        start: u32,
+        broken: &mut Option<Box<Fault>>,
+    ) -> Eval<()> {
         let links = self.links(schema)?;
         if let Some(base) = &links.base {
-            self.run_checks(record, base, start)?;
+            self.checks_of(record, base, start, broken)?;
         }
         let Some(building) = &record.instance else { return Ok(()) };
         let own = start + links.base_count;
@@ -29,7 +46,7 @@ impl Machine<'_> {
         let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
         self.nesting += 1;
         for check in &schema.def().checks {
-            self.check_or_note(check, &schema.def().name.name, building.position)?;
+            self.check_or_look(check, &schema.def().name.name, building.position, broken)?;
         }
         self.nesting -= 1;
         if pushed {
@@ -38,10 +55,57 @@ impl Machine<'_> {
         self.pkg = saved;
         let mut next = own + 1;
         for mixin in &links.mixins {
-            self.run_checks(record, mixin, next)?;
+            self.checks_of(record, mixin, next, broken)?;
             next += self.links(mixin)?.parts.len() as u32;
         }
         Ok(())
+    }
+
+    /// Runs a line. One that does not hold is kept, and the lines after it are only looked at; where somebody may catch the fault,
+    /// it ends the instance at once.
+    fn check_or_look(
+        &mut self,
+        check: &Check,
+        schema: &Str,
+        position: Position,
+        broken: &mut Option<Box<Fault>>,
+    ) -> Eval<()> {
+        let Some(first) = broken else {
+            let rule = (self.pkg as u32, self.tree(self.pkg).expr_span(check.cond));
+            return match self.check_or_note(check, schema, position) {
+                Err(fault) if self.looks_on() && fault.is_of(rule, position) => {
+                    *broken = Some(fault);
+                    Ok(())
+                }
+                done => done,
+            };
+        };
+        let Mistake::CheckFailed { broken: first } = &mut first.mistake else { return Ok(()) };
+        if first.further.len() < FURTHER {
+            first.further.extend(self.look_at(check, schema, position));
+        }
+        Ok(())
+    }
+
+    /// Whether lines after the first that does not hold are looked at.
+    fn looks_on(&self) -> bool {
+        !self.options.keep_going && self.catching == 0
+    }
+
+    /// Runs a line that the program does not reach any more: it changes nothing, prints nothing, and may fail.
+    fn look_at(&mut self, check: &Check, schema: &Str, position: Position) -> Option<Broken> {
+        let before = self.checkpoint();
+        let (printed, looking) = (self.log.len(), std::mem::replace(&mut self.looking, true));
+        let result = self.check_line(check, schema, position);
+        self.looking = looking;
+        self.log.truncate(printed);
+        let fault = result.err()?;
+        self.rewind(before);
+        let rule = (self.pkg as u32, self.tree(self.pkg).expr_span(check.cond));
+        match fault.mistake {
+            Mistake::CheckFailed { broken } if broken.rule == rule => Some(broken),
+            _ => None,
+        }
     }
 
     /// Runs a line. Where all is told, one that cannot be computed is no reason to leave out the others.

@@ -1,8 +1,9 @@
 //! Run-time errors. One ends the run; others are told besides only if the caller wants all. What each says is in `mistake.rs`, how people are told of places in
 //! `telling.rs`.
 
-use base_diag::{Diagnostic, Mistake as _, Place};
+use base_diag::{Diagnostic, Mistake as _, Place, Span};
 use kcl_syntax::program::Program;
+use kcl_value::Position;
 
 use crate::mistake::Mistake;
 
@@ -39,6 +40,11 @@ impl Fault {
     /// Tells whether the program was stopped by a budget or by its caller; such a fault cannot be caught.
     pub fn is_fatal(&self) -> bool {
         matches!(self.mistake, Mistake::BudgetExhausted { .. } | Mistake::Cancelled)
+    }
+
+    /// Tells whether it is about a rule for an instance.
+    pub(crate) fn is_of(&self, rule: (u32, Span), position: Position) -> bool {
+        matches!(&self.mistake, Mistake::CheckFailed { broken } if broken.rule == rule && broken.position == position)
     }
 
     /// Tells whether another fault says the same of the same place.

@@ -197,10 +197,16 @@ impl Host for MachineHost<'_, '_> {
     }
 
     fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+        if self.machine.looking {
+            return Err("the world stays as it is".to_owned());
+        }
         self.machine.world.write_file(path, data, append)
     }
 
     fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+        if self.machine.looking {
+            return Err("the world stays as it is".to_owned());
+        }
         self.machine.world.file_op(op)
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Machine<'p> {
     pub(crate) collected: Vec<Fault>,
     /// Calls that are running whose failure somebody may catch.
     pub(crate) catching: u32,
+    /// A check runs that the program does not reach: the world stays as it is.
+    pub(crate) looking: bool,
     pub(crate) log: String,
     /// Options that were asked for.
     pub(crate) asked: RefCell<Vec<Str>>,
@@ -192,6 +194,7 @@ impl<'p> Machine<'p> {
             cells: 0,
             collected: Vec::new(),
             catching: 0,
+            looking: false,
             log: String::new(),
             asked: RefCell::default(),
             scratch: String::new(),

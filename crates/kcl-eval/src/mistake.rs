@@ -16,11 +16,17 @@ base_diag::mistakes! {
     CheckFailed { broken: Broken } = EVALUATION "check-failed" { sentence: broken.sentence() }
     /// An `assert` that does not hold: what the program says, and nothing else.
     AssertionFailed { said: Str } = EVALUATION "assertion-failed" { sentence: said.as_str().to_owned() }
-    /// An attribute without a value.
-    MissingAttribute { schema: Str, name: Str } = EVALUATION "missing-attribute" {
+    /// An attribute without a value; `also` are others of the same instance.
+    MissingAttribute { schema: Str, name: Str, also: Vec<Str> } = EVALUATION "missing-attribute" {
         sentence: format!("attribute '{name}' of {schema} is required and can't be None or Undefined"),
-        title: format!("`{name}` of schema `{schema}` has no value"),
-        help: format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`"),
+        title: match also.is_empty() {
+            true => format!("`{name}` of schema `{schema}` has no value"),
+            false => format!("`{name}`, `{}` of schema `{schema}` have no value", also.join("`, `")),
+        },
+        help: match also.is_empty() {
+            true => format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`"),
+            false => format!("set each: `{name} = ..`, or declare it optional: `{name}?: ..`"),
+        },
     }
     /// A key that a schema does not have.
     UnknownAttribute { schema: Str, name: Str } = EVALUATION "unknown-attribute" {
@@ -250,6 +256,8 @@ pub struct Broken {
     pub said: String,
     /// The names in the condition with their values.
     pub values: Vec<(Str, Value)>,
+    /// Other rules that the same instance breaks.
+    pub further: Vec<Broken>,
 }
 
 impl Broken {

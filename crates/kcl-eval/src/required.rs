@@ -18,9 +18,10 @@ impl Machine<'_> {
             Value::Schema(inst) if is_first(inst, tested) => {
                 let schema = self.schema(inst.schema.id).clone();
                 let mut missing = None;
-                for name in &self.links(&schema)?.required {
-                    if inst.attrs.get(name).is_none_or(Value::is_nullish) {
-                        let fault = self.missing_attribute(inst, name);
+                let required = &self.links(&schema)?.required;
+                for (at, name) in required.iter().enumerate() {
+                    if is_missing(inst, name) {
+                        let fault = self.missing_attribute(inst, name, &required[at + 1..]);
                         missing = self.missed(missing, fault)?;
                     }
                 }
@@ -58,14 +59,19 @@ impl Machine<'_> {
         Ok(Some(fault))
     }
 
-    fn missing_attribute(&self, inst: &Instance, name: &Str) -> Box<Fault> {
+    /// The fault of a missing attribute; `after` are the required ones after it, which are told with it unless each has a fault of
+    /// its own.
+    fn missing_attribute(&self, inst: &Instance, name: &Str, after: &[Str]) -> Box<Fault> {
         let position = self.first_key_place(inst.position).unwrap_or(inst.position);
-        let mistake = Mistake::MissingAttribute { schema: inst.schema.name.clone(), name: name.clone() };
+        let told = if self.collects() { 0 } else { ALSO };
+        let also = after.iter().filter(|name| is_missing(inst, name)).take(told).cloned().collect();
+        let (schema, name) = (inst.schema.name.clone(), name.clone());
+        let mistake = Mistake::MissingAttribute { schema, name: name.clone(), also };
         if !self.collects() {
             return Fault::at(self.position_line(position), mistake);
         }
         let mut fault = Fault::at(self.position_place(inst.position), mistake);
-        let declared = self.declaration(&inst.schema, name);
+        let declared = self.declaration(&inst.schema, &name);
         fault.related = declared.map(|place| (place, format!("`{name}` is declared here")));
         fault
     }
@@ -82,6 +88,13 @@ impl Machine<'_> {
             Some(self.program.packages.get(part.package)?.place(attr))
         })
     }
+}
+
+/// So many missing attributes are told besides the first.
+const ALSO: usize = 8;
+
+fn is_missing(inst: &Instance, name: &str) -> bool {
+    inst.attrs.get(name).is_none_or(Value::is_nullish)
 }
 
 /// Tells whether a part is met for the first time; those that only one value has are always.

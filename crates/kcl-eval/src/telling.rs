@@ -39,7 +39,7 @@ impl Machine<'_> {
             }
         }
         let rule = (self.pkg as u32, tree.expr_span(check.cond));
-        Broken { schema: schema.clone(), position, rule, said, values }
+        Broken { schema: schema.clone(), position, rule, said, values, further: Vec::new() }
     }
 }
 
@@ -111,6 +111,11 @@ impl Teller<'_> {
                 None
             })
             .collect();
+        for further in &self.broken.further {
+            let said = if further.said.is_empty() { String::new() } else { format!(": {}", further.said) };
+            let place = self.place(further.rule.0, further.rule.1);
+            labels.push(Label { place, message: format!("does not hold either{said}") });
+        }
         let diagnostic = diagnostic.with_telling(Telling { title, labels });
         unplaced.into_iter().fold(diagnostic, Diagnostic::with_note)
     }

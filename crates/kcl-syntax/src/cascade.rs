@@ -42,8 +42,11 @@ pub(crate) fn without_echoes(found: Vec<Found>, text: &str, tokens: &[Token]) ->
         }
         let statement = statement_at(&lines, start);
         let word = first_word(text, statement.start);
-        let meant = words::foreign(word).map(Hint::Foreign);
-        one.hint = meant.or_else(|| words::misspelt_keyword(word).map(Hint::Misspelt)).or(one.hint);
+        one.hint = operator_of_elsewhere(&one, tokens)
+            .or_else(|| compares(&one, text, &lines, word).then_some(Hint::Foreign(COMPARES)))
+            .or_else(|| words::foreign(word).map(Hint::Foreign))
+            .or_else(|| words::misspelt_keyword(word).map(Hint::Misspelt))
+            .or(one.hint);
         if told.len() < EXPLAINED {
             one.opener = left_open(text, tokens, start);
         }
@@ -74,6 +77,46 @@ fn misses_at_end_of_block(mistake: &Mistake) -> bool {
         | Mistake::ExpectedIndexSignature { got } => is_end_of_block(got),
         _ => false,
     }
+}
+
+const COMPARES: &str = "`==` compares; `=` gives a name its value";
+
+/// `a && b`, `a || b`: the second half of the operator is no operand.
+fn operator_of_elsewhere(one: &Found, tokens: &[Token]) -> Option<Hint> {
+    let Mistake::ExpectedExpression { got: Got::Token(kind), .. } = &one.mistake else { return None };
+    let at = tokens.partition_point(|token| token.start < one.span.start);
+    let before = tokens.get(at.checked_sub(1)?)?;
+    if before.kind != *kind || before.end != one.span.start {
+        return None;
+    }
+    match kind {
+        TokenKind::Amp => Some(Hint::Foreign("write `and`: `a and b`")),
+        TokenKind::Pipe => Some(Hint::Foreign("write `or`: `a or b`")),
+        _ => None,
+    }
+}
+
+/// Whether `=` stands where two values are to be compared.
+fn compares(one: &Found, text: &str, lines: &[Line], word: &str) -> bool {
+    match &one.mistake {
+        Mistake::Expected { wanted: [":"] | ["else"], got } if got.is(TokenKind::Assign) => true,
+        Mistake::Expected { got, .. }
+        | Mistake::ExpectedExpression { got, .. }
+        | Mistake::Unexpected { got }
+            if got.is(TokenKind::Assign) =>
+        {
+            matches!(word, "if" | "elif" | "assert") || stands_in_check(text, lines, one.span.start)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the line of an offset is a condition of a `check:`.
+fn stands_in_check(text: &str, lines: &[Line], offset: u32) -> bool {
+    let after = lines.partition_point(|line| line.start <= offset);
+    let Some((own, above)) = lines[..after].split_last() else { return false };
+    let around = above.iter().rev().find(|line| line.indent < own.indent);
+    around.is_some_and(|line| first_word(text, line.start) == "check")
 }
 
 /// The statement at an offset, with its block.
@@ -199,6 +242,22 @@ mod tests {
         let diags = crate::parse_file(&mut Tree::default(), "for i in [1]:\n    a = i\n", FileId::default());
         assert_eq!(diags.len(), 1);
         assert!(diags[0].help.as_deref().unwrap().contains("[x for x in list]"));
+    }
+
+    #[test]
+    fn operators_of_other_languages_are_told_the_way_here() {
+        let help = |text: &str| {
+            let diags = crate::parse_file(&mut Tree::default(), text, FileId::default());
+            diags[0].help.clone().unwrap_or_default()
+        };
+        assert_eq!(help("a = b && c\n"), "write `and`: `a and b`");
+        assert_eq!(help("a = b || c\n"), "write `or`: `a or b`");
+        assert_eq!(help("a = b & & c\n"), "");
+        let compares = "`==` compares; `=` gives a name its value";
+        assert_eq!(help("if a = 1:\n    b = 2\n"), compares);
+        assert_eq!(help("a = 2 if b = 1 else 3\n"), compares);
+        assert_eq!(help("schema A:\n    x: int\n    check:\n        x = 1\n"), compares);
+        assert_eq!(help("a = b = = c\n"), "");
     }
 
     #[test]

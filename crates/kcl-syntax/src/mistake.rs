@@ -142,8 +142,12 @@ base_diag::mistakes! {
         sentence: format!("invalid string interpolation expression: '{text}'"),
         help: PLACEHOLDER,
     }
-    /// A placeholder that does not end.
-    UnclosedPlaceholder = SYNTAX "invalid-placeholder" { sentence: "invalid joined string", help: PLACEHOLDER }
+    /// A placeholder that does not end; `quoted` if the text goes on right behind the string, as if it ended too early.
+    UnclosedPlaceholder { quoted: bool } = SYNTAX "invalid-placeholder" {
+        sentence: "invalid joined string",
+        title: quoted.then_some("the string ends inside its placeholder `${..}`"),
+        help: if *quoted { OTHER_QUOTES } else { PLACEHOLDER },
+    }
     /// A format that does not begin with `#`.
     PlaceholderFormat = SYNTAX "invalid-placeholder" {
         sentence: "invalid joined string spec without #",
@@ -196,7 +200,11 @@ base_diag::mistakes! {
         title: format!("expected a number, found `{digits}`"),
     }
     /// `!x`.
-    UseNot = SYNTAX "use-not" { sentence: "invalid token '!', consider using 'not '" }
+    UseNot = SYNTAX "use-not" {
+        sentence: "invalid token '!', consider using 'not '",
+        title: "`!` is written `not`",
+        help: "write `not x`",
+    }
     /// `a = 1;`
     Semicolon = SYNTAX "unneeded-semicolon" { sentence: "the semicolon ';' here is unnecessary, please remove it" }
     /// A closing bracket without its opening one.
@@ -266,6 +274,7 @@ impl fmt::Display for Comprehension {
 
 const LINE_BREAK: &str =
     "a line may break after an opening `[` or `{`, or after the `(` of a call; elsewhere end it with `\\`";
+const OTHER_QUOTES: &str = "a text inside a placeholder has the other kind of quotes: `\"${a['b']}\"`";
 const PLACEHOLDER: &str = "write `\\${` if no placeholder is meant; braces inside one are not possible";
 
 fn expected(wanted: &[&str], got: &Got) -> String {
@@ -275,12 +284,12 @@ fn expected(wanted: &[&str], got: &Got) -> String {
 
 fn expected_help(wanted: &[&str], got: &Got) -> Option<&'static str> {
     Some(match wanted {
+        ["else"] => "write `value if condition else other`",
         [":"] if got.is(TokenKind::Newline) => "a `:` ends the line before a block",
         _ if got.is(TokenKind::Newline) => LINE_BREAK,
         ["}"] if got.is(TokenKind::Eof) => "close the brace",
         ["]"] if got.is(TokenKind::Eof) => "close the bracket",
         ["="] => "give it a value: `name: type = value`",
-        ["else"] => "write `value if condition else other`",
         [":", "=", ..] => "an entry is `key = value`, `key: value` or `key += [items]`",
         [")"] if got.is(TokenKind::Comma) => {
             "a schema has one base; mixins add more: `mixin [AMixin, BMixin]`"

@@ -1,7 +1,7 @@
 //! Words of the language, of other languages, and of tokens, for people (the table of mistakes is `mistake.rs`).
 
-/// What to write instead of a statement that other languages have.
-pub(crate) fn foreign(word: &str) -> Option<&'static str> {
+/// What to write instead of a statement that other languages have; by its first word.
+pub fn foreign(word: &str) -> Option<&'static str> {
     Some(match word {
         "for" | "while" => {
             "there are no loops: write a list, `[x for x in list]`, or a dict, `{k: v for k, v in dict}`"

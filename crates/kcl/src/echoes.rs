@@ -18,25 +18,44 @@ pub(crate) fn told(
     if let Some(diagnostic) = diagnostics.first().and_then(|first| misspelt(first, sources)) {
         return vec![diagnostic];
     }
+    let diagnostics = diagnostics.into_iter().map(|diagnostic| of_elsewhere(diagnostic, sources));
     if request.overrides.is_empty() {
-        return diagnostics;
+        return diagnostics.collect();
     }
-    diagnostics.into_iter().map(with_quotes_in_mind).map(from_the_command_line).collect()
+    diagnostics.map(with_quotes_in_mind).map(from_the_command_line).collect()
 }
 
 /// A word of the language with a mistake in it reads as a name that nobody defined, and the rest of its line as something else.
 fn misspelt(diagnostic: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
-    let Place::Span(file, span) = diagnostic.place() else { return None };
-    let text = &sources.get(file).filter(|_| diagnostic.id == "unknown-name")?.text;
-    let word = text.get(span.start as usize..span.end as usize)?;
-    let begins =
-        text[..span.start as usize].rsplit('\n').next().is_some_and(|before| before.trim().is_empty());
-    let goes_on = text[span.end as usize..].strip_prefix(' ')?.starts_with(char::is_alphanumeric);
-    let meant = kcl_syntax::misspelt_keyword(word).filter(|_| begins && goes_on)?;
+    let (word, meant) = first_word(diagnostic, sources, kcl_syntax::misspelt_keyword)?;
     let labels =
         vec![base_diag::Label { place: diagnostic.place(), message: format!("did you mean `{meant}`?") }];
     let telling = Telling { title: format!("`{word}` is not defined"), labels };
     Some(diagnostic.clone().with_telling(telling))
+}
+
+/// The unknown name of a diagnostic with what is known about it, if it begins a line that goes on as if it were a word of the
+/// language.
+fn first_word<'a>(
+    diagnostic: &Diagnostic,
+    sources: &'a SourceMap,
+    known: fn(&str) -> Option<&'static str>,
+) -> Option<(&'a str, &'static str)> {
+    let Place::Span(file, span) = diagnostic.place() else { return None };
+    let text = &sources.get(file).filter(|_| diagnostic.id == "unknown-name")?.text;
+    let word = text.get(span.start as usize..span.end as usize)?;
+    let known = known(word)?;
+    let begins =
+        text[..span.start as usize].rsplit('\n').next().is_some_and(|before| before.trim().is_empty());
+    let goes_on = text[span.end as usize..].strip_prefix(' ')?.starts_with(char::is_alphanumeric);
+    (begins && goes_on).then_some((word, known))
+}
+
+/// `let a = 1`: a statement of another language reads as a name that nobody defined, and another statement.
+fn of_elsewhere(diagnostic: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    let Some((word, help)) = first_word(&diagnostic, sources, kcl_syntax::foreign) else { return diagnostic };
+    let telling = Telling { title: format!("there is no `{word}`"), labels: Vec::new() };
+    Diagnostic { fix: None, ..diagnostic.with_telling(telling).with_help(help) }
 }
 
 /// Drops what repeats an earlier mistake.

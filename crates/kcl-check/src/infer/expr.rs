@@ -9,9 +9,10 @@ use crate::diag::RawDiag;
 use crate::globals::{Global, GlobalKind};
 use crate::index::Recorder;
 use crate::scope::{ScopeKind, Var};
-use crate::signatures::Table;
+use crate::signatures::{self, Table};
 use crate::suggest;
 use crate::ty::{FuncTy, ModuleKind, ModuleTy, ParamTy, SchemaId, Ty, TyId};
+use crate::words;
 
 /// Deeper expressions are not looked into; the parser stops long before.
 const MAX_DEPTH: u32 = 2000;
@@ -221,7 +222,7 @@ impl<R: Recorder> Checker<'_, R> {
             ModuleKind::Unknown => TyId::ANY,
             ModuleKind::System => match self.builtin(Table::Modules, &format!("{}.{name}", module.path)) {
                 Some(found) => found,
-                None => self.no_member(ty, name, at, &[]),
+                None => self.not_in_module(ty, name, signatures::members_of(&module.path), at),
             },
             ModuleKind::Package(home) => {
                 let Some(package) = self.deps.get(&home).cloned() else { return TyId::ANY };
@@ -240,9 +241,23 @@ impl<R: Recorder> Checker<'_, R> {
                     self.error(Code::COMPILE, "re-exported-import", at, message);
                     return TyId::ANY;
                 }
-                self.no_member(ty, name, at, &[])
+                let members = package.members.keys().filter(|n| !n.starts_with('_')).cloned().collect();
+                self.not_in_module(ty, name, members, at)
             }
         }
+    }
+
+    /// A member that a module does not have. The reference does not guess; people are told what was perhaps meant.
+    fn not_in_module(&mut self, ty: TyId, name: &str, members: Vec<Str>, at: Span) -> TyId {
+        let message = format!("attribute '{name}' not found in '{}'", self.text(ty));
+        let diag = RawDiag::new(Code::TYPE, "unknown-member", self.home, at, message);
+        let module = self.text(ty).replace('\'', "`");
+        let diag = diag.told(format!("{module} has no member `{name}`"));
+        // Each hint looks at every name; a file full of mistakes must not become quadratic.
+        let similar = suggest::similar(name, members.iter().filter(|_| self.errors.len() < 200));
+        let help = similar.is_empty().then(|| words::listed(members.iter())).flatten();
+        self.report(self.did_you_mean(diag.help(help), name, at, &similar));
+        TyId::ANY
     }
 
     /// Infers `ty[index]`; `at` is the subscripted expression.

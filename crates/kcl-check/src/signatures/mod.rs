@@ -86,6 +86,14 @@ pub(crate) fn names(table: Table) -> &'static [Str] {
     })
 }
 
+/// Returns the members of a system module, sorted.
+pub(crate) fn members_of(module: &str) -> Vec<Str> {
+    let member = |name: &&'static str| name.strip_prefix(module)?.strip_prefix('.').map(Str::from);
+    let mut all: Vec<Str> = rows(Table::Modules).keys().filter_map(member).collect();
+    all.sort();
+    all
+}
+
 /// Returns the type of a built-in name.
 pub(crate) fn lookup(table: Table, name: &str, types: &mut Types) -> Option<TyId> {
     let row = rows(table).get(name)?;

@@ -40,7 +40,9 @@ impl<S: Sink> Parser<'_, S> {
                     text.push_str(&piece_text);
                     if matches!(piece, Piece::Unclosed(..)) {
                         let next = self.lexed.tokens[(self.pos + 1).min(self.lexed.tokens.len() - 1)];
-                        self.error_at(next.start, next.end, Mistake::UnclosedPlaceholder);
+                        let quoted =
+                            next.start == self.token().end && (next.kind.is_name() || next.kind.is_literal());
+                        self.error_at(next.start, next.end, Mistake::UnclosedPlaceholder { quoted });
                     }
                 }
             }
