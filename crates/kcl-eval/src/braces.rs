@@ -87,7 +87,8 @@ impl Machine<'_> {
     // A bare key that is a loop variable is computed, as long as the loop variable is known as such: an instance, a quantifier or
     // a statement that was run lazily in between makes it a plain key.
     fn is_loop_key(&self, name: &str) -> bool {
-        self.is_marked(name) && self.packages[self.pkg].frames.loop_variable(self.text.loops, name).is_some()
+        self.is_marked(name)
+            && self.packages[self.pkg].frames.loop_variable(self.cx.text.loops, name).is_some()
     }
 
     // A computed key is no name.

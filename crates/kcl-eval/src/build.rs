@@ -15,7 +15,7 @@ use kcl_value::{Dict, Entry, Function, Instance, NO_INDEX, Op, Position, Precisi
 use rustc_hash::FxHashSet;
 
 use crate::fault::Eval;
-use crate::machine::{Machine, OwnLambda, StorePlace};
+use crate::machine::{Machine, StorePlace};
 use crate::mistake::Mistake;
 use crate::record::{Building, Record, Shaped, Slot};
 use crate::schema::Schema;
@@ -38,17 +38,17 @@ pub(crate) struct Run {
 impl Machine<'_> {
     /// `S {..}`, `S(..) {..}`, `v {..}`
     pub(crate) fn schema_expr(&mut self, expr: &SchemaExpr) -> Eval<Value> {
-        self.nesting += 1;
+        self.cx.nesting += 1;
         let siblings = self.enter_siblings();
         let config = self.expr(expr.config)?;
-        self.siblings = siblings;
+        self.cx.siblings = siblings;
         // The name of the schema does not move the current line.
         let callee = match self.tree(self.pkg).expr(expr.name) {
             Expr::Name(parts) => self.load_dotted(parts)?,
             _ => self.expr(expr.name)?,
         };
         let (args, kwargs) = self.arguments(&expr.args, &expr.kwargs)?;
-        self.nesting -= 1;
+        self.cx.nesting -= 1;
         let Value::Func(func) = &callee else {
             return self.binary(kcl_syntax::ast::BinaryOp::BitOr, callee, config);
         };
@@ -115,19 +115,13 @@ impl Machine<'_> {
         };
         let used = self.begin_use(schema.package, Some(self.place_of(building.position)));
         let record = Rc::new(Record::new(shape, schema.package, Some(building)));
-        let creator = self.pkg;
+        let (creator, outer) = (self.pkg, self.save());
         self.records.push(record.clone());
-        let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
-        let siblings = self.leave_siblings();
-        let text =
-            std::mem::replace(&mut self.text, TextStart::at(self.packages[schema.package].frames.len()));
-        self.nesting += 1;
+        self.cx = self.cx.of_body(self.packages[schema.package].frames.len());
         self.run_body(&record, schema, 0)?;
-        self.nesting -= 1;
+        self.cx.nesting -= 1;
         let value = self.finish(&record, schema, creator)?;
-        self.siblings = siblings;
-        self.text = text;
-        self.own_lambda = outer;
+        self.resume(outer);
         self.records.pop();
         self.end_frame(used);
         self.return_to(site);
@@ -151,8 +145,9 @@ impl Machine<'_> {
             self.run_apart(record, base, start)?;
         }
         let own = start + links.base_count;
-        let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
-        let text = std::mem::replace(&mut self.text, TextStart::at(self.packages[self.pkg].frames.len()));
+        let outer = self.save();
+        self.pkg = schema.package;
+        self.cx.text = TextStart::at(self.packages[self.pkg].frames.len());
         let saved_part = building.active.replace(own);
         let def = schema.def();
         if !def.params.is_empty() {
@@ -173,8 +168,7 @@ impl Machine<'_> {
             self.packages[schema.package].frames.pop();
         }
         building.active.set(saved_part);
-        self.text = text;
-        self.pkg = saved_pkg;
+        self.resume(outer);
         Ok(())
     }
 
@@ -275,9 +269,9 @@ impl Machine<'_> {
         drop(lost);
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
         // Instances that come from an index signature are parts of this one: they are tested with it, once all is merged.
-        self.nesting += 1;
+        self.cx.nesting += 1;
         self.extra_keys(record, schema, &mut attrs)?;
-        self.nesting -= 1;
+        self.cx.nesting -= 1;
         self.pkg = saved_pkg;
         let instance = Instance {
             schema: schema.reference.clone(),
@@ -289,7 +283,7 @@ impl Machine<'_> {
         };
         let value = Value::Schema(Rc::new(instance));
         self.remember_instance(schema, creator, &value)?;
-        if self.nesting == 0 {
+        if self.cx.nesting == 0 {
             self.require(&value, &mut FxHashSet::default())?;
         }
         if schema.named_index().is_none() {

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use kcl_syntax::ast::{Expr, ExprId, Param};
 use kcl_value::{Function, Str, Value};
 
+use crate::context::OwnLambda;
 use crate::fault::Eval;
 use crate::host::MachineHost;
-use crate::machine::{Machine, OwnLambda, StorePlace};
+use crate::machine::{Machine, StorePlace};
 use crate::mistake::Mistake;
 use crate::record::Record;
 use crate::scope::{Frame, FrameKind, TextStart};
@@ -86,17 +87,15 @@ impl Machine<'_> {
             return Ok(Value::Undefined);
         };
         let used = self.begin_use(closure.package, None);
-        let saved_pkg = std::mem::replace(&mut self.pkg, closure.package);
+        let outer = self.save();
         let saved_marks = self.marks.clone();
-        let was_in_lambda = std::mem::replace(&mut self.in_lambda, true);
-        let siblings = self.leave_siblings();
+        self.pkg = closure.package;
         let depth = self.packages[self.pkg].frames.len();
         let own = match (&closure.record, closure.global) {
             (None, _) => OwnLambda::Free,
             (Some(_), true) => OwnLambda::Woken(depth as u32),
             (Some(_), false) => OwnLambda::Method(depth as u32),
         };
-        let outer = std::mem::replace(&mut self.own_lambda, own);
         for frame in &closure.frames {
             self.packages[self.pkg].frames.push_captured(frame.clone());
         }
@@ -108,7 +107,7 @@ impl Machine<'_> {
             called: depth,
             entered: self.scopes() + 1,
         };
-        let text = std::mem::replace(&mut self.text, start);
+        self.cx = self.cx.of_lambda(start, own);
         let entered = closure.record.clone().map(|record| self.records.push(record)).is_some();
         if entered {
             // Loop variables and parameters around a lambda of a body give way to the attributes.
@@ -132,11 +131,7 @@ impl Machine<'_> {
         }
         self.packages[self.pkg].frames.truncate(depth);
         self.marks = saved_marks;
-        self.in_lambda = was_in_lambda;
-        self.siblings = siblings;
-        self.text = text;
-        self.own_lambda = outer;
-        self.pkg = saved_pkg;
+        self.resume(outer);
         self.end_frame(used);
         Ok(result)
     }

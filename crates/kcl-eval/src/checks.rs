@@ -44,11 +44,11 @@ impl Machine<'_> {
         let saved = std::mem::replace(&mut self.pkg, schema.package);
         let frame = building.frames.borrow().get(own as usize).cloned().flatten();
         let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
-        self.nesting += 1;
+        self.cx.nesting += 1;
         for check in &schema.def().checks {
             self.check_or_look(check, &schema.def().name.name, building.position, broken)?;
         }
-        self.nesting -= 1;
+        self.cx.nesting -= 1;
         if pushed {
             self.packages[schema.package].frames.pop();
         }

@@ -38,16 +38,11 @@ impl Machine<'_> {
 
     /// Notes that the braces of a schema expression begin.
     pub(crate) fn enter_siblings(&mut self) -> Siblings {
-        let before = self.siblings;
+        let before = self.cx.siblings;
         if self.is_013() && before.0.is_none() {
-            self.siblings = Siblings(Some(self.packages[self.pkg].frames.len() as u32));
+            self.cx.siblings = Siblings(Some(self.packages[self.pkg].frames.len() as u32));
         }
         before
-    }
-
-    /// Notes that code outside of those braces runs: a body, a lambda, a statement that is read early.
-    pub(crate) fn leave_siblings(&mut self) -> Siblings {
-        std::mem::take(&mut self.siblings)
     }
 
     /// Whether a statement of a package has nothing left to do: its only name was read early.

@@ -125,8 +125,8 @@ impl<'p> Machine<'p> {
             expr: id,
             frames: self.packages[self.pkg].frames.capture(),
             record: self.record().cloned(),
-            global: self.text.global,
-            foreign: self.text.text,
+            global: self.cx.text.global,
+            foreign: self.cx.text.text,
             scopes: self.scopes(),
         };
         Value::Func(Rc::new(Function::Lambda(Rc::new(closure))))

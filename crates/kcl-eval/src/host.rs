@@ -33,67 +33,40 @@ impl Machine<'_> {
 
 /// What a failed call may leave behind, and a caller that goes on must put back.
 pub(crate) struct Checkpoint {
-    pkg: usize,
+    running: crate::context::Saved,
     records: usize,
     targets: usize,
     marks: Vec<Str>,
-    nesting: u32,
-    in_lambda: bool,
-    own_lambda: crate::machine::OwnLambda,
     depth: u32,
-    backtrack: Option<crate::machine::Backtrack>,
     used: crate::origin::Frame,
-    siblings: crate::edition::Siblings,
-    text: crate::scope::TextStart,
     frames: Vec<usize>,
-    keeping: u32,
-    call_site: Option<(u32, u32)>,
-    woken: u32,
     kept: usize,
 }
 
 impl Machine<'_> {
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
-            pkg: self.pkg,
+            running: self.save(),
             records: self.records.len(),
             targets: self.targets.len(),
             marks: self.marks.clone(),
-            nesting: self.nesting,
-            in_lambda: self.in_lambda,
-            own_lambda: self.own_lambda,
             depth: self.depth,
-            backtrack: self.backtrack,
             used: self.current_frame(),
-            siblings: self.siblings,
-            text: self.text,
             frames: self.packages.iter().map(|p| p.frames.len()).collect(),
-            keeping: self.keeping,
-            call_site: self.call_site,
-            woken: self.woken,
             kept: self.kept.len(),
         }
     }
 
     pub(crate) fn rewind(&mut self, to: Checkpoint) {
-        self.pkg = to.pkg;
+        self.resume(to.running);
         self.records.truncate(to.records);
         self.targets.truncate(to.targets);
         self.marks = to.marks;
-        self.nesting = to.nesting;
-        self.in_lambda = to.in_lambda;
-        self.own_lambda = to.own_lambda;
         self.depth = to.depth;
-        self.backtrack = to.backtrack;
         self.end_frame(to.used);
-        self.siblings = to.siblings;
-        self.text = to.text;
         for (package, len) in self.packages.iter_mut().zip(to.frames) {
             package.frames.truncate(len);
         }
-        self.keeping = to.keeping;
-        self.call_site = to.call_site;
-        self.woken = to.woken;
         for (record, i, before) in self.kept.split_off(to.kept.min(self.kept.len())).into_iter().rev() {
             record.slots.borrow_mut()[i] = before;
         }

@@ -13,8 +13,9 @@ use kcl_syntax::ast::{ExprId, Stmt, StmtId};
 use kcl_value::{Entry, Op, OriginId, Str, Value};
 use rustc_hash::FxHashSet;
 
+use crate::context::Backtrack;
 use crate::fault::Eval;
-use crate::machine::{Backtrack, Machine, OwnLambda, StorePlace};
+use crate::machine::{Machine, StorePlace};
 use crate::record::{Record, Setter, Side, Slot, mentions};
 use crate::scope::{Frame, FrameKind, TextStart};
 
@@ -44,11 +45,10 @@ impl Machine<'_> {
         let inner = !self.records.is_empty() || self.packages[record.package].frames.top().is_some();
         let keep = inner && (setters > 1 || !self.is_013()) && record.instance.is_none() && level == 1;
         let kept = keep.then(|| self.begin_keeping(record, i));
-        let outer = std::mem::replace(&mut self.own_lambda, OwnLambda::None);
-        let siblings = self.leave_siblings();
+        let outer = self.cx;
+        self.cx = outer.of_early();
         let ran = self.run_setters(record, i, level);
-        self.siblings = siblings;
-        self.own_lambda = outer;
+        self.cx = outer;
         // Also after an error, which `runtime.catch` may swallow.
         record.lazy.borrow_mut()[i].level = level - 1;
         ran?;
@@ -72,7 +72,7 @@ impl Machine<'_> {
         let (at, origin) = (record.package, self.origin);
         let frames = &self.packages[self.pkg].frames;
         let in_body =
-            frames.len() <= self.text.text || frames.top().is_some_and(|f| f.kind == FrameKind::Body);
+            frames.len() <= self.cx.text.text || frames.top().is_some_and(|f| f.kind == FrameKind::Body);
         if !in_body && at == self.pkg {
             return self.bind_apart(at, &record.shape.names[i], value.clone(), origin);
         }
@@ -94,14 +94,14 @@ impl Machine<'_> {
         let start = self.kept.len();
         let slot = record.slots.borrow()[i].clone();
         self.kept.push((record.clone(), i, slot));
-        self.keeping += 1;
+        self.cx.keeping += 1;
         start
     }
 
     // What a statement stored that ran in an inner scope is there until that scope ends: bodies that run meanwhile see it, and not
     // the older value that the global still has, and gets back.
     fn end_keeping(&mut self, start: usize) {
-        self.keeping -= 1;
+        self.cx.keeping -= 1;
         let mut bound = FxHashSet::default();
         for (record, i, before) in self.kept.split_off(start).into_iter().rev() {
             // The last value of each.
@@ -137,29 +137,26 @@ impl Machine<'_> {
 
     fn run_setter(&mut self, record: &Rc<Record>, setter: &Setter) -> Eval<()> {
         self.enter()?;
-        let saved_pkg = self.pkg;
-        let text = self.text;
+        let outer = self.save();
         let place = match &record.instance {
             None => {
                 self.pkg = record.package;
-                self.text = TextStart { global: true, ..TextStart::at(self.packages[self.pkg].frames.len()) };
-                self.woken += 1;
+                let frames = self.packages[self.pkg].frames.len();
+                self.cx = self.cx.of_setter(TextStart { global: true, ..TextStart::at(frames) });
                 self.exec_setter(StorePlace::Globals, setter)?;
-                self.woken -= 1;
-                self.text = text;
-                self.pkg = saved_pkg;
+                self.resume(outer);
                 self.leave();
                 return Ok(());
             }
             // Under a lambda only attribute statements reach the instance; what others assign is lost.
-            Some(_) if self.in_lambda && !self.is_attribute(record, setter) => StorePlace::Locals,
+            Some(_) if self.cx.in_lambda && !self.is_attribute(record, setter) => StorePlace::Locals,
             Some(_) => StorePlace::Instance,
         };
         let Some(building) = &record.instance else { return Ok(()) };
         let part = self.links(&building.schema)?.parts[setter.part as usize].clone();
         let saved_part = building.active.replace(setter.part);
         self.pkg = part.package;
-        self.text = TextStart::at(self.packages[self.pkg].frames.len());
+        let text = TextStart::at(self.packages[self.pkg].frames.len());
         // Parameters of another body of the chain are not on the stack: lend them for the time of this statement.
         let frame = (saved_part != setter.part)
             .then(|| building.frames.borrow().get(setter.part as usize).cloned().flatten())
@@ -172,9 +169,8 @@ impl Machine<'_> {
         if place == StorePlace::Locals {
             self.packages[self.pkg].frames.push(Rc::new(Frame::new(FrameKind::Body)));
         }
-        self.woken += 1;
+        self.cx = self.cx.of_setter(text);
         let result = self.exec_setter(place, setter);
-        self.woken -= 1;
         if place == StorePlace::Locals {
             self.packages[part.package].frames.pop();
         }
@@ -183,8 +179,7 @@ impl Machine<'_> {
             self.packages[part.package].frames.pop();
         }
         building.active.set(saved_part);
-        self.text = text;
-        self.pkg = saved_pkg;
+        self.resume(outer);
         self.leave();
         result
     }
@@ -199,9 +194,9 @@ impl Machine<'_> {
     fn exec_setter(&mut self, place: StorePlace, setter: &Setter) -> Eval<()> {
         let Some((inner, side)) = setter.branch else { return self.exec(place, setter.stmt).map(drop) };
         let backtrack = Backtrack { stmt: (self.pkg, setter.stmt), inner, side };
-        let saved = self.backtrack.replace(backtrack);
+        let saved = self.cx.backtrack.replace(backtrack);
         let result = self.exec(place, setter.stmt);
-        self.backtrack = saved;
+        self.cx.backtrack = saved;
         result.map(drop)
     }
 
@@ -215,14 +210,14 @@ impl Machine<'_> {
     ) -> Eval<()> {
         let taken = if self.expr(cond)?.truthy() { Side::Then } else { Side::Else };
         // If the condition itself made another statement run, the restriction to one side is forgotten.
-        if self.backtrack.is_some_and(|b| b.stmt == self.started && b.side != taken) {
+        if self.cx.backtrack.is_some_and(|b| b.stmt == self.started && b.side != taken) {
             self.skipped = self.is_013();
             return Ok(());
         }
         let branch = if taken == Side::Then { body } else { orelse };
         for stmt in branch {
             self.exec(place, *stmt)?;
-            if self.backtrack.is_some_and(|b| b.inner == *stmt && b.stmt.0 == self.pkg) {
+            if self.cx.backtrack.is_some_and(|b| b.inner == *stmt && b.stmt.0 == self.pkg) {
                 break;
             }
         }
@@ -232,7 +227,7 @@ impl Machine<'_> {
     /// Stores a value into a slot and keeps the books of in-order execution.
     pub(crate) fn store_slot(&mut self, record: &Rc<Record>, i: usize, slot: Slot) {
         let before = std::mem::replace(&mut record.slots.borrow_mut()[i], slot);
-        if self.keeping > 0 && record.instance.is_none() {
+        if self.cx.keeping > 0 && record.instance.is_none() {
             self.kept.push((record.clone(), i, before));
         }
         record.changed.set(true);
@@ -291,7 +286,7 @@ impl Machine<'_> {
 
     /// Replaces the value that a path assignment changed in place: the slot, and a cache that held the same object.
     pub(crate) fn replace_in_place(&mut self, record: &Rc<Record>, i: usize, old: &Value, new: &Value) {
-        if self.keeping > 0 && record.instance.is_none() {
+        if self.cx.keeping > 0 && record.instance.is_none() {
             let before = record.slots.borrow()[i].clone();
             self.kept.push((record.clone(), i, before));
         }

@@ -34,6 +34,7 @@ mod build;
 mod call;
 mod checks;
 mod comp;
+mod context;
 mod edition;
 mod expr;
 mod fault;

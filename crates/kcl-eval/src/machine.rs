@@ -10,17 +10,16 @@ use kcl_syntax::program::Program;
 use kcl_value::{Dict, OriginId, OutputOptions, Position, Precision, Str, Value};
 use rustc_hash::FxHashMap;
 
-use crate::edition::Siblings;
+use crate::context::Context;
 use crate::fault::{Eval, Fault};
 use crate::mistake::Mistake;
 use crate::options::{Cancel, Options, World};
 use crate::origin::Origins;
 use crate::outline::Outline;
 use crate::package::PackageState;
-use crate::record::{Record, Side, Slot};
+use crate::record::{Record, Slot};
 use crate::rtype::Converting;
 use crate::schema::Schema;
-use crate::scope::TextStart;
 
 /// The current line before a call, and the place of the call around it.
 pub(crate) type CallSite = ((u32, u32), Option<(u32, u32)>);
@@ -51,26 +50,11 @@ pub(crate) struct Machine<'p> {
     pub(crate) started: (usize, StmtId),
     /// Where the last node started: the line of a run-time error.
     pub(crate) at: (u32, u32),
-    /// `-d`: where the outermost call that is running stands. What goes wrong inside is reported there.
-    pub(crate) call_site: Option<(u32, u32)>,
-    /// Schema expressions and bodies we are inside of; 0 means that an instance is a top-level one.
-    pub(crate) nesting: u32,
-    /// Whether a lambda is running, directly or further out. Bodies that run then see what there is: see `lazy.rs`.
-    pub(crate) in_lambda: bool,
-    /// Where the frames of the running text begin.
-    pub(crate) text: TextStart,
-    /// Edition 0.13: the braces whose keys come before the attributes of the body they stand in.
-    pub(crate) siblings: Siblings,
+    /// What the running code stands in.
+    pub(crate) cx: Context,
     /// Edition 0.13: the `if` that ran last for one of its assignments took the other side.
     pub(crate) skipped: bool,
-    /// The lambda that the running code stands in, if no body or statement was started since.
-    pub(crate) own_lambda: OwnLambda,
-    /// The `if` that is being run lazily for one of its assignments.
-    pub(crate) backtrack: Option<Backtrack>,
-    /// How many statements are running because somebody read what they set.
-    pub(crate) woken: u32,
-    /// Statements that run lazily in an inner scope, and what the globals were before them that they changed.
-    pub(crate) keeping: u32,
+    /// What the globals were before statements changed them that run lazily in an inner scope.
     pub(crate) kept: Vec<(Rc<Record>, usize, Slot)>,
     pub(crate) converting: Converting,
     pub(crate) depth: u32,
@@ -104,33 +88,6 @@ pub(crate) struct Machine<'p> {
     pub(crate) origins: Option<Origins>,
     /// The origin of the value that was computed last; only meaningful when tracking is on.
     pub(crate) origin: OriginId,
-}
-
-/// An `if` that is run lazily: only one side, and only up to the assignment that is wanted.
-///
-/// As in the reference this is one register, compared by statement: an instance of the same schema that is made meanwhile
-/// runs its own copy of that `if` under the same restriction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Backtrack {
-    /// Package and statement of the `if`.
-    pub(crate) stmt: (usize, StmtId),
-    /// The assignment to stop after.
-    pub(crate) inner: StmtId,
-    /// The side it stands on.
-    pub(crate) side: Side,
-}
-
-/// The lambda that the running code stands in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OwnLambda {
-    /// None.
-    None,
-    /// One that was made outside of bodies.
-    Free,
-    /// One that was made in a body: it sees the instance, but only what that has. Its frames begin at the given one.
-    Method(u32),
-    /// One of the package, in a statement that a body made run. It sees the instance, too.
-    Woken(u32),
 }
 
 /// Where a statement stores what it computes.
@@ -175,16 +132,8 @@ impl<'p> Machine<'p> {
             targets: Vec::new(),
             started: (usize::MAX, StmtId(u32::MAX)),
             at: (program.main.0, 0),
-            call_site: None,
-            nesting: 0,
-            in_lambda: false,
-            text: TextStart::default(),
-            siblings: Siblings::default(),
+            cx: Context::default(),
             skipped: false,
-            own_lambda: OwnLambda::None,
-            backtrack: None,
-            woken: 0,
-            keeping: 0,
             kept: Vec::new(),
             converting: Converting::default(),
             depth: 0,
@@ -253,15 +202,15 @@ impl<'p> Machine<'p> {
 
     /// Returns the current line as a place.
     pub(crate) fn current_place(&self) -> Place {
-        let (package, offset) = self.call_site.unwrap_or(self.at);
+        let (package, offset) = self.cx.call_site.unwrap_or(self.at);
         self.line_place(package, offset)
     }
 
     /// Begins the call of a lambda or a schema; returns what [`Self::return_to`] needs.
     pub(crate) fn leave_from(&mut self) -> CallSite {
-        let site = (self.at, self.call_site);
-        if self.options.debug && self.call_site.is_none() {
-            self.call_site = Some(self.at);
+        let site = (self.at, self.cx.call_site);
+        if self.options.debug && self.cx.call_site.is_none() {
+            self.cx.call_site = Some(self.at);
         }
         site
     }
@@ -269,7 +218,7 @@ impl<'p> Machine<'p> {
     /// Ends a call: with `-d` the current line is put back.
     pub(crate) fn return_to(&mut self, site: CallSite) {
         if self.options.debug {
-            (self.at, self.call_site) = site;
+            (self.at, self.cx.call_site) = site;
         }
     }
 
@@ -281,7 +230,7 @@ impl<'p> Machine<'p> {
 
     /// Returns the current line as the position of an instance that is made here without braces of its own.
     pub(crate) fn current_position(&self) -> Position {
-        let (package, offset) = self.call_site.unwrap_or(self.at);
+        let (package, offset) = self.cx.call_site.unwrap_or(self.at);
         Position { package, offset, precision: Precision::Line }
     }
 

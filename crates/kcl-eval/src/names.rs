@@ -5,8 +5,9 @@ use std::rc::Rc;
 use kcl_syntax::ast::{Dotted, Ident};
 use kcl_value::{Function, OriginId, Str, Value};
 
+use crate::context::OwnLambda;
 use crate::fault::Eval;
-use crate::machine::{Machine, OwnLambda};
+use crate::machine::Machine;
 use crate::mistake::Mistake;
 use crate::outline::Meaning;
 use crate::package::Symbol;
@@ -18,13 +19,13 @@ impl Machine<'_> {
         let marked = self.is_marked(name);
         if !marked && let Some(record) = self.record().cloned() {
             // In a lambda the innermost scope comes first, if it has the name; further out the instance does.
-            if self.own_lambda != OwnLambda::None
+            if self.cx.own_lambda != OwnLambda::None
                 && let Some(entry) = self.packages[self.pkg].frames.top().and_then(|frame| frame.get(name))
             {
                 self.origin = entry.origin;
                 return Ok(entry.value.clone());
             }
-            if let Some(base) = self.siblings.base()
+            if let Some(base) = self.cx.siblings.base()
                 && let Some(entry) = self.packages[self.pkg].frames.lookup_above(base, name)
             {
                 self.origin = entry.origin;
@@ -32,7 +33,7 @@ impl Machine<'_> {
             }
             let position = record.position(name);
             let value = match position {
-                Some(i) if matches!(self.own_lambda, OwnLambda::Method(_) | OwnLambda::Woken(_)) => {
+                Some(i) if matches!(self.cx.own_lambda, OwnLambda::Method(_) | OwnLambda::Woken(_)) => {
                     record.stored(i)
                 }
                 _ => self.read_attribute(&record, name)?,
@@ -80,7 +81,7 @@ impl Machine<'_> {
         let Some(i) = package.globals.position(name).filter(|_| !package.frames.binds_now(name)) else {
             return true;
         };
-        let captured = self.text.reads_inwards(self.scopes());
+        let captured = self.cx.text.reads_inwards(self.scopes());
         let cache = &mut package.globals.lazy.borrow_mut()[i].cache;
         if captured && cache.is_none() {
             *cache = Some(found.clone());
@@ -103,7 +104,7 @@ impl Machine<'_> {
     // An attribute that is not set means the global of its name, never a key of the braces around. Under a lambda it means
     // nothing; only a lambda that was made in a body sees what it captured.
     fn load_unset(&mut self, name: &Str) -> Eval<Value> {
-        if !self.in_lambda {
+        if !self.cx.in_lambda {
             let record = self.packages[self.pkg].globals.clone();
             let Some(i) = record.position(name) else { return self.read_variable(name) };
             let cached = record.lazy.borrow()[i].cache.clone();
@@ -131,9 +132,9 @@ impl Machine<'_> {
             return Ok(entry.value.clone());
         }
         let frames = &self.packages[self.pkg].frames;
-        let found = match self.own_lambda {
+        let found = match self.cx.own_lambda {
             // What it captured, but neither its own parameters nor its locals.
-            OwnLambda::Method(base) => frames.lookup_between(base as usize, self.text.loops, name),
+            OwnLambda::Method(base) => frames.lookup_between(base as usize, self.cx.text.loops, name),
             // The braces that it was called from, if they are still open.
             OwnLambda::Woken(base) => frames.lookup_below(base as usize, name),
             _ => None,
@@ -175,7 +176,7 @@ impl Machine<'_> {
         if marked || !self.records.is_empty() {
             let mut value = record.stored(i);
             // Under a lambda a body sees what there is or what it read before, and makes nothing run.
-            if self.in_lambda
+            if self.cx.in_lambda
                 && !marked
                 && value.is_undefined()
                 && self.is_woken(package, i)
@@ -183,7 +184,7 @@ impl Machine<'_> {
             {
                 value = read.clone();
             }
-            if marked || self.in_lambda || !value.is_undefined() {
+            if marked || self.cx.in_lambda || !value.is_undefined() {
                 self.origin = record.slots.borrow()[i].origin;
                 return Ok(value);
             }
@@ -285,7 +286,7 @@ impl Machine<'_> {
     }
 
     fn is_call_or_loop_variable(&self, name: &str) -> bool {
-        self.packages[self.pkg].frames.bound_as_variable(self.text.text, name)
+        self.packages[self.pkg].frames.bound_as_variable(self.cx.text.text, name)
     }
 
     fn load_member(&mut self, symbol: &Symbol, name: &Str) -> Eval<Value> {

@@ -275,8 +275,8 @@ impl<'p> Machine<'p> {
         let Some(building) = &record.instance else { return Ok(false) };
         // Quirk: in an instance that a read made come into being, a variable of a body that the schema did not know when it was
         // defined is seen by that body only.
-        if self.woken > 0
-            && !self.in_lambda
+        if self.cx.woken > 0
+            && !self.cx.in_lambda
             && record.shape.setters[i].is_empty()
             && building.declared.borrow()[i].is_none()
             && building.config.entry(name).is_none()
