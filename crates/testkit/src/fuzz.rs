@@ -13,6 +13,7 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("pipeline", pipeline),
     ("yaml", yaml),
     ("overrides", overrides),
+    ("edits", edits),
     ("selectors", selectors),
     ("fmt", fmt),
     ("docs", docs),
@@ -89,6 +90,49 @@ pub fn overrides(bytes: &[u8]) {
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let flags = Flags { overrides: vec![first.to_string()], ..Flags::default() };
     run(Program { flags, ..Program::single(rest) });
+}
+
+/// The first line is a change (`set PATH=VALUE`, `append`, `unset`, `rename`, or an override), the rest a file: what is planned
+/// applies, parses, touches nothing outside its edits, and a value that was set is found again.
+pub fn edits(bytes: &[u8]) {
+    use kcl_edit::{Action, Change, File, Member};
+    use kcl_syntax::source::SourcePath;
+    let text = String::from_utf8_lossy(bytes);
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let members = vec![Member { file: std::rc::Rc::new(File::new("main.k", rest)), own: true }];
+    let (verb, ask) = first.split_once(' ').unwrap_or(("set", first));
+    let at = SourcePath::end_before_value(ask).unwrap_or(ask.len());
+    let value = ask.get(at + 1..).unwrap_or("").to_owned();
+    let path = SourcePath::parse(&ask[..at]);
+    let plan = match (verb, path) {
+        ("override", _) => {
+            let changes = kcl_edit::changes_of_override(ask).unwrap_or_default();
+            let Some(change) = changes.first() else { return };
+            kcl_edit::plan(&members, change)
+        }
+        (_, Err(_)) => return,
+        ("rename", Ok(path)) => kcl_edit::rename(&members, &path, &value),
+        ("append", Ok(path)) => kcl_edit::plan(&members, &Change { path, action: Action::Append(value) }),
+        ("unset", Ok(path)) => kcl_edit::plan(&members, &Change { path, action: Action::Unset }),
+        (_, Ok(path)) => {
+            let change = Change { path: path.clone(), action: Action::Set(value) };
+            let plan = kcl_edit::plan(&members, &change);
+            if let Ok(made) = &plan
+                && let Ok(files) = kcl_edit::apply(&members, made)
+            {
+                let member = |(_, file): (usize, File)| Member { file: std::rc::Rc::new(file), own: true };
+                let after: Vec<Member> = files.into_iter().map(member).collect();
+                let found = after.is_empty() || !kcl_edit::find(&after, &path).is_empty();
+                assert!(found, "what was set is not found: {path}\n{rest}");
+            }
+            plan
+        }
+    };
+    let Ok(plan) = plan else { return };
+    for edit in &plan.edits {
+        assert!(rest.get(edit.start..edit.end).is_some(), "an edit cuts a character: {edit:?}");
+    }
+    let _ = kcl_edit::apply(&members, &plan);
 }
 
 /// The first line is a selector, the rest the program.

@@ -1,9 +1,11 @@
-//! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench engine` in [`engine`].)
+//! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
+//! `bench engine` in [`engine`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
 //! façade with one compiler. Before a row is timed, both outputs are compared.
 
+mod edit;
 mod engine;
 mod format;
 mod measure;
@@ -19,7 +21,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt [--samples N] | bench engine … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit [--samples N] | bench engine … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -30,9 +32,10 @@ struct Wish {
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     match words.first().map(String::as_str) {
-        Some("kcl" | "fmt") if cfg!(debug_assertions) => measure::again_in_release(words),
+        Some("kcl" | "fmt" | "edit") if cfg!(debug_assertions) => measure::again_in_release(words),
         Some("kcl") => table(&parse(&words[1..])?),
         Some("fmt") => format::main(&words[1..]),
+        Some("edit") => edit::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("stacks") => stacks::child(&words[1..]),
         Some("child") => measure::child(&words[1..]),
