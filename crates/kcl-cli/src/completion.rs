@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, packages, run, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, packages, run, test, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
     ("run", run::FLAGS),
     ("fmt", fmt::FLAGS),
     ("doc", doc::FLAGS),
+    ("test", test::FLAGS),
     ("edit", edit::FLAGS),
     ("vet", vet::FLAGS),
     ("mod", packages::FLAGS),

@@ -13,8 +13,10 @@ mod files;
 mod flags;
 mod fmt;
 mod packages;
+mod parallel;
 mod plugin;
 mod run;
+mod test;
 mod vet;
 mod watch;
 mod wrong;
@@ -32,6 +34,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 pub(crate) const COMMANDS: &[Command] = &[
     ("run", "evaluate files and print YAML or JSON", run::main),
     ("fmt", "format files in their canonical form", fmt::main),
+    ("test", "run the test cases of packages", test::main),
     ("vet", "check data files against schemas", vet::main),
     ("edit", "get, set, append, unset or rename by path, in the source", edit::main),
     ("doc", "write documents of schemas: Markdown, OpenAPI, JSON Schema, a site", doc::main),

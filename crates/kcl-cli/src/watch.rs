@@ -28,7 +28,7 @@ pub(crate) fn watch(job: &Job) -> ExitCode {
 }
 
 /// Waits until one of the files is another than it was.
-fn next_change(seen: &[(PathBuf, Stamp)]) -> Vec<&PathBuf> {
+pub(crate) fn next_change(seen: &[(PathBuf, Stamp)]) -> Vec<&PathBuf> {
     loop {
         std::thread::sleep(PERIOD);
         let other = seen.iter().filter(|(path, before)| stamp(path) != *before);
@@ -40,14 +40,14 @@ fn next_change(seen: &[(PathBuf, Stamp)]) -> Vec<&PathBuf> {
 }
 
 /// What is known of a path without reading it: nothing if it is not there.
-type Stamp = Option<(SystemTime, u64)>;
+pub(crate) type Stamp = Option<(SystemTime, u64)>;
 
-fn stamp(path: &Path) -> Stamp {
+pub(crate) fn stamp(path: &Path) -> Stamp {
     let meta = std::fs::metadata(path).ok()?;
     Some((meta.modified().ok()?, meta.len()))
 }
 
-fn watched(reads: &Reads) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn watched(reads: &Reads) -> impl Iterator<Item = PathBuf> {
     let all = reads.files().chain(reads.folders()).chain(reads.absent()).chain(reads.data_files());
     all.map(Path::to_path_buf)
 }

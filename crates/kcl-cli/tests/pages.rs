@@ -118,3 +118,8 @@ fn edit() {
 fn packages() {
     compare("mod.md", 12);
 }
+
+#[test]
+fn test() {
+    compare("test.md", 10);
+}

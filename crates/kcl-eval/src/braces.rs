@@ -36,7 +36,7 @@ impl Machine<'_> {
                 self.spread(&value, None)
             }
             Key::If { cond, orelse } => {
-                let branch = if self.expr(*cond)?.truthy() { Some(entry.value) } else { *orelse };
+                let branch = if self.decide(*cond)? { Some(entry.value) } else { *orelse };
                 let Some(branch) = branch else { return Ok(()) };
                 let Expr::Config(entries) = self.tree(self.pkg).expr(branch) else {
                     let value = self.expr(branch)?;

@@ -129,11 +129,11 @@ impl Machine<'_> {
     fn check_line(&mut self, check: &Check, schema: &Str, position: Position) -> Eval<()> {
         self.start_at(check.span);
         if let Some(guard) = check.guard
-            && !self.expr(guard)?.truthy()
+            && !self.decide(guard)?
         {
             return Ok(());
         }
-        let holds = self.expr(check.cond)?.truthy();
+        let holds = self.decide(check.cond)?;
         let message = match check.msg {
             Some(msg) => {
                 let said = self.expr(msg)?;
@@ -150,7 +150,7 @@ impl Machine<'_> {
         let broken = self.broken_check(check, schema, position, message);
         let place = self.current_place();
         let mistake = Mistake::CheckFailed { broken };
-        self.tolerate(Box::new(Fault { mistake, place, instance, related: None }))
+        self.tolerate(Box::new(Fault { mistake, place, instance, related: None, sides: None }))
     }
 
     /// Runs `@deprecated`; `@info` and anything else does nothing.

@@ -114,7 +114,7 @@ impl<'p> Machine<'p> {
         for turn in turns {
             self.bind_turn(&clause.targets, turn);
             if let Some(cond) = clause.cond
-                && !self.expr(cond)?.truthy()
+                && !self.decide(cond)?
             {
                 continue;
             }
@@ -171,7 +171,7 @@ impl<'p> Machine<'p> {
             let (first, second) = (turn.0.clone(), turn.1.clone());
             self.bind_turn(&quant.targets, turn);
             if let Some(cond) = quant.cond
-                && !self.expr(cond)?.truthy()
+                && !self.decide(cond)?
             {
                 continue;
             }

@@ -60,7 +60,7 @@ impl<'p> Machine<'p> {
                 self.pack_strict(value, ty)
             }
             Expr::If { cond, then, orelse } => {
-                let branch = if self.expr(*cond)?.truthy() { then } else { orelse };
+                let branch = if self.decide(*cond)? { then } else { orelse };
                 self.expr(*branch)
             }
             Expr::Selector { .. } | Expr::Index { .. } | Expr::Slice { .. } => self.part(expr),
@@ -234,7 +234,7 @@ impl<'p> Machine<'p> {
                     self.unpack_into(list, &value)?;
                 }
                 Expr::ListIf { cond, then, orelse } => {
-                    let branch = if self.expr(*cond)?.truthy() { then } else { orelse };
+                    let branch = if self.decide(*cond)? { then } else { orelse };
                     self.push_items(list, branch)?;
                 }
                 _ => {
@@ -250,7 +250,7 @@ impl<'p> Machine<'p> {
     fn loose_item(&mut self, id: ExprId) -> Eval<Value> {
         match self.tree(self.pkg).expr(id) {
             Expr::ListIf { cond, then, orelse } => {
-                let taken = self.expr(*cond)?.truthy();
+                let taken = self.decide(*cond)?;
                 let branch = if taken { then } else { orelse };
                 if branch.is_empty() { Ok(Value::None) } else { self.list(branch) }
             }

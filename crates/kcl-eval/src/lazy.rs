@@ -208,7 +208,7 @@ impl Machine<'_> {
         body: &[StmtId],
         orelse: &[StmtId],
     ) -> Eval<()> {
-        let taken = if self.expr(cond)?.truthy() { Side::Then } else { Side::Else };
+        let taken = if self.decide(cond)? { Side::Then } else { Side::Else };
         // If the condition itself made another statement run, the restriction to one side is forgotten.
         if self.cx.backtrack.is_some_and(|b| b.stmt == self.started && b.side != taken) {
             self.skipped = self.is_013();

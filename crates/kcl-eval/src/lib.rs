@@ -32,9 +32,11 @@ mod access;
 mod braces;
 mod build;
 mod call;
+mod calling;
 mod checks;
 mod comp;
 mod context;
+mod coverage;
 mod edition;
 mod expr;
 mod fault;
@@ -61,6 +63,8 @@ mod telling;
 mod union;
 mod walk;
 
+pub use calling::{Called, call};
+pub use coverage::Coverage;
 pub use fault::Fault;
 pub use mistake::{Broken, Misfit, Mistake};
 pub use options::{Cancel, NoWorld, Options, World};
@@ -170,7 +174,8 @@ pub fn evaluate(
 /// Stack that [`evaluate`] needs for the default depth limit.
 pub const STACK_BYTES: usize = 256 << 20;
 
-fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
+/// Runs all packages, imported ones first.
+fn run_packages(machine: &mut Machine<'_>) -> fault::Eval<()> {
     let early = import_order::early_bases(machine.program);
     for (package, early) in early.iter().enumerate() {
         if let Some((name, span)) = early {
@@ -178,6 +183,11 @@ fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
         }
         machine.run_package(package)?;
     }
+    Ok(())
+}
+
+fn run(machine: &mut Machine<'_>) -> fault::Eval<Output> {
+    run_packages(machine)?;
     let value = machine.planned_value()?;
     let value = machine.selected_value(value)?;
     machine.charge_total(kcl_value::weight(&value, machine.options.output.show_hidden))?;

@@ -11,6 +11,7 @@ use kcl_value::{Dict, OriginId, OutputOptions, Position, Precision, Str, Value};
 use rustc_hash::FxHashMap;
 
 use crate::context::Context;
+use crate::coverage::Coverage;
 use crate::fault::{Eval, Fault};
 use crate::mistake::Mistake;
 use crate::options::{Cancel, Options, World};
@@ -64,6 +65,10 @@ pub(crate) struct Machine<'p> {
     /// The step after which the budget and the caller's wish to stop are looked at.
     pause_at: u64,
     pub(crate) cells: u64,
+    /// What ran, if that is recorded.
+    pub(crate) coverage: Option<Box<Coverage>>,
+    /// Whether a failed assertion tells both sides of its comparison.
+    pub(crate) shows_sides: bool,
     /// `keep_going`: what did not hold so far.
     pub(crate) collected: Vec<Fault>,
     /// Calls that are running whose failure somebody may catch.
@@ -141,6 +146,8 @@ impl<'p> Machine<'p> {
             steps: 0,
             pause_at: next_pause(0, options),
             cells: 0,
+            coverage: options.cover.then(|| Box::new(Coverage::new(program.packages.len()))),
+            shows_sides: false,
             collected: Vec::new(),
             catching: 0,
             looking: false,

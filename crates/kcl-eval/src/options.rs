@@ -57,6 +57,8 @@ pub struct Options {
     pub module_root: PathBuf,
     /// Working directory.
     pub work_dir: PathBuf,
+    /// Record what runs.
+    pub cover: bool,
     /// Go on after a rule that does not hold, and look for all attributes that are missing.
     pub keep_going: bool,
     /// The process ends after this run: memory is not given back piece by piece.
@@ -79,6 +81,7 @@ impl Default for Options {
             cancel: None,
             module_root: PathBuf::from("."),
             work_dir: PathBuf::from("."),
+            cover: false,
             keep_going: false,
             one_shot: false,
         }

@@ -21,6 +21,7 @@ impl<'p> Machine<'p> {
         self.step()?;
         let tree = self.tree(self.pkg);
         self.started = (self.pkg, stmt);
+        self.cover(stmt);
         match tree.stmt(stmt) {
             // Imports are done before anything runs.
             Stmt::Import(_) => return Ok(Value::Undefined),
@@ -143,11 +144,11 @@ impl<'p> Machine<'p> {
 
     fn exec_assert(&mut self, cond: ExprId, guard: Option<ExprId>, msg: Option<ExprId>) -> Eval<Value> {
         if let Some(guard) = guard
-            && !self.expr(guard)?.truthy()
+            && !self.decide(guard)?
         {
             return Ok(Value::Undefined);
         }
-        let holds = self.expr(cond)?.truthy();
+        let holds = self.decide(cond)?;
         let message = match msg {
             Some(msg) => self.expr(msg)?,
             None => Value::Undefined,
@@ -155,7 +156,12 @@ impl<'p> Machine<'p> {
         if holds {
             return Ok(Value::Undefined);
         }
-        Err(self.fault(Mistake::AssertionFailed { said: message.as_str().unwrap_or_default().into() }))
+        let mut fault =
+            self.fault(Mistake::AssertionFailed { said: message.as_str().unwrap_or_default().into() });
+        if self.shows_sides {
+            fault.sides = self.sides(cond);
+        }
+        Err(fault)
     }
 
     fn store(&mut self, place: StorePlace, target: &Target, value: Value, seq: Sequential) -> Eval<()> {

@@ -1,1 +1,22 @@
 //! Tests written in KCL.
+//!
+//! A package is loaded and checked once ([`Suite`]); each of its cases then runs as a program of its own, so no case sees what
+//! another did. Results are data; [`report`] has their texts. Files, clock and threads are the caller's.
+//!
+//! ```
+//! let compiler = kcl::Compiler::new(kcl::MemoryFiles::default());
+//! let code = kcl::Request::source("a_test.k", "test_sum = lambda {\n    assert 1 + 1 == 2\n}\n");
+//! let suite = kcl_test::Suite::new(&compiler, &code).expect("it compiles");
+//! let result = suite.run(&suite.cases[0], &kcl::NoWorld);
+//! assert!(result.is_ok());
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod cases;
+pub mod coverage;
+pub mod report;
+pub mod snapshots;
+mod suite;
+
+pub use cases::{Case, Kind};
+pub use suite::{Failure, Ran, Suite, WrongPackage, entries};

@@ -104,7 +104,7 @@ impl<'c, 'f> Vet<'c, 'f> {
     pub fn check(&self, source: &Source, document: &Document, world: &dyn World) -> Verdict {
         let schema = match self.schema_of(source, &document.node) {
             Ok(schema) => schema,
-            Err(verdict) => return verdict,
+            Err(verdict) => return *verdict,
         };
         let statement = Assigned {
             attribute: self.attribute.clone(),
@@ -139,7 +139,7 @@ impl<'c, 'f> Vet<'c, 'f> {
         verdict
     }
 
-    fn schema_of(&self, source: &Source, node: &Node) -> Result<SchemaName, Verdict> {
+    fn schema_of(&self, source: &Source, node: &Node) -> Result<SchemaName, Box<Verdict>> {
         let kinds = match &self.choice {
             Choice::One(schema) => return Ok(schema.clone()),
             Choice::ByKind(kinds) => kinds,
@@ -149,7 +149,7 @@ impl<'c, 'f> Vet<'c, 'f> {
             let file = sources.add(source.path.clone(), source.text.clone());
             let place = Place::Span(file, span(node));
             let diagnostic = Diagnostic::error(Code::EVALUATION, "no-schema", place, message).with_help(help);
-            Verdict { diagnostics: vec![diagnostic], sources, ..Verdict::default() }
+            Box::new(Verdict { diagnostics: vec![diagnostic], sources, ..Verdict::default() })
         };
         let Some(kind) = Kind::of(node) else {
             let message = "the document does not say what it is: apiVersion and kind are to be texts";
@@ -187,7 +187,7 @@ fn look(compiler: &Compiler<'_>, request: &Request, packages: &[Vec<Str>]) -> Re
     }
 }
 
-fn choose(program: &Program, wish: &Wish, packages: &[Vec<Str>]) -> Result<Choice, Diagnostic> {
+fn choose(program: &Program, wish: &Wish, packages: &[Vec<Str>]) -> Result<Choice, Box<Diagnostic>> {
     let main = program.main_package();
     let Some(schema) = &wish.schema else {
         if wish.by_kind || !wish.packages.is_empty() {
@@ -211,7 +211,7 @@ fn choose(program: &Program, wish: &Wish, packages: &[Vec<Str>]) -> Result<Choic
     }
 }
 
-fn by_kind(program: &Program) -> Result<Choice, Diagnostic> {
+fn by_kind(program: &Program) -> Result<Choice, Box<Diagnostic>> {
     let kinds = Kinds::of(program);
     if !kinds.known().is_empty() {
         return Ok(Choice::ByKind(kinds));
@@ -219,7 +219,8 @@ fn by_kind(program: &Program) -> Result<Choice, Diagnostic> {
     let message = "no schema of these packages fixes an apiVersion and a kind";
     let help = "such a schema has `apiVersion: \"apps/v1\" = \"apps/v1\"` and `kind: \"Deployment\" = \"Deployment\"`; \
                 or name a schema with -s";
-    Err(Diagnostic::error(Code::EVALUATION, "no-kinds", Place::None, message).with_help(help))
+    let diagnostic = Diagnostic::error(Code::EVALUATION, "no-kinds", Place::None, message);
+    Err(Box::new(diagnostic.with_help(help)))
 }
 
 fn has_schema(program: &Program, name: &str) -> bool {
@@ -263,8 +264,8 @@ fn nearest(kinds: &Kinds, wanted: &Kind) -> String {
     }
 }
 
-fn wrong(diagnostic: Diagnostic, sources: SourceMap) -> WrongCode {
-    WrongCode { diagnostics: vec![diagnostic], sources }
+fn wrong(diagnostic: Box<Diagnostic>, sources: SourceMap) -> WrongCode {
+    WrongCode { diagnostics: vec![*diagnostic], sources }
 }
 
 fn span(node: &Node) -> Span {

@@ -101,6 +101,11 @@ impl<'f> Compiler<'f> {
         }
     }
 
+    /// What is known of the files.
+    pub(crate) fn snapshot(&self) -> &Snapshot<'f> {
+        &self.files
+    }
+
     /// Tells that files or folders may have changed, appeared or gone. The next run asks for them again.
     pub fn changed(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) {
         let paths: Vec<PathBuf> =

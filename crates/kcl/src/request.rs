@@ -122,6 +122,8 @@ pub struct Request {
     pub cancel: Option<Cancel>,
     /// What is written.
     pub formats: Formats,
+    /// Record what runs: see [`crate::Prepared`].
+    pub cover: bool,
     /// Tell all rules that do not hold, not only the first.
     pub keep_going: bool,
     /// The process ends after this run: do not spend time on giving memory back.

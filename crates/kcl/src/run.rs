@@ -1,15 +1,17 @@
 //! The whole road: load, check, evaluate, manifest.
 
+use std::sync::Arc;
+
 use base_diag::{Diagnostic, Place, SourceMap};
 use kcl_check::{CheckOptions, Edition};
-use kcl_eval::{Options, STACK_BYTES, World, evaluate};
+use kcl_eval::{Options, Outline, STACK_BYTES, World, evaluate};
 use kcl_syntax::program::Program;
 
 use crate::compiler::{Compiler, Keep, make_runnable};
 use crate::data::{Data, MAX_DEPTH};
 use crate::disk::{Disk, DiskWorld};
 use crate::echoes;
-use crate::load::load;
+use crate::load::{Loaded, load};
 use crate::mistake::Mistake;
 use crate::reads::{Reads, WatchedWorld};
 use crate::request::Request;
@@ -71,11 +73,7 @@ pub(crate) fn run_guarded(
     files: &Watched<'_>,
     world: &dyn World,
 ) -> Outcome {
-    let run = || {
-        stacker::maybe_grow(STACK_BYTES, STACK_BYTES + HEAD_ROOM, || {
-            run_here(compiler, request, files, world)
-        })
-    };
+    let run = || deep_here(|| run_here(compiler, request, files, world));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
         .unwrap_or_else(|_| Outcome { diagnostics: vec![internal_error()], ..Outcome::default() })
 }
@@ -86,14 +84,31 @@ fn cancelled() -> Outcome {
     Outcome { diagnostics: vec![diagnostic], ..Outcome::default() }
 }
 
-fn internal_error() -> Diagnostic {
+pub(crate) fn internal_error() -> Diagnostic {
     Diagnostic::of(&Mistake::InternalError, Place::None)
 }
 
-fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, world: &dyn World) -> Outcome {
+/// A program that can run.
+pub(crate) struct Ready {
+    pub(crate) loaded: Loaded,
+    pub(crate) outlines: Vec<Arc<Outline>>,
+    pub(crate) edition: Edition,
+}
+
+/// Calls a function on a stack that is deep enough for one run.
+pub(crate) fn deep_here<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_BYTES, STACK_BYTES + HEAD_ROOM, work)
+}
+
+/// Loads and checks a program.
+pub(crate) fn prepare_here(
+    compiler: &Compiler<'_>,
+    request: &Request,
+    files: &Watched<'_>,
+) -> Result<Ready, Box<Outcome>> {
     let mut loaded = load(compiler, request, files);
     if request.is_cancelled() {
-        return cancelled();
+        return Err(Box::new(cancelled()));
     }
     let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
     let edition = request.edition.or(loaded.edition).unwrap_or_default();
@@ -104,15 +119,24 @@ fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, wor
         units = checked;
     }
     if request.is_cancelled() {
-        return cancelled();
+        return Err(Box::new(cancelled()));
     }
     if !diagnostics.is_empty() {
         let diagnostics = echoes::told(diagnostics, request, &loaded.program.sources);
-        return Outcome { diagnostics, sources: loaded.program.sources, ..Outcome::default() };
+        let sources = loaded.program.sources;
+        return Err(Box::new(Outcome { diagnostics, sources, ..Outcome::default() }));
     }
     let outlines = make_runnable(&mut loaded.program, &units);
     // What was checked is given back even by a one-shot run: evaluation uses the memory again.
     drop(units);
+    Ok(Ready { loaded, outlines, edition })
+}
+
+fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, world: &dyn World) -> Outcome {
+    let Ready { mut loaded, outlines, edition } = match prepare_here(compiler, request, files) {
+        Ok(ready) => ready,
+        Err(outcome) => return *outcome,
+    };
     let options = eval_options(request, edition, &loaded.root);
     let world = WatchedWorld::new(world);
     world.enter(&loaded.modules(files));
@@ -215,7 +239,7 @@ fn release<T>(request: &Request, value: T) {
     }
 }
 
-fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> Options {
+pub(crate) fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> Options {
     let arguments = request
         .arguments
         .iter()
@@ -238,6 +262,7 @@ fn eval_options(request: &Request, edition: Edition, root: &std::path::Path) -> 
         cancel: request.cancel.clone(),
         module_root: root.to_path_buf(),
         work_dir: request.work_dir.clone(),
+        cover: request.cover,
         keep_going: request.keep_going,
         one_shot: request.one_shot,
     }

@@ -72,7 +72,7 @@ impl Inputs {
             }
         };
         let (json, errors) = (given.has("json"), crate::run::error_format(given)?);
-        Ok(Inputs { data, code: request, wish, format, json, errors, jobs: super::jobs(given)? })
+        Ok(Inputs { data, code: request, wish, format, json, errors, jobs: crate::parallel::jobs(given)? })
     }
 
     /// Reads one of the data files.

@@ -1,0 +1,65 @@
+//! What the command line means.
+
+use std::path::PathBuf;
+
+use kcl::Request;
+use regex::Regex;
+
+use crate::flags::Given;
+
+/// One call.
+pub(super) struct Inputs {
+    pub(super) words: Vec<String>,
+    /// What all packages have in common.
+    pub(super) request: Request,
+    pub(super) filter: Option<Regex>,
+    pub(super) fail_fast: bool,
+    pub(super) update: bool,
+    pub(super) coverage: bool,
+    pub(super) listing: bool,
+    pub(super) lcov: Option<PathBuf>,
+    pub(super) junit: Option<PathBuf>,
+    pub(super) json: bool,
+    pub(super) errors: crate::run::ErrorFormat,
+    pub(super) jobs: usize,
+}
+
+impl Inputs {
+    pub(super) fn new(given: &Given) -> Result<Inputs, String> {
+        let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
+        let mut request = Request { work_dir, ..Request::default() };
+        let externals = crate::run::pairs(given, "external")?;
+        request.externals = externals.into_iter().map(|(name, path)| (name, path.into())).collect();
+        for argument in given.all("argument") {
+            request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
+        }
+        request.vendor = kcl::package_folder();
+        request.plugins = vec![kcl_test::snapshots::PLUGIN.to_owned()];
+        let filter = match given.last("run") {
+            None => None,
+            Some(text) => Some(Regex::new(text).map_err(|e| format!("--run {text}: {e}"))?),
+        };
+        let file = |flag| given.last(flag).map(PathBuf::from);
+        let (lcov, junit) = (file("lcov"), file("junit"));
+        let coverage = given.has("coverage") || given.has("listing") || lcov.is_some();
+        request.cover = coverage;
+        let words = match given.rest.is_empty() {
+            true => vec![".".to_owned()],
+            false => given.rest.clone(),
+        };
+        Ok(Inputs {
+            words,
+            request,
+            filter,
+            fail_fast: given.has("fail-fast"),
+            update: given.has("update"),
+            coverage,
+            listing: given.has("listing"),
+            lcov,
+            junit,
+            json: given.has("json"),
+            errors: crate::run::error_format(given)?,
+            jobs: crate::parallel::jobs(given)?,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! `snapshot(name, value)`: a value beside the test, compared whenever the test runs.
+//!
+//! The function is an ordinary lambda that is put beside the test files; it hands the value to a plugin, which is the
+//! [`Recorder`]. So test files stay plain KCL, and the evaluator knows nothing of snapshots.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use kcl::{Entry, FileAnswer, FileOp, World};
+use serde_json::Value;
+
+/// The plugin that takes snapshots.
+pub const PLUGIN: &str = "kcl_test";
+
+/// The folder of snapshots beside the tests.
+pub const FOLDER: &str = "__snapshots__";
+
+/// The file with the function.
+pub(crate) fn helper(folder: &str) -> Entry {
+    let path = format!("{folder}/{HELPER}");
+    let text = "import kcl_plugin.kcl_test as _kcl_test\n\nsnapshot = lambda name: str, value: any {\n    \
+                _kcl_test.snapshot(name, value)\n}\n";
+    Entry::Source { path, text: text.to_owned() }
+}
+
+/// A name that no file of a package has.
+pub(crate) const HELPER: &str = "<kcl test>.k";
+
+/// A value that a case wants to keep.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Its name.
+    pub name: String,
+    /// The value as JSON text, indented, with a final newline.
+    pub text: String,
+}
+
+impl Taken {
+    /// Returns the name of the file that keeps it, if the name is one for a file: letters, digits, `-`, `_` and `.`.
+    pub fn file_name(&self) -> Option<String> {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let fine = !self.name.is_empty() && self.name.chars().all(plain) && !self.name.starts_with('.');
+        fine.then(|| format!("{}.json", self.name))
+    }
+}
+
+/// A world that takes snapshots.
+pub(crate) struct Recorder<'w> {
+    world: &'w dyn World,
+    taken: Mutex<Vec<Taken>>,
+}
+
+impl<'w> Recorder<'w> {
+    pub(crate) fn new(world: &'w dyn World) -> Self {
+        Recorder { world, taken: Mutex::default() }
+    }
+
+    pub(crate) fn into_taken(self) -> Vec<Taken> {
+        self.taken.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, arguments: &str) -> Result<String, String> {
+        let call: Value = serde_json::from_str(arguments).map_err(|e| format!("snapshot: {e}"))?;
+        let name = call["args"][0].as_str().unwrap_or_default().to_owned();
+        let text = serde_json::to_string_pretty(&call["args"][1]).map_err(|e| format!("snapshot: {e}"))?;
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.iter().any(|known| known.name == name) {
+            return Err(format!("the case takes two snapshots of the name `{name}`"));
+        }
+        let new = Taken { name, text: format!("{text}\n") };
+        if new.file_name().is_none() {
+            return Err(format!(
+                "`{}` is no name for a snapshot: use letters, digits, `-`, `_` and `.`",
+                new.name
+            ));
+        }
+        taken.push(new);
+        Ok("null".to_owned())
+    }
+}
+
+impl World for Recorder<'_> {
+    fn enter(&self, modules: &[&Path]) {
+        self.world.enter(modules);
+    }
+
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+        self.world.read_file(path)
+    }
+
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+        self.world.write_file(path, data, append)
+    }
+
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+        self.world.file_op(op)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.world.env(name)
+    }
+
+    fn now(&self) -> (i64, u32, i32) {
+        self.world.now()
+    }
+
+    fn random(&self) -> Result<[u8; 16], String> {
+        self.world.random()
+    }
+
+    fn call_plugin(&self, module: &str, function: &str, arguments: &str) -> Result<String, String> {
+        match (module, function) {
+            (PLUGIN, "snapshot") => self.take(arguments),
+            _ => self.world.call_plugin(module, function, arguments),
+        }
+    }
+}
+
+/// Compares a snapshot with what is kept; none if they are the same.
+pub fn difference(taken: &Taken, kept: Option<&str>) -> Option<String> {
+    match kept {
+        Some(kept) if kept == taken.text => None,
+        Some(kept) => Some(kcl_fmt::diff::unified("kept", "now", kept, &taken.text)),
+        None => Some(kcl_fmt::diff::unified("kept", "now", "", &taken.text)),
+    }
+}

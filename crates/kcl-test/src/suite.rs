@@ -1,0 +1,119 @@
+//! A package with its cases.
+
+use base_diag::{Diagnostic, SourceMap, Telling};
+use kcl::{Compiler, Coverage, Entry, Prepared, Reads, Request, World};
+
+use crate::cases::{Case, find, is_test_file};
+use crate::snapshots::{self, Recorder, Taken};
+
+/// A package that was loaded and checked.
+pub struct Suite {
+    /// The program of all its cases.
+    pub prepared: Prepared,
+    /// Its cases, in the order of its files.
+    pub cases: Vec<Case>,
+}
+
+/// What is wrong with a package: none of its cases runs.
+#[derive(Debug)]
+pub struct WrongPackage {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Texts for rendering.
+    pub sources: SourceMap,
+    /// What was read.
+    pub reads: Reads,
+}
+
+/// Why a case failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// The run-time error.
+    pub diagnostic: Diagnostic,
+    /// What differs: both sides of an assertion, or a snapshot, as a unified diff. Empty if nothing was compared.
+    pub diff: String,
+}
+
+/// What became of a case.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// What `print` wrote.
+    pub log: String,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// The snapshots that it took.
+    pub snapshots: Vec<Taken>,
+    /// What ran, if that is recorded.
+    pub coverage: Option<Coverage>,
+}
+
+impl Ran {
+    /// Returns true if it passed.
+    pub fn is_ok(&self) -> bool {
+        self.failure.is_none()
+    }
+}
+
+impl Suite {
+    /// Loads and checks a package: `request` names its files, test files included.
+    ///
+    /// # Errors
+    /// The package does not compile, or a case cannot be one.
+    pub fn new(compiler: &Compiler<'_>, request: &Request) -> Result<Suite, Box<WrongPackage>> {
+        let prepared = compiler.prepare(request).map_err(|outcome| {
+            let kcl::Outcome { diagnostics, sources, reads, .. } = *outcome;
+            Box::new(WrongPackage { diagnostics, sources, reads })
+        })?;
+        match find(prepared.program()) {
+            Ok(cases) => Ok(Suite { prepared, cases }),
+            Err(diagnostics) => {
+                let (sources, reads) = (prepared.sources().clone(), prepared.reads);
+                Err(Box::new(WrongPackage { diagnostics, sources, reads }))
+            }
+        }
+    }
+
+    /// Runs a test case as a program of its own.
+    pub fn run(&self, case: &Case, world: &dyn World) -> Ran {
+        let recorder = Recorder::new(world);
+        let call = self.prepared.call(&case.name, &[], &recorder);
+        Ran {
+            log: call.log,
+            failure: call
+                .diagnostic
+                .map(|d| Failure { diagnostic: worded(d), diff: diff(call.sides.as_ref()) }),
+            snapshots: recorder.into_taken(),
+            coverage: call.coverage,
+        }
+    }
+}
+
+/// The files of a package as entries, test files last; with the function `snapshot` if a test file calls it.
+pub fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
+    let (tests, others): (Vec<_>, Vec<_>) = files.iter().partition(|(path, _)| is_test_file(path));
+    let uses = tests.iter().any(|(_, text)| text.contains("snapshot("));
+    let defines = files.iter().any(|(_, text)| text.lines().any(|line| line.starts_with("snapshot =")));
+    let helper = (uses && !defines).then(|| snapshots::helper(folder));
+    let paths = others.into_iter().chain(tests).map(|(path, _)| Entry::Path(path.clone()));
+    paths.chain(helper).collect()
+}
+
+/// An assertion without a message says nothing: the report needs a title.
+fn worded(diagnostic: Diagnostic) -> Diagnostic {
+    if !diagnostic.message().is_empty() {
+        return diagnostic;
+    }
+    let title = "the assertion does not hold".to_owned();
+    diagnostic.with_telling(Telling { title, labels: Vec::new() })
+}
+
+/// Both sides of a comparison as a diff: what was expected stands on the right of `==`.
+fn diff(sides: Option<&(String, String)>) -> String {
+    match sides {
+        Some((left, right)) => {
+            let line = |text: &str| format!("{}\n", text.trim_end());
+            kcl_fmt::diff::unified("left", "right", &line(left), &line(right))
+        }
+        None => String::new(),
+    }
+}

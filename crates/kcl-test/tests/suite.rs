@@ -1,0 +1,194 @@
+//! Cases, reports and coverage, without a disk.
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use kcl::{Compiler, Entry, MemoryFiles, NoWorld, Request};
+use kcl_test::coverage::{self, Branch, Ratio};
+use kcl_test::report::{Row, json, junit, text};
+use kcl_test::{Kind, Suite};
+
+fn request(files: &[(&str, &str)]) -> Request {
+    let entries = files
+        .iter()
+        .map(|(path, text)| Entry::Source { path: (*path).to_owned(), text: (*text).to_owned() })
+        .collect();
+    Request { entries, work_dir: "/w".into(), cover: true, ..Request::default() }
+}
+
+fn suite(files: &[(&str, &str)]) -> Suite {
+    let compiler = Compiler::new(MemoryFiles::default());
+    match Suite::new(&compiler, &request(files)) {
+        Ok(suite) => suite,
+        Err(wrong) => panic!("{:?}", wrong.diagnostics),
+    }
+}
+
+#[test]
+fn cases_are_lambdas_of_test_files() {
+    let lib = "test_not = lambda {\n    1\n}\n";
+    let test = "test_a = lambda {\n    assert True\n}\ntest_no = 3\n_test_x = lambda {\n    1\n}\nproperty_p = lambda x: int {\n    assert True\n}\n";
+    let suite = suite(&[("lib.k", lib), ("a_test.k", test)]);
+    let found: Vec<_> = suite.cases.iter().map(|c| (c.name.as_str(), c.kind, c.line)).collect();
+    assert_eq!(found, [("test_a", Kind::Test, 1), ("property_p", Kind::Property, 8)]);
+}
+
+#[test]
+fn a_test_with_parameters_is_an_error_of_the_package() {
+    let compiler = Compiler::new(MemoryFiles::default());
+    let code = request(&[("a_test.k", "test_a = lambda x {\n    1\n}\n")]);
+    let Err(wrong) = Suite::new(&compiler, &code) else { panic!("it has no arguments") };
+    assert_eq!(wrong.diagnostics[0].id, "wrong-test-case");
+}
+
+#[test]
+fn no_case_sees_another() {
+    let test = "_n = {a = 1}\ntest_a = lambda {\n    print(\"a\")\n    assert _n.a == 1\n}\ntest_b = lambda {\n    assert _n.a == 2\n}\n";
+    let suite = suite(&[("a_test.k", test)]);
+    let ran: Vec<_> = suite.cases.iter().map(|case| suite.run(case, &NoWorld)).collect();
+    assert_eq!((ran[0].is_ok(), ran[0].log.as_str()), (true, "a\n"));
+    assert_eq!((ran[1].is_ok(), ran[1].log.as_str()), (false, ""));
+    let failure = ran[1].failure.as_ref().unwrap();
+    assert_eq!(failure.diff, "--- left\n+++ right\n@@ -1,1 +1,1 @@\n-1\n+2\n");
+    assert_eq!(failure.diagnostic.title(), "the assertion does not hold");
+}
+
+#[test]
+fn sides_of_a_comparison_are_computed_without_a_second_log() {
+    let test = "f = lambda {\n    print(\"f\")\n    {a = 1, b = [1]}\n}\ntest_a = lambda {\n    assert (f() == {a = 1, b = [2]})\n}\n";
+    let suite = suite(&[("a_test.k", test)]);
+    let ran = suite.run(&suite.cases[0], &NoWorld);
+    assert_eq!(ran.log, "f\n");
+    let diff = &ran.failure.unwrap().diff;
+    assert!(diff.contains(" a: 1\n") && diff.contains("-- 1\n") && diff.contains("+- 2\n"), "{diff}");
+}
+
+/// Counted by hand: each line with a statement or rule is marked.
+const COUNTED: &str = "import math
+schema Base:
+    a: int
+    b: int = 1                      # runs
+    check:
+        a > 0, \"a\"                  # runs
+        b < 9 if a > 5              # runs
+schema Top(Base):
+    c: str = \"x\" if a > 1 else \"y\"  # runs
+    d: int
+    if a > 5:                       # runs, one side
+        d = 2                       # runs
+    else:
+        d = 3                       # never
+unused = lambda x {                 # runs
+    x + 1                           # never
+}
+l = [1, if math.e > 2: 2]           # runs, one side
+m = {a = 1, if not l: b = 2}        # runs, one side
+";
+
+#[test]
+fn coverage_agrees_with_a_count_by_hand() {
+    let test = "test_a = lambda {\n    assert Top {a = 7}.d == 2\n}\ntest_b = lambda {\n    assert Top {a = 7, c = \"k\"}.c == \"k\"\n}\n";
+    let lib = COUNTED.replace("if math.e > 2", "if math.floor(2.5) == 2");
+    let suite = suite(&[("/w/lib.k", &lib), ("/w/a_test.k", test)]);
+    let mut all = kcl::Coverage::default();
+    for case in &suite.cases {
+        let ran = suite.run(case, &NoWorld);
+        assert!(ran.is_ok(), "{:?}", ran.failure);
+        all.add(&ran.coverage.unwrap());
+    }
+    let files = coverage::of(&suite.prepared, &all, "/w");
+    assert_eq!(files.len(), 1);
+    let file = &files[0];
+    let ran = |line: u32| file.lines.get(&line).map(|hits| *hits > 0);
+    let lines: Vec<(u32, bool)> = (1..=19).filter_map(|line| Some((line, ran(line)?))).collect();
+    let expected = [4, 6, 7, 9, 11, 12, 14, 15, 16, 18, 19].map(|line| (line, line != 14 && line != 16));
+    assert_eq!(lines, expected);
+    assert_eq!(file.line_ratio(), Ratio { covered: 9, all: 11 });
+    let sides: Vec<(u32, bool, bool)> = file.branches.iter().map(|b| (b.line, b.yes > 0, b.no > 0)).collect();
+    assert_eq!(sides, [(9, true, false), (11, true, false), (18, true, false), (19, false, true)]);
+    assert_eq!(file.branch_ratio(), Ratio { covered: 4, all: 8 });
+    assert_eq!(file.rules, [Branch { line: 6, yes: 2, no: 0 }, Branch { line: 7, yes: 2, no: 0 }]);
+    assert_eq!(file.rule_ratio(), Ratio { covered: 2, all: 2 });
+    let mut united = std::collections::BTreeMap::new();
+    coverage::unite(&mut united, files);
+    let lcov = coverage::lcov(&united);
+    assert!(
+        lcov.starts_with("TN:\nSF:/w/lib.k\nBRDA:9,0,0,") && lcov.contains("LF:11\nLH:9\nend_of_record\n")
+    );
+    assert!(coverage::summary(&united).starts_with("Coverage: 81.8% (9/11) lines\n"));
+}
+
+fn row(name: &str, log: &str, error: &str) -> Row {
+    Row {
+        name: name.to_owned(),
+        package: "p".to_owned(),
+        file: "p/a_test.k".to_owned(),
+        line: 1,
+        duration: Duration::from_millis(7),
+        log: log.to_owned(),
+        error: error.to_owned(),
+    }
+}
+
+#[test]
+fn the_report_is_the_reference_s() {
+    assert_eq!(text(&[]), "no test files\n");
+    let rule = "-".repeat(80);
+    let rows = [row("test_add", "a\n", ""), row("test_sub", "", "wrong"), row("test_mul", "", "")];
+    let expected = format!(
+        "test_add: PASS (7ms)\na\n\ntest_sub: FAIL (7ms)\nwrong\n\ntest_mul: PASS (7ms)\n{rule}\nPASS: 2/3\nFAIL: 1/3\n"
+    );
+    assert_eq!(text(&rows), expected);
+    assert!(!text(&rows[2..]).contains("FAIL"));
+    assert_eq!(json(&rows)["cases"][1]["status"], "failed");
+}
+
+/// What each element must stand in, and its attributes: the rules of the schema that Jenkins and surefire share.
+const ELEMENTS: &[(&str, Option<&str>, &[&str])] = &[
+    ("testsuites", None, &["tests", "failures", "errors", "time"]),
+    ("testsuite", Some("testsuites"), &["name", "tests", "failures", "errors", "skipped", "time"]),
+    ("testcase", Some("testsuite"), &["name", "classname", "time"]),
+    ("failure", Some("testcase"), &["message", "type"]),
+    ("system-out", Some("testcase"), &[]),
+];
+
+fn obeys_the_schema(xml: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
+    for tag in rest.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap();
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap();
+        let (_, parent, attributes) = ELEMENTS.iter().find(|(known, ..)| *known == name).unwrap();
+        assert_eq!(open.last(), parent.as_ref(), "{name}");
+        for attribute in *attributes {
+            let value = tag.split(&format!(" {attribute}=\"")).nth(1).unwrap().split('"').next().unwrap();
+            match *attribute {
+                "tests" | "failures" | "errors" | "skipped" => assert!(value.parse::<u32>().is_ok()),
+                "time" => assert!(value.parse::<f64>().unwrap() >= 0.0 && !value.contains('e')),
+                _ => {}
+            }
+        }
+        assert_eq!(tag.matches("=\"").count(), attributes.len(), "{tag}");
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty());
+    assert!(!xml.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+}
+
+#[test]
+fn junit_obeys_its_schema() {
+    let rows = [
+        row("test_add", "a < b & \"c\"\x1b[1m\n", ""),
+        row("test_sub", "", "wrong ]]> \u{0}\nline"),
+        row("test_mul", "", ""),
+    ];
+    obeys_the_schema(&junit(&rows));
+    obeys_the_schema(&junit(&[]));
+    assert!(junit(&rows).contains("tests=\"3\" failures=\"1\""));
+}
