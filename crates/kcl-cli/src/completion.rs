@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, packages, run, test, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, packages, run, test, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
@@ -16,6 +16,7 @@ const FLAGS: &[(&str, &[Flag])] = &[
     ("mod", packages::FLAGS),
     ("registry", packages::REGISTRY_FLAGS),
     ("clean", packages::CLEAN_FLAGS),
+    ("import", import::FLAGS),
 ];
 
 fn words(flags: &[Flag]) -> String {

@@ -12,6 +12,7 @@ mod explain;
 mod files;
 mod flags;
 mod fmt;
+mod import;
 mod packages;
 mod parallel;
 mod plugin;
@@ -19,6 +20,7 @@ mod run;
 mod test;
 mod vet;
 mod watch;
+mod written;
 mod wrong;
 
 use std::process::ExitCode;
@@ -41,6 +43,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("mod", "packages: init, add, update, vendor, push, …", packages::main),
     ("registry", "credentials of registries: login, logout", packages::registry),
     ("clean", "remove the packages that were fetched", packages::clean),
+    ("import", "make KCL of JSON Schema, OpenAPI, CRDs, Terraform, JSON, YAML, TOML", import::main),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),

@@ -18,6 +18,7 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("fmt", fmt),
     ("docs", docs),
     ("lint", lint),
+    ("import", import),
 ];
 
 /// Text to tree, and back to the same text.
@@ -55,6 +56,26 @@ pub fn docs(bytes: &[u8]) {
         let Some(package) = kcl_model::read_package(input, program.main) else { continue };
         let model = kcl_model::Model { packages: vec![package], ..kcl_model::Model::default() };
         documents(&model);
+    }
+}
+
+/// Bytes as every format that can be imported: an error, or files that parse, are formatted and the same the second time.
+pub fn import(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let load = |path: &str| Err(format!("there is no {path}"));
+    for (name, mode) in kcl_import::Mode::ALL {
+        let input = kcl_import::Input { name: format!("input.{name}"), text: text.to_string(), load: &load };
+        let made = match kcl_import::import(&input, *mode, "") {
+            Ok(made) => made,
+            Err(message) => {
+                assert!(!message.starts_with("a bug"), "{name}: {message}");
+                continue;
+            }
+        };
+        for (path, text) in made.files.iter().filter(|(path, _)| path.ends_with(".k")) {
+            let again = kcl_fmt::format(text, FileId(0));
+            assert!(again.errors.is_empty() && again.text == *text, "{name}: {path}:\n{text}");
+        }
     }
 }
 

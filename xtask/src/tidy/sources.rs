@@ -14,6 +14,7 @@ const PURE: &[&str] = &[
     "kcl-fmt",
     "kcl-model",
     "kcl-doc",
+    "kcl-import",
     "kcl-value",
     "kcl-std",
     "kcl-eval",

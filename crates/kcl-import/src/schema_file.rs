@@ -1,0 +1,64 @@
+//! JSON Schema: the root and everything that it refers to become one file.
+
+use base_yaml::Node;
+use kcl_model::{Model, Package};
+
+use crate::names::{schema_name, stem};
+use crate::object::{entries, text};
+use crate::refs::{Documents, Spot};
+use crate::schema::{Reader, is_object};
+use crate::{Imported, Input, write};
+
+pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
+    let mut documents = Documents::new(input)?;
+    let root = documents.root().clone();
+    let place = |documents: &Documents<'_>, spot: &Spot| (String::new(), name(documents, spot));
+    let mut reader = Reader::new(&mut documents, &place);
+    let mut spots: Vec<Spot> = Vec::new();
+    if is_object(&root) || text(&root, "$ref").is_some() {
+        spots.push(Spot { document: 0, pointer: String::new() });
+    }
+    // A document that only defines schemas is about all of them.
+    for section in ["$defs", "definitions"] {
+        for entry in entries(&root, section) {
+            let key = entry.key.replace('~', "~0").replace('/', "~1");
+            spots.push(Spot { document: 0, pointer: format!("/{section}/{key}") });
+        }
+    }
+    for spot in &spots {
+        reader.spot(spot)?;
+    }
+    let mut schemas: Vec<_> = reader.packages.into_values().flatten().collect();
+    let warnings = reader.warnings;
+    if schemas.is_empty() {
+        return Err(format!("{} describes no object with properties: there is no schema in it", input.name));
+    }
+    for schema in &mut schemas {
+        schema.place = None;
+    }
+    let model = Model { packages: vec![Package { schemas, ..Package::default() }], ..Model::default() };
+    Ok(Imported { files: write::write(&model, &input.name)?, warnings })
+}
+
+/// The last part of `$id` or of the pointer; the root has the name of its file.
+fn name(documents: &Documents<'_>, spot: &Spot) -> String {
+    let id = documents.node(spot).and_then(of_id);
+    let last = spot.pointer.rsplit('/').next().filter(|last| !last.is_empty());
+    match (last, id) {
+        (Some(last), _) => schema_name(&last.replace("~1", "/").replace("~0", "~")),
+        (None, Some(id)) => schema_name(&id),
+        (None, None) => schema_name(stem(documents.name(spot.document))),
+    }
+}
+
+/// The last segment of `$id`, without endings.
+fn of_id(node: &Node) -> Option<String> {
+    let id = text(node, "$id").or_else(|| text(node, "id"))?;
+    let path = id.split(['#', '?']).next().unwrap_or_default().trim_end_matches('/');
+    let last = path
+        .rsplit('/')
+        .next()
+        .filter(|last| path.contains("://") && !last.is_empty() || !path.contains('/'))?;
+    let host_only = path.split("://").nth(1).is_some_and(|rest| !rest.contains('/'));
+    (!host_only && !last.is_empty()).then(|| stem(last).to_owned())
+}
