@@ -1,10 +1,13 @@
 //! `cargo xtask tidy`: rules that no compiler checks.
 //!
 //! Layers of crates (the table in ARCHITECTURE.md against `cargo metadata`), no files, environment, clock or randomness in pure crates,
-//! file sizes, unfinished code, spec files that parse, divergence keys that are documented.
+//! file sizes, unfinished code, spec files that parse, divergence keys that are documented; paths and crates that documents name,
+//! fuzz targets with a corpus, licences, sources and bans of what we build on, dependencies that nobody uses.
 
+mod claims;
 mod layers;
 mod sources;
+mod supply;
 
 use crate::Outcome;
 use crate::oracle::root;
@@ -20,6 +23,11 @@ const RULES: &[Rule] = &[
     ("unfinished code", sources::unfinished),
     ("spec files", spec_files),
     ("divergence keys", divergences),
+    ("paths in documents", claims::paths),
+    ("crates in documents", claims::crates),
+    ("fuzz corpora", claims::corpora),
+    ("licences, sources, bans", supply::packages),
+    ("unused dependencies", supply::unused),
 ];
 
 pub(crate) fn main(_words: &[String]) -> Outcome {

@@ -1,0 +1,153 @@
+//! What the documents claim, as far as a machine can check it: that the files and crates they name exist.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::oracle::root;
+
+/// Folders that a path in a document begins with.
+const FOLDERS: [&str; 9] =
+    ["crates/", "docs/", "xtask/", "spec/", "fuzz/", "konfig/", "scenarios/", ".ci/", "examples/"];
+/// Beginnings of names that are crates; everything else between backticks may be anything.
+const CRATES: [&str; 5] = ["base-", "kcl-", "kube-", "kusion-", "sandbox-"];
+
+/// Every path that a document names is there.
+pub(super) fn paths() -> Result<Vec<String>, String> {
+    let mut problems = Vec::new();
+    for document in documents()? {
+        let text = read(&document)?;
+        for (number, line) in text.lines().enumerate() {
+            for path in line.split(is_end).filter_map(named_path) {
+                if !root().join(&path).exists() {
+                    problems.push(format!("{}:{}: there is no `{path}`", shown(&document), number + 1));
+                }
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Every crate has a row in the code map, every row a crate, and the status speaks of crates that exist.
+pub(super) fn crates() -> Result<Vec<String>, String> {
+    let mut there: BTreeSet<String> = BTreeSet::from(["xtask".to_owned()]);
+    for entry in std::fs::read_dir(root().join("crates")).map_err(|e| e.to_string())? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.join("Cargo.toml").is_file() {
+            there.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    let architecture = read(&root().join("ARCHITECTURE.md"))?;
+    let map = architecture.split("## Code map").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let map = map.ok_or("ARCHITECTURE.md has no section `Code map`")?;
+    let rows = map.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let rows: BTreeSet<String> = rows.filter(|name| *name != "crate").map(str::to_owned).collect();
+    let mut problems: Vec<String> = Vec::new();
+    problems
+        .extend(there.difference(&rows).map(|name| format!("ARCHITECTURE.md: no row for crate `{name}`")));
+    problems.extend(
+        rows.difference(&there).map(|name| format!("ARCHITECTURE.md: a row for `{name}`, which is no crate")),
+    );
+    let status = read(&root().join("docs/status.md"))?;
+    let words =
+        status.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').map(|word| word.trim_matches('-'));
+    let named = words.filter(|word| CRATES.iter().any(|begin| word.starts_with(begin)));
+    let wrong: BTreeSet<&str> = named.filter(|name| !there.contains(*name) && !is_other_word(name)).collect();
+    problems.extend(wrong.into_iter().map(|name| format!("docs/status.md: there is no crate `{name}`")));
+    Ok(problems)
+}
+
+/// Names that begin like a crate and are something else.
+fn is_other_word(name: &str) -> bool {
+    ["kube-system", "kube-apiserver", "kube-cel", "kcl-lib"].contains(&name)
+}
+
+/// A fuzz target without a corpus finds nothing when it is replayed.
+pub(super) fn corpora() -> Result<Vec<String>, String> {
+    let targets = root().join("fuzz/fuzz_targets");
+    let mut problems = Vec::new();
+    let mut n_targets = 0;
+    for entry in std::fs::read_dir(&targets).map_err(|e| format!("{}: {e}", targets.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let Some(name) = path.file_stem().map(|name| name.to_string_lossy().into_owned()) else { continue };
+        n_targets += 1;
+        let corpus = root().join("fuzz/corpus").join(&name);
+        if std::fs::read_dir(&corpus).map_or(true, |mut entries| entries.next().is_none()) {
+            problems.push(format!(
+                "fuzz target `{name}` has no corpus: fuzz/corpus/{name} is empty or not there"
+            ));
+        }
+    }
+    if n_targets == 0 {
+        problems.push(format!("{} has no target", targets.display()));
+    }
+    problems.sort();
+    Ok(problems)
+}
+
+/// The documents that speak about the repository as it is; the changelog and the figures speak about what was.
+fn documents() -> Result<Vec<PathBuf>, String> {
+    let mut all: Vec<PathBuf> =
+        ["ARCHITECTURE.md", "README.md", "CONTRIBUTING.md"].map(|name| root().join(name)).to_vec();
+    for entry in std::fs::read_dir(root().join("docs")).map_err(|e| e.to_string())? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.extension().is_some_and(|end| end == "md") && !path.ends_with("evidence.md") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+fn is_end(c: char) -> bool {
+    c.is_whitespace() || "`()[]\"',;|".contains(c)
+}
+
+/// A word that is a path of this repository, from its root; patterns and placeholders are none.
+fn named_path(word: &str) -> Option<String> {
+    let word = word.trim_end_matches(['.', ':', '/']);
+    let word = word.split_once(':').map_or(word, |(path, _)| path);
+    let placeholder = |c: char| "*<>{}$…@#=?".contains(c);
+    if word.contains(placeholder) || word.split('/').any(|step| is_capitals(step)) {
+        return None;
+    }
+    if FOLDERS.iter().any(|folder| word.starts_with(folder)) {
+        return Some(word.to_owned());
+    }
+    let in_crate = CRATES.iter().any(|begin| word.starts_with(begin)) && word.contains("/src/");
+    in_crate.then(|| format!("crates/{word}"))
+}
+
+/// `CODE.md`, `NAME`: to be filled in.
+fn is_capitals(step: &str) -> bool {
+    let stem = step.split('.').next().unwrap_or_default();
+    stem.len() > 1
+        && stem.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        && !["README", "ARCHITECTURE", "CHANGELOG"].contains(&stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_other_words() {
+        for (word, path) in [
+            ("crates/kcl/src/lib.rs:12", Some("crates/kcl/src/lib.rs")),
+            ("kusion-cli/src/main.rs", Some("crates/kusion-cli/src/main.rs")),
+            ("docs/design/.", Some("docs/design")),
+            ("crates/*/src", None),
+            ("crates/kcl-cli/explain/CODE.md", None),
+            ("and/or", None),
+        ] {
+            assert_eq!(named_path(word).as_deref(), path, "{word}");
+        }
+    }
+}
