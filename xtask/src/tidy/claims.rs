@@ -16,7 +16,13 @@ pub(super) fn paths() -> Result<Vec<String>, String> {
     let mut problems = Vec::new();
     for document in documents()? {
         let text = read(&document)?;
+        let mut fenced = false;
         for (number, line) in text.lines().enumerate() {
+            // Between fences are examples, of other repositories as well.
+            fenced ^= line.trim_start().starts_with("```");
+            if fenced {
+                continue;
+            }
             for path in line.split(is_end).filter_map(named_path) {
                 if !root().join(&path).exists() {
                     problems.push(format!("{}:{}: there is no `{path}`", shown(&document), number + 1));
@@ -48,9 +54,12 @@ pub(super) fn crates() -> Result<Vec<String>, String> {
         rows.difference(&there).map(|name| format!("ARCHITECTURE.md: a row for `{name}`, which is no crate")),
     );
     let status = read(&root().join("docs/status.md"))?;
-    let words =
-        status.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').map(|word| word.trim_matches('-'));
-    let named = words.filter(|word| CRATES.iter().any(|begin| word.starts_with(begin)));
+    let words = status.split(|c: char| !c.is_ascii_alphanumeric() && !"-./_".contains(c));
+    let words = words.map(|word| word.trim_end_matches(['.', '-']).split('/').next().unwrap_or_default());
+    let is_name = |word: &&str| {
+        CRATES.iter().any(|begin| word.starts_with(begin)) && !word.contains(char::is_uppercase)
+    };
+    let named = words.filter(is_name);
     let wrong: BTreeSet<&str> = named.filter(|name| !there.contains(*name) && !is_other_word(name)).collect();
     problems.extend(wrong.into_iter().map(|name| format!("docs/status.md: there is no crate `{name}`")));
     Ok(problems)
@@ -115,7 +124,7 @@ fn named_path(word: &str) -> Option<String> {
     let word = word.trim_end_matches(['.', ':', '/']);
     let word = word.split_once(':').map_or(word, |(path, _)| path);
     let placeholder = |c: char| "*<>{}$…@#=?".contains(c);
-    if word.contains(placeholder) || word.split('/').any(|step| is_capitals(step)) {
+    if word.contains(placeholder) || word.split('/').any(is_capitals) {
         return None;
     }
     if FOLDERS.iter().any(|folder| word.starts_with(folder)) {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::oracle::root;
 
 /// Licences that a binary under Apache-2.0 may be made of.
-const ALLOWED: [&str; 14] = [
+const ALLOWED: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -22,6 +22,7 @@ const ALLOWED: [&str; 14] = [
     "MIT",
     "MIT-0",
     "Unicode-3.0",
+    "Unicode-DFS-2016",
     "Unlicense",
     "Zlib",
 ];
