@@ -32,7 +32,7 @@ impl CancelToken {
     }
 
     /// Waits until the end is asked for.
-    pub(crate) async fn cancelled(&self) {
+    pub async fn cancelled(&self) {
         futures::future::poll_fn(|context| {
             self.inner.waker.register(context.waker());
             if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }

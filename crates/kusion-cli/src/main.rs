@@ -1,63 +1,18 @@
-//! The `kusion` command: one file per sub-command, one table of commands.
+//! The `kusion` command: what a person may say (`input`), what is done (`commands`, one file each), what is shown (`views`).
 //!
 //! In: words, files, a cluster. Out: data on stdout, words for people on stderr, an exit code that scripts can trust.
 //! Invariant: every failure ends with cause, where, next; nothing here decides what happens to a resource.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod apply;
-mod blame;
-mod board;
-mod cluster;
 mod commands;
-mod completion;
-mod config;
-mod consent;
-mod context;
-mod culprit;
-mod deps;
-mod diff;
-mod drift;
-mod ending;
-mod failure;
-mod flags;
-mod generate;
-mod graph;
-mod health;
-mod hold;
-mod hush;
-mod init;
-mod locks;
-mod logs;
-mod ls;
-mod man;
-mod meter;
-mod moved;
-mod namesake;
-mod output;
-mod place;
-mod plan_view;
-mod planned;
-mod port_forward;
-mod preview;
-mod private;
-mod progress;
-mod quickstart;
-mod release;
-mod sandbox;
-mod screen;
-mod sight;
-mod state;
-mod status;
-mod style;
-mod table;
-mod unchanged;
-mod why;
-mod yaml;
+mod input;
+mod views;
 
 use std::process::ExitCode;
 
-use failure::{Failure, exit};
-use style::Style;
+use views::failure::{self, Exit, Failure};
+use views::output;
+use views::style::Style;
 
 fn main() -> ExitCode {
     let words: Vec<String> =
@@ -68,10 +23,12 @@ fn main() -> ExitCode {
     let failure = match result {
         Ok(Ok(())) => return ExitCode::SUCCESS,
         Ok(Err(failure)) => failure,
-        Err(_) => Failure::new(exit::BUG, "a bug of ours: the command stopped unexpectedly")
+        Err(_) => Failure::new(Exit::Bug, "a bug of ours: the command stopped unexpectedly")
             .next("please report it with the command and the message above"),
     };
-    let text = if output::is_json(&words) { failure.to_json() } else { failure.render(&Style::stderr()) };
+    let style = Style::stderr();
+    let text =
+        if output::is_json(&words) { failure::to_json(&failure) } else { failure::render(&failure, &style) };
     output::tell(&text);
-    ExitCode::from(failure.code)
+    ExitCode::from(failure.exit.code())
 }

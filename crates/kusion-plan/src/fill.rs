@@ -15,7 +15,7 @@ use kusion_model::{
 use crate::{Prepared, Problem, Via};
 
 /// Looks up an output of another stack: `None` if that stack does not offer it.
-pub type OtherStacks<'a> = dyn Fn(&StackRef, &Reference) -> Option<Attr> + 'a;
+pub type OtherStacks<'a> = dyn Fn(&StackRef, &Reference) -> Option<Attr> + Sync + 'a;
 
 /// What filling needs beside the Spec.
 pub struct FillInput<'s> {

@@ -33,6 +33,8 @@ pub struct PlanInput<'a> {
     pub owners: &'a OwnerRules,
     /// They know which live fields are nobody's business: those are not shown and not stored.
     pub platforms: &'a Platforms,
+    /// The stack is destroyed: that is why nothing is wanted.
+    pub destroy: bool,
 }
 
 /// Makes the plan.
@@ -251,7 +253,10 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
     let record = input.prior.get(key);
     let imported = record.is_some_and(|record| record.imported);
     let owned = live.map(|live| whose(input, key, live));
-    let (action, reason) = decide_unwanted(owned, imported, input.owners.imported);
+    let (action, reason) = match decide_unwanted(owned, imported, input.owners.imported) {
+        (action, Reason::NotInConfiguration) if input.destroy => (action, Reason::Destroyed),
+        decided => decided,
+    };
     Step {
         key: key.clone(),
         kind: record.map(|record| record.kind.clone()).unwrap_or_default(),

@@ -9,8 +9,8 @@ use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Platforms, Reference, ResourceKey, Scope,
-    Spec, StackOutput, StackRef, StoreConfig, references_in,
+    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Plan, Platforms, Reference, Release,
+    ResourceKey, Scope, Spec, StackOutput, StackRef, StoreConfig, Timestamp, references_in,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
@@ -19,8 +19,9 @@ use kusion_store::{
 };
 
 use crate::clusters::{Cluster, Clusters, Healths, WallClock, platforms};
+use crate::namesake::real;
 use crate::secrets::{SecretProblem, configured_stores, open_stores, resolve_secrets, secret_uses};
-use crate::{Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
+use crate::{Aim, Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -42,6 +43,8 @@ pub struct Target {
     pub secret_stores: BTreeMap<String, StoreConfig>,
     /// What paths in the settings of stores are relative to.
     pub project_dir: PathBuf,
+    /// Where its files are, if it has any.
+    pub folder: Option<PathBuf>,
 }
 
 impl Target {
@@ -68,7 +71,14 @@ impl Target {
             outputs: folder.stack.read_outputs().unwrap_or_default(),
             secret_stores: configured_stores(folder),
             project_dir: folder.project_dir.clone(),
+            folder: Some(real(&folder.stack_dir)),
         })
+    }
+
+    /// Where its files are, for people.
+    #[must_use]
+    pub fn files(&self) -> String {
+        self.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default()
     }
 
     /// The outputs of the other stacks that a Spec refers to.
@@ -117,18 +127,32 @@ async fn resolve(
     resolve_secrets(spec, &stores, platforms, &target.key).await.map_err(PlanFailure::Secrets)
 }
 
-/// Something a person may want to see while an apply runs.
+/// Something a person may want to see on the road, in the order in which it happens.
 pub enum Happening<'a> {
+    /// Something that a person should know and that is not wrong.
+    Note(&'a str),
+    /// Something that a person should know and that changes nothing.
+    Warning(&'a str),
+    /// The clusters are asked what is there.
+    Asking,
+    /// A plan stands; nobody has consented to it yet. `again`: the state moved while the lock was waited for.
+    Planned { ready: &'a Ready, again: bool },
+    /// Nothing changes, and yet there will be a release: something has to become healthy, or to be recorded.
+    Unchanged(&'a Ready),
+    /// The lock is asked for; a cancel is heard from here on.
+    Locking,
     /// Somebody else holds the lock, and it is waited for; told once.
     Waiting(&'a Holder),
     /// The walk begins; the healths answer questions about dependents until it ends.
-    Began(Arc<Healths>),
+    Began { ready: &'a Ready, healths: Arc<Healths> },
     /// An event of the executor.
     Event(&'a Event),
-    /// Something that a person should know and that changes nothing.
-    Warning(&'a str),
     /// A new verdict about a resource that is waited for.
     Verdict { key: &'a ResourceKey, verdict: &'a Verdict },
+    /// The release is recorded.
+    Ended { report: &'a Report, ready: &'a Ready },
+    /// The failure policy goes back to a release; `None`: there is none to go back to.
+    GoingBack(Option<&'a Release>),
 }
 
 /// Is told what happens; called from the task that applies, so it must be quick.
@@ -168,9 +192,10 @@ impl ApplyAsk {
     }
 }
 
-/// A plan and the world it was made in.
+/// A plan and the world it was made in. The plan is only lent: nobody edits a sealed plan.
 pub struct Ready {
-    pub planned: Planned,
+    planned: Planned,
+    pub aim: Aim,
     pub spec: Spec,
     pub state: State,
     pub clusters: Clusters,
@@ -181,6 +206,18 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// What will be done.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.planned.plan()
+    }
+
+    /// The live objects as they were seen for the plan.
+    #[must_use]
+    pub fn live(&self) -> &BTreeMap<ResourceKey, Observed> {
+        self.planned.live()
+    }
+
     /// Whether the plan was made from this state.
     #[must_use]
     pub fn is_of(&self, state: &State) -> bool {
@@ -191,16 +228,16 @@ impl Ready {
     /// What the plan leaves as it is although it is not well, as it was seen for the plan.
     #[must_use]
     pub fn unwell(&self) -> Vec<(&ResourceKey, Verdict)> {
-        let kept = self.planned.plan.steps.iter().filter(|step| !step.is_change());
+        let kept = self.plan().steps.iter().filter(|step| !step.is_change());
         let seen: Vec<(&ResourceKey, &Observed)> =
-            kept.filter_map(|step| Some((&step.key, self.planned.live.get(&step.key)?))).collect();
+            kept.filter_map(|step| Some((&step.key, self.live().get(&step.key)?))).collect();
         self.clusters.unwell(&seen)
     }
 
     /// Whether an apply would change nothing, not even a record.
     #[must_use]
     pub fn changes_nothing(&self) -> bool {
-        let plan = &self.planned.plan;
+        let plan = self.plan();
         let stale = plan.steps.iter().any(|step| step.rerecord.is_some());
         plan.is_empty() && !stale && self.state.open.is_none() && self.recognised.moved.is_empty()
     }
@@ -279,6 +316,18 @@ impl Engine {
         self.clusters.get("").map_or("", |cluster| &cluster.context)
     }
 
+    /// Where the default cluster is.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        self.clusters.get("").map_or("", |cluster| &cluster.server)
+    }
+
+    /// The time of its clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// The runtimes for a stack, for questions beside a plan.
     #[must_use]
     pub fn clusters(&self, target: &Target, dry_run: DryRun) -> Clusters {
@@ -292,7 +341,7 @@ impl Engine {
     /// What is wrong with the Spec, the state or the world.
     pub async fn plan(&self, target: &Target, spec: Spec, dry_run: DryRun) -> Result<Ready, PlanFailure> {
         let state = target.store.read().await.map_err(PlanFailure::Store)?;
-        self.plan_from(target, state, spec, dry_run).await
+        self.plan_from(target, state, spec, Aim::Apply, dry_run).await
     }
 
     /// The same, from a state that has been read already: reading it is a good part of the work for a large stack.
@@ -304,6 +353,7 @@ impl Engine {
         target: &Target,
         state: State,
         spec: Spec,
+        aim: Aim,
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
         let clusters = self.clusters(target, dry_run);
@@ -326,9 +376,10 @@ impl Engine {
             runtimes: &clusters.runtimes,
             key: &target.key,
             others: &others,
+            destroy: aim == Aim::Destroy,
         };
         let planned = make_plan(&ask).await?;
-        Ok(Ready { planned, spec, state, clusters, recognised, warnings })
+        Ok(Ready { planned, aim, spec, state, clusters, recognised, warnings })
     }
 
     /// Asks the clusters who they are, and compares them with those that a state is of.
@@ -384,7 +435,8 @@ impl Engine {
         if ready.is_of(session.state()) {
             return Ok(None);
         }
-        self.plan_from(target, session.state().clone(), ready.spec.clone(), dry_run).await.map(Some)
+        let (state, spec) = (session.state().clone(), ready.spec.clone());
+        self.plan_from(target, state, spec, ready.aim, dry_run).await.map(Some)
     }
 
     /// Carries a plan out with a lock that has been won; gives the lock back.
@@ -402,7 +454,7 @@ impl Engine {
         let observer = Arc::clone(&ask.observer);
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
         let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
-        (ask.observer)(Happening::Began(Arc::clone(&health)));
+        (ask.observer)(Happening::Began { ready, healths: Arc::clone(&health) });
         let witness = Stand::of(&target.scope, &ready.spec, &ready.state, &ready.clusters);
         let with = Execution {
             witness: &witness,

@@ -38,9 +38,9 @@ pub async fn execute(
     with: &Execution<'_>,
 ) -> Result<Report, ApplyError> {
     let input = ApplyInput {
-        plan: &planned.plan,
-        live: &planned.live,
-        prior: &planned.prior,
+        plan: planned.plan(),
+        live: planned.live(),
+        prior: planned.prior(),
         digest_key: with.key,
         outputs: with.outputs,
         runtimes: with.runtimes,

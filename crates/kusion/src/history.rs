@@ -1,6 +1,4 @@
-//! Questions about releases: where to go back to, what has drifted, which commit this is.
-
-use std::path::Path;
+//! Questions about releases: where to go back to, what has drifted.
 
 use kusion_model::{Phase, Plan, Reason, ReleaseNo, Spec, Step};
 use kusion_plan::rollback_spec;
@@ -29,22 +27,4 @@ pub fn drifted(plan: &Plan) -> Vec<&Step> {
     let caused =
         |step: &&Step| step.drift || matches!(step.reason, Reason::DeletedOutside | Reason::OwnedBy(_));
     plan.steps.iter().filter(caused).collect()
-}
-
-/// The commit of the source around a folder, read from its git files; `None` outside a repository.
-#[must_use]
-pub fn commit_of(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().map(|at| at.join(".git")).find(|git| git.is_dir())?;
-    let read = |name: &str| std::fs::read_to_string(git.join(name)).ok();
-    let head = read("HEAD")?;
-    let commit = match head.trim().strip_prefix("ref: ") {
-        None => head.trim().to_owned(),
-        Some(name) => read(name).map(|text| text.trim().to_owned()).or_else(|| {
-            let packed = read("packed-refs")?;
-            let line = packed.lines().find(|line| line.ends_with(name))?;
-            line.split(' ').next().map(str::to_owned)
-        })?,
-    };
-    let is_hash = commit.len() >= 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
-    is_hash.then(|| commit[..12].to_owned())
 }

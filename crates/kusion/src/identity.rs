@@ -10,6 +10,9 @@ use std::sync::Arc;
 use kusion_model::{ClusterIdentity, Prior, Records, SameCluster};
 use kusion_store::State;
 
+/// So many resources are named one by one.
+const NAMED: usize = 10;
+
 /// The clusters of one operation, compared with those of the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognised {
@@ -64,6 +67,36 @@ impl Recognised {
         }
         recognised.found = found;
         Ok(recognised)
+    }
+
+    /// What a user should know about the clusters; nothing when all is well.
+    #[must_use]
+    pub fn notes(&self, state: &State) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (name, before) in &self.moved {
+            let prior = state.prior();
+            let keys: Vec<String> =
+                prior.keys().iter().filter(|key| *key.cluster == **name).map(ToString::to_string).collect();
+            let mut list = keys.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            if keys.len() > NAMED {
+                list.push_str(&format!(" and {} more", keys.len() - NAMED));
+            }
+            notes.push(format!(
+                "moved: what the stack made on {before} stays there and is forgotten here: {list}"
+            ));
+        }
+        for name in &self.unsure {
+            let Some(found) = self.found.get(name) else { continue };
+            notes.push(format!("nobody can say whether this is the cluster of the last release: {found}"));
+        }
+        let by_authority = |found: &&ClusterIdentity| found.uid.is_none() && found.authority.is_some();
+        if let Some(found) = self.found.get("").filter(by_authority) {
+            notes.push(format!(
+                "the namespace kube-system may not be read on {}: the cluster is known by its certificate authority alone",
+                found.context
+            ));
+        }
+        notes
     }
 
     /// What the planner may count on: not what was left on another cluster.

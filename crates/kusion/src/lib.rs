@@ -46,23 +46,37 @@
 mod clusters;
 mod engine;
 mod execute;
+mod exit;
+mod failure;
+mod git;
 mod history;
 mod identity;
+mod namesake;
 mod planning;
+mod refusal;
+mod road;
 mod secrets;
 mod tree;
 mod witness;
+mod words;
 
 pub use clusters::{Cluster, Clusters, Healths, WallClock, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
-pub use history::{commit_of, drifted, previous_good, rollback_target};
+pub use exit::Exit;
+pub use failure::Failure;
+pub use git::{commit_of, git};
+pub use history::{drifted, previous_good, rollback_target};
 pub use identity::{OtherCluster, Recognised};
+pub use namesake::Kin;
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
+pub use refusal::{Owned, RoadError, refuse};
+pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
 pub use secrets::{SecretProblem, SecretUse, configured_stores, open_stores, resolve_secrets, secret_uses};
 
 pub use tree::{Node, below, find, judge_key};
 pub use witness::Stand;
+pub use words::{plan_failed, remote_failed, spec_failed};
 
 pub use kcl::Disk;
 pub use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};

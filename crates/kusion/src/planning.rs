@@ -30,13 +30,35 @@ pub struct PlanAsk<'a> {
     pub key: &'a DigestKey,
     /// Outputs of other stacks.
     pub others: &'a OtherStacks<'a>,
+    /// The stack is destroyed: that is why nothing is wanted.
+    pub destroy: bool,
 }
 
-/// A plan with what its execution needs beside it.
+/// A plan with what its execution needs beside it. It is sealed: everything is only lent.
 pub struct Planned {
-    pub plan: Plan,
-    pub live: BTreeMap<ResourceKey, Observed>,
-    pub prior: Prior,
+    plan: Plan,
+    live: BTreeMap<ResourceKey, Observed>,
+    prior: Prior,
+}
+
+impl Planned {
+    /// What will be done.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The live objects as they were seen for the plan.
+    #[must_use]
+    pub fn live(&self) -> &BTreeMap<ResourceKey, Observed> {
+        &self.live
+    }
+
+    /// The records as they were before.
+    #[must_use]
+    pub fn prior(&self) -> &Prior {
+        &self.prior
+    }
 }
 
 /// Why there is no plan.
@@ -121,6 +143,7 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         rules: ask.rules,
         owners: ask.owners,
         platforms: ask.platforms,
+        destroy: ask.destroy,
     })
     .map_err(PlanFailure::Plan)?;
     Ok(Planned { plan, live, prior })

@@ -87,6 +87,7 @@ impl Situation {
             rules: &[],
             owners: &OwnerRules::default(),
             platforms: &platforms,
+            destroy: false,
         });
         Ok(plan.unwrap())
     }

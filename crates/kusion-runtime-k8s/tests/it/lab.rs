@@ -147,6 +147,7 @@ impl Lab {
             rules: &self.rules,
             owners: &kusion_model::OwnerRules::default(),
             platforms: &platforms,
+            destroy: false,
         })
         .unwrap();
         let mut runtimes = Runtimes::default();

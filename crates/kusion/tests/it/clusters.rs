@@ -32,7 +32,7 @@ async fn one_release_spans_two_clusters() {
     assert_eq!((west.maps(), east.maps()), (vec!["here".to_owned()], vec!["there".to_owned()]));
     assert_eq!(east.objects()["v1:ConfigMap:lab:there"]["data"]["v"], "1");
     let again = engine.plan(&target, wanted, DryRun::All).await.unwrap();
-    assert!(again.planned.plan.is_empty());
+    assert!(again.plan().is_empty());
     let nothing = engine.plan(&target, Spec::default(), DryRun::All).await.unwrap();
     assert!(engine.apply(&target, &nothing, &west.ask("li")).await.unwrap().is_success());
     assert!(west.objects().is_empty() && east.objects().is_empty());

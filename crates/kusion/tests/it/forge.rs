@@ -240,6 +240,7 @@ impl Lab {
             runtimes: &self.runtimes(),
             key: &self.key,
             others: &|_, _| None,
+            destroy: false,
         };
         make_plan(&ask).await.unwrap()
     }
@@ -291,18 +292,18 @@ async fn what_is_not_known_yet_flows_through_the_graph() {
     let lab = Lab::new();
     let planned = lab.plan(&stack("one")).await;
     let (db, app) = (key("forge:Db:main"), key("forge:App:web"));
-    let step = planned.plan.step(&app).unwrap();
+    let step = planned.plan().step(&app).unwrap();
     assert_eq!((step.action, step.unknown.len()), (Action::Create, 1));
     assert!(matches!(step.desired.as_ref().unwrap()["url"], Attr::Reference(_)));
-    assert_eq!(planned.plan.step(&db).unwrap().planned.as_ref().unwrap()["id"], Attr::Unknown);
-    assert!(!planned.plan.to_json().contains("hunter2"));
-    assert_eq!(kusion::model::Plan::from_json(&planned.plan.to_json()), Ok(planned.plan));
+    assert_eq!(planned.plan().step(&db).unwrap().planned.as_ref().unwrap()["id"], Attr::Unknown);
+    assert!(!planned.plan().to_json().contains("hunter2"));
+    assert_eq!(kusion::model::Plan::from_json(&planned.plan().to_json()).as_ref(), Ok(planned.plan()));
 
     assert!(lab.apply(&stack("one")).await.is_success());
     assert_eq!(lab.log(), ["create main", "create web"]);
     assert_eq!(lab.world.lock().unwrap().objects["obj-2"]["url"], "db://obj-1");
     assert_eq!(lab.world.lock().unwrap().objects["obj-1"]["password"], "hunter2");
-    assert!(lab.plan(&stack("one")).await.plan.is_empty());
+    assert!(lab.plan(&stack("one")).await.plan().is_empty());
     let kept = lab.state().records[&db].kept.clone().unwrap();
     assert_eq!((&kept.state["id"], kept.schema_version), (&Attr::text("obj-1"), SCHEMA));
     assert!(!String::from_utf8_lossy(&lab.medium.dump()).contains("hunter2"));
@@ -315,9 +316,9 @@ async fn the_new_object_comes_first_and_the_old_one_goes_last() {
     lab.log();
     let planned = lab.plan(&stack("two")).await;
     let (db, app) = (key("forge:Db:main"), key("forge:App:web"));
-    let replace = planned.plan.step(&db).unwrap();
+    let replace = planned.plan().step(&db).unwrap();
     assert_eq!((replace.action, replace.create_first), (Action::Replace, true));
-    let user = planned.plan.step(&app).unwrap();
+    let user = planned.plan().step(&app).unwrap();
     let note = Note::KnownAfterApply("forge:Db:main.id".to_owned());
     assert_eq!((user.action, user.changes[0].note.as_ref()), (Action::Update, Some(&note)));
 
@@ -325,7 +326,7 @@ async fn the_new_object_comes_first_and_the_old_one_goes_last() {
     assert_eq!(lab.log(), ["create main", "update web", "delete obj-1"]);
     assert_eq!(lab.world.lock().unwrap().objects["obj-2"]["url"], "db://obj-3");
     assert!(lab.state().records[&db].deposed.is_empty());
-    assert!(lab.plan(&stack("two")).await.plan.is_empty());
+    assert!(lab.plan(&stack("two")).await.plan().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,7 +340,7 @@ async fn an_old_object_that_stays_is_remembered_until_it_is_gone() {
     assert_eq!((record.uid.as_deref(), record.deposed[0].uid.as_deref()), (Some("obj-3"), Some("obj-1")));
     lab.world.lock().unwrap().stuck = false;
     let planned = lab.plan(&stack("two")).await;
-    let step = planned.plan.step(&db).unwrap();
+    let step = planned.plan().step(&db).unwrap();
     assert_eq!((step.action, &step.reason), (Action::Update, &Reason::LeftBehind));
     lab.log();
     assert!(lab.apply(&stack("two")).await.is_success());

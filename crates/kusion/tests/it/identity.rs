@@ -37,7 +37,7 @@ async fn what_somebody_made_anew_is_released_not_deleted() {
     make_anew(&lab, MAPS, &config_map("a", "theirs")).await;
     lab.writes();
     let ready = lab.plan(&spec(&[namespace()])).await;
-    let step = ready.planned.plan.step(&key("a")).unwrap();
+    let step = ready.plan().step(&key("a")).unwrap();
     assert_eq!((step.action, &step.reason), (Action::Release, &Reason::MadeAnew));
     let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
     assert_eq!((report.tally.delete, report.tally.release), (1, 1));
@@ -51,7 +51,7 @@ async fn what_is_made_anew_between_plan_and_delete_stays() {
     let lab = Lab::new();
     lab.apply(&spec(&[namespace(), config_map("a", "1")])).await;
     let ready = lab.plan(&spec(&[namespace()])).await;
-    assert_eq!(ready.planned.plan.step(&key("a")).unwrap().action, Action::Delete);
+    assert_eq!(ready.plan().step(&key("a")).unwrap().action, Action::Delete);
     make_anew(&lab, MAPS, &config_map("a", "theirs")).await;
     let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
     assert!(report.is_success());
@@ -67,7 +67,7 @@ async fn what_is_wanted_and_was_made_anew_is_imported_and_never_replaced() {
     lab.apply(&wanted).await;
     make_anew(&lab, MAPS, &config_map("a", "theirs")).await;
     let ready = lab.plan(&wanted).await;
-    let step = ready.planned.plan.step(&key("a")).unwrap();
+    let step = ready.plan().step(&key("a")).unwrap();
     assert_eq!((step.action, &step.reason), (Action::Import, &Reason::MadeAnew));
     make_anew(&lab, "/apis/batch/v1/namespaces/lab/jobs", &job("once", "once:theirs")).await;
     let target = lab.target();
@@ -120,7 +120,7 @@ async fn another_cluster_is_refused_by_both_names() {
         assert_ne!(refused.before.uid, refused.found.uid);
     }
     assert_eq!(lab.state().records.len(), 2, "nothing is forgotten");
-    assert!(plan_on(&lab.engine(), &lab, &wanted).await.unwrap().planned.plan.is_empty());
+    assert!(plan_on(&lab.engine(), &lab, &wanted).await.unwrap().plan().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,7 +131,7 @@ async fn moving_creates_there_and_forgets_what_stays_behind() {
     let engine = other.engine().with_move(true);
     let wanted = spec(&[namespace(), config_map("a", "1")]);
     let ready = plan_on(&engine, &other, &wanted).await.unwrap();
-    assert_eq!((ready.planned.plan.tally().create, ready.planned.plan.steps.len()), (2, 2));
+    assert_eq!((ready.plan().tally().create, ready.plan().steps.len()), (2, 2));
     assert!(engine.apply(&other.target(), &ready, &other.ask("li")).await.unwrap().is_success());
     assert_eq!((other.maps(), lab.maps()), (vec!["a".to_owned()], vec!["a".to_owned(), "b".to_owned()]));
     other.assert_converged(&wanted, "after the move").await;
@@ -147,7 +147,7 @@ async fn destroy_with_a_move_forgets_and_deletes_nothing() {
     let other = elsewhere(&lab, "00000000-0000-4000-8000-0000000000ff");
     let engine = other.engine().with_move(true);
     let ready = plan_on(&engine, &other, &spec(&[])).await.unwrap();
-    assert!(ready.planned.plan.steps.is_empty());
+    assert!(ready.plan().steps.is_empty());
     assert!(engine.apply(&other.target(), &ready, &other.ask("li")).await.unwrap().is_success());
     assert!(lab.state().records.is_empty());
     assert_eq!(lab.maps(), ["a"]);
@@ -174,7 +174,7 @@ async fn without_the_right_to_read_kube_system_the_authority_tells() {
     let known = lab.state().clusters().remove("").unwrap();
     assert_eq!((known.uid, known.authority.as_deref()), (None, Some("x")));
     forbid();
-    assert!(plan_on(&engine("x"), &lab, &wanted).await.unwrap().planned.plan.is_empty());
+    assert!(plan_on(&engine("x"), &lab, &wanted).await.unwrap().plan().is_empty());
     forbid();
     assert!(matches!(plan_on(&engine("y"), &lab, &wanted).await, Err(PlanFailure::OtherCluster(_))));
 }

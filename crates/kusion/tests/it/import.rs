@@ -113,7 +113,7 @@ async fn import_from_helm_killed_at_any_write() {
 async fn objects_of_a_stranger_are_not_taken() {
     let lab = made_by("argocd-controller").await;
     let ready = lab.plan(&wanted()).await;
-    let found = kusion_plan::conflicts(&ready.planned.plan);
+    let found = kusion_plan::conflicts(ready.plan());
     let fields: Vec<String> =
         found.iter().map(|(step, change)| format!("{} {}", step.key, change.path)).collect();
     let image = "apps/v1:Deployment:lab:web spec.template.spec.containers[main].image";

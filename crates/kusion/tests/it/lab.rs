@@ -104,6 +104,7 @@ impl Lab {
             outputs: Vec::new(),
             secret_stores: Default::default(),
             project_dir: Default::default(),
+            folder: None,
         }
     }
 
@@ -153,7 +154,7 @@ impl Lab {
                 told.lock().unwrap().push(format!("{key} {}", verdict.full_message()));
             }
             Happening::Event(event) => events.lock().unwrap().push(event.clone()),
-            Happening::Began(_) | Happening::Waiting(_) | Happening::Warning(_) => {}
+            _ => {}
         });
         ask
     }
@@ -190,7 +191,7 @@ impl Lab {
     /// Nothing is left to do, the world has what is wanted and no more, the state says the same.
     pub(crate) async fn assert_converged(&self, spec: &Value, context: &str) {
         let ready = self.plan(spec).await;
-        assert!(ready.planned.plan.is_empty(), "{context}: {:#?}", ready.planned.plan.tally());
+        assert!(ready.plan().is_empty(), "{context}: {:#?}", ready.plan().tally());
         let state = self.state();
         assert_eq!(state.open, None, "{context}");
         assert!(state.intents.is_empty(), "{context}: open ends");

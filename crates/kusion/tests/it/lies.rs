@@ -107,7 +107,7 @@ fn id(object: &Value) -> String {
 }
 
 fn actions(ready: &Ready) -> BTreeMap<String, Action> {
-    ready.planned.plan.steps.iter().map(|step| (step.key.to_string(), step.action)).collect()
+    ready.plan().steps.iter().map(|step| (step.key.to_string(), step.action)).collect()
 }
 
 fn moods() -> impl Iterator<Item = Mood> {
@@ -136,7 +136,7 @@ async fn no_wrong_answer_changes_a_plan() {
             }
         }
     }
-    assert!(!trial.plan(&changed()).await.unwrap().planned.plan.is_empty());
+    assert!(!trial.plan(&changed()).await.unwrap().plan().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,7 +186,7 @@ fn check(
     for id in world.keys() {
         assert!(remembered.contains(id), "{mood}: {id} is an orphan");
     }
-    for step in &ready.planned.plan.steps {
+    for step in &ready.plan().steps {
         let key = step.key.to_string();
         let ended_well = report.steps.get(&key).is_some_and(StepEnd::is_success);
         match step.action {

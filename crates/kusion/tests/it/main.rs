@@ -16,6 +16,7 @@ mod owner;
 mod policy;
 mod race;
 mod renamed;
+mod road;
 mod rollout;
 mod secrets;
 mod walk;

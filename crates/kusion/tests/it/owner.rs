@@ -28,7 +28,7 @@ async fn as_stack(lab: &mut Lab, stack: &'static str, wanted: &Value) -> Result<
 
 async fn step_of(lab: &Lab, wanted: &Value) -> (Action, Reason) {
     let ready = lab.plan(wanted).await;
-    let step = ready.planned.plan.step(&key("c")).unwrap();
+    let step = ready.plan().step(&key("c")).unwrap();
     (step.action, step.reason.clone())
 }
 
@@ -65,10 +65,10 @@ async fn an_object_carries_its_owner_and_the_mark_makes_no_noise() {
     assert_eq!(owner(&lab).await, json!("lab/dev/default"));
     lab.writes();
     let ready = lab.plan(&both("1")).await;
-    assert!(ready.changes_nothing(), "{:?}", ready.planned.plan.steps);
+    assert!(ready.changes_nothing(), "{:?}", ready.plan().steps);
     assert!(!format!("{:?}", lab.state().records[&key("c")].attributes).contains(OWNER_ANNOTATION));
     let changed = lab.plan(&both("2")).await;
-    let step = changed.planned.plan.step(&key("c")).unwrap();
+    let step = changed.plan().step(&key("c")).unwrap();
     let paths: Vec<String> = step.changes.iter().map(|change| change.path.to_string()).collect();
     assert_eq!(paths, ["data.v"], "the mark is no change of the user");
     assert!(lab.writes().is_empty());
@@ -86,7 +86,7 @@ async fn an_object_from_before_is_left_as_it_is_until_it_changes() {
         .unwrap();
     client.request::<Value>(request).await.unwrap();
     let ready = lab.plan(&both("1")).await;
-    assert!(ready.changes_nothing(), "{:?}", ready.planned.plan.steps);
+    assert!(ready.changes_nothing(), "{:?}", ready.plan().steps);
     lab.apply(&both("2")).await;
     assert_eq!(owner(&lab).await, json!("lab/dev/default"));
 }

@@ -115,7 +115,7 @@ async fn who_waited_for_one_that_did_the_same_has_nothing_left_to_do() {
     let (target, engine, wang) = (lab.target(), lab.engine(), lab.ask("wang"));
     let session = engine.lock(&target, &second.state, &wang).await.unwrap();
     let again = engine.plan_again(&session, &target, &second, DryRun::Updates).await.unwrap();
-    assert!(again.expect("the state has moved").planned.plan.is_empty());
+    assert!(again.expect("the state has moved").plan().is_empty());
     let current = lab.plan(&ten("1")).await;
     let same = engine.plan_again(&session, &target, &current, DryRun::Updates).await.unwrap();
     assert!(same.is_none(), "nothing moved");

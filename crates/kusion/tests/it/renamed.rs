@@ -57,7 +57,7 @@ async fn renamed(before: Value, after: Value, path: &str) {
     let ids: Vec<String> = lab.state().records.keys().map(ToString::to_string).collect();
     assert_eq!(ids, [crate::objects::id(&after)], "the record is under the new id only");
     let again = lab.plan(&spec(std::slice::from_ref(&after))).await;
-    assert!(again.changes_nothing(), "{:?}", again.planned.plan.steps);
+    assert!(again.changes_nothing(), "{:?}", again.plan().steps);
     lab.apply(&spec(&[])).await;
     assert_eq!(uid().await, None, "{path}: destroyed once");
 }

@@ -29,7 +29,7 @@ async fn canary_is_in_no_event_no_report_and_not_on_the_disk() {
     assert!(!String::from_utf8_lossy(&lab.medium.dump()).contains(CANARY));
     lab.assert_converged(&wanted, "with a secret").await;
     let ready = lab.plan(&spec(&[namespace(), secret("s", "bmV3"), user])).await;
-    let changes = ready.planned.plan.steps.iter().flat_map(|step| &step.changes);
+    let changes = ready.plan().steps.iter().flat_map(|step| &step.changes);
     assert_eq!(changes.filter(|change| change.is_secret()).count(), 2, "also where it is used");
 }
 

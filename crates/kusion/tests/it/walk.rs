@@ -53,7 +53,7 @@ async fn nothing_to_do_writes_nothing() {
     let lab = Lab::new();
     lab.apply(&graph("1")).await;
     lab.writes();
-    assert!(lab.plan(&graph("1")).await.planned.plan.is_empty());
+    assert!(lab.plan(&graph("1")).await.plan().is_empty());
     assert!(lab.writes().is_empty());
 }
 

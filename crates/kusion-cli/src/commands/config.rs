@@ -1,0 +1,169 @@
+//! `kusion config`: defaults of flags in a file of the user, and where each value comes from.
+//!
+//! The weakest of four: flag, `KUSION_*` variable, this file, built-in default.
+
+use base_diag::nearest;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::input::flags::{Flag, Given, flag, variable_name};
+use crate::views::failure::Failure;
+use crate::views::output::{Format, format_of, print, print_json, tell};
+use crate::views::style::Style;
+use crate::views::table::table;
+use crate::views::yaml;
+
+pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+
+/// Flags that may have a default of the user; consent is not among them.
+const KEYS: &[(&str, &str)] = &[
+    ("context", "the current context of the kubeconfig"),
+    ("kubeconfig", "$KUBECONFIG, else ~/.kube/config"),
+    ("profile", "default; sandbox where the context is one"),
+    ("timeout", "the deadline of each kind"),
+    ("lock-timeout", "0s"),
+    ("request-timeout", "60s"),
+    ("on-failure", "stop"),
+    ("no-watch", "off"),
+    ("detail", "fields"),
+    ("output", "text"),
+    ("key", "file"),
+];
+
+/// Where the file is.
+fn path() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = set("KUSION_HOME").or_else(|| set("HOME").map(|home| home.join(".kusion")))?;
+    Some(home.join("config.yaml"))
+}
+
+/// Reads the file; a missing one is empty.
+pub(crate) fn load() -> Result<BTreeMap<String, String>, Failure> {
+    let Some(path) = path() else { return Ok(BTreeMap::new()) };
+    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(BTreeMap::new()) };
+    let wrong = |cause: String| {
+        Failure::usage("the configuration file cannot be used")
+            .cause(cause)
+            .place(path.display().to_string())
+            .next("correct it, or remove it")
+    };
+    let documents = kusion_generate::read_documents(&text)
+        .map_err(|e| wrong(format!("line {}: {}", e.line, e.message)))?;
+    let Some(Value::Object(map)) = documents.into_iter().next() else { return Ok(BTreeMap::new()) };
+    let text_of = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(map.into_iter().map(|(key, value)| (key, text_of(value))).collect())
+}
+
+fn save(values: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let path = path().ok_or_else(|| {
+        Failure::usage("there is no place for the configuration").cause("neither KUSION_HOME nor HOME is set")
+    })?;
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let text = if values.is_empty() { String::new() } else { yaml::text(&json!(values)) };
+    made.and_then(|()| std::fs::write(&path, text)).map_err(|e| {
+        Failure::usage("the configuration cannot be written")
+            .cause(e.to_string())
+            .place(path.display().to_string())
+    })
+}
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let words: Vec<&str> = given.rest.iter().map(String::as_str).collect();
+    let mut values = load()?;
+    match words.as_slice() {
+        [] | ["list"] if format_of(given)? == Format::Json => {
+            print_json(&json!({"schema": "kusion.io/config-file/v1", "settings": values}))
+        }
+        [] | ["list"] if values.is_empty() => {
+            tell("nothing is set; `kusion config explain` shows the defaults\n");
+            Ok(())
+        }
+        [] | ["list"] => values.iter().try_for_each(|(key, value)| print(&format!("{key}: {value}\n"))),
+        ["get", key] => match values.get(check(key)?) {
+            Some(value) => print(&format!("{value}\n")),
+            None => Err(Failure::usage(format!("`{key}` is not set")).next("kusion config explain")),
+        },
+        ["set", key, value] => {
+            check_value(check(key)?, value)?;
+            values.insert((*key).to_owned(), (*value).to_owned());
+            save(&values)
+        }
+        ["unset", key] => {
+            values.remove(check(key)?);
+            save(&values)
+        }
+        ["explain"] => explain(given, &values),
+        _ => Err(Failure::usage("kusion config does not know these words")
+            .next("kusion config list, get KEY, set KEY VALUE, unset KEY or explain")),
+    }
+}
+
+/// Sets one value, for commands that are shorter to type.
+pub(crate) fn set(key: &str, value: &str) -> Result<(), Failure> {
+    let mut values = load()?;
+    values.insert(key.to_owned(), value.to_owned());
+    save(&values)
+}
+
+fn check(key: &str) -> Result<&str, Failure> {
+    if KEYS.iter().any(|(known, _)| *known == key) {
+        return Ok(key);
+    }
+    let failure = Failure::usage(format!("there is no setting `{key}`"));
+    Err(match nearest(KEYS.iter().map(|(known, _)| *known), key) {
+        Some(near) => failure.next(format!("did you mean `{near}`?")),
+        None => failure.next("kusion config explain lists them"),
+    })
+}
+
+/// A value that its flag would refuse is refused here, where it is written.
+fn check_value(key: &str, value: &str) -> Result<(), Failure> {
+    let is_time = |text: &str| {
+        let number = text.strip_suffix(['s', 'm']).unwrap_or(text);
+        number.parse::<u64>().is_ok()
+    };
+    let (fits, wanted) = match key {
+        "output" => (matches!(value, "text" | "json"), "text or json"),
+        "on-failure" => (matches!(value, "stop" | "continue" | "rollback"), "stop, continue or rollback"),
+        "profile" => (matches!(value, "default" | "sandbox"), "default or sandbox"),
+        "detail" => (matches!(value, "fields" | "all"), "fields or all"),
+        "no-watch" => (matches!(value, "on" | "off" | "true" | "false"), "on or off"),
+        "timeout" | "lock-timeout" | "request-timeout" => (is_time(value), "a time: 90, 90s or 5m"),
+        "kubeconfig" => (std::path::Path::new(value).is_file(), "a file that is there"),
+        _ => (!value.is_empty(), "a name"),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{key}` cannot be `{value}`"))
+        .cause(format!("it takes {wanted}"))
+        .next(format!("kusion config set {key} VALUE; nothing was changed")))
+}
+
+fn explain(given: &Given, values: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (key, default) in KEYS {
+        let (value, from) = match (std::env::var(variable_name(key)).ok(), values.get(*key)) {
+            _ if *key != "output" && given.origin(key) == "flag" => {
+                (given.last(key).unwrap_or_default(), "flag".to_owned())
+            }
+            (Some(value), _) => (value, variable_name(key)),
+            (None, Some(value)) => {
+                (value.clone(), path().map(|p| p.display().to_string()).unwrap_or_default())
+            }
+            (None, None) => ((*default).to_owned(), "default".to_owned()),
+        };
+        rows.push(vec![(*key).to_owned(), value, from]);
+    }
+    if format_of(given)? == Format::Json {
+        let rows: Vec<Value> =
+            rows.iter().map(|row| json!({"key": row[0], "value": row[1], "from": row[2]})).collect();
+        return print_json(&json!({"schema": "kusion.io/config/v1", "settings": rows}));
+    }
+    print(&table(&["SETTING", "VALUE", "FROM"], &rows, &Style::stdout()))
+}

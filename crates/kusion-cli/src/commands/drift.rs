@@ -1,0 +1,88 @@
+//! `kusion drift`: what others have changed since the last release. Compares what was recorded with what is live; the
+//! configuration is not read.
+
+use std::collections::BTreeSet;
+
+use kusion::{DryRun, PlanFailure, Ready, drifted, plan_failed};
+use kusion_model::{ResourceKey, Spec};
+use kusion_plan::rollback_spec;
+use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_store::wait;
+use serde_json::json;
+
+use crate::input::cluster::{World, tokio, world};
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::{Place, open};
+use crate::views::failure::{Exit, Failure};
+use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::plan_view::{self, Detail};
+use crate::views::style::Style;
+
+pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let place = open(given)?;
+    let state = wait(place.target.store.read())?;
+    let spec = rollback_spec(&state.records);
+    let tokio = tokio()?;
+    // A record has no value of a secret: where the live one differs, that it differs is all that can be said.
+    let (ready, world, secrets) = tokio.block_on(compare(given, &place, spec))?;
+    let plan = ready.plan();
+    let steps = drifted(plan);
+    match format {
+        Format::Json => print_json(&json!({
+            "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": world.context,
+            "release": state.latest().map(|release| release.no), "drift": steps,
+            "secrets": secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }))?,
+        Format::Text => {
+            let style = Style::stdout();
+            let mut out = plan_view::header(&ready.state, &world.context, &style) + "\n";
+            out.push_str(&plan_view::steps(&steps, Detail::Fields, &style));
+            for key in &secrets {
+                let what = style.yellow("drift: a secret was changed or is gone");
+                out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
+            }
+            out.push_str(&match steps.len() + secrets.len() {
+                0 if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
+                0 => "No drift: everything is as the last release left it.\n".to_owned(),
+                1 => format!("\n1 resource has drifted. `kusion apply {}` brings it back.\n", plan.scope),
+                n => {
+                    format!("\n{n} resources have drifted. `kusion apply {}` brings them back.\n", plan.scope)
+                }
+            });
+            print(&out)?;
+        }
+    }
+    if steps.is_empty() && secrets.is_empty() { Ok(()) } else { Err(Failure::told(Exit::Pending)) }
+}
+
+/// Plans the recorded state; resources whose secrets are not the recorded ones come apart.
+async fn compare(
+    given: &Given,
+    place: &Place,
+    mut spec: Spec,
+) -> Result<(Ready, World, Vec<ResourceKey>), Failure> {
+    let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
+    names.insert(String::new());
+    let world = world(given, place, &names).await?;
+    let mut secrets = Vec::new();
+    // Each round takes out what was refused for its secrets; what is left can be planned.
+    loop {
+        match world.engine.plan(&place.target, spec.clone(), DryRun::All).await {
+            Ok(ready) => return Ok((ready, world, secrets)),
+            Err(PlanFailure::Refused(list)) if list.iter().any(|(_, error)| is_unknown_secret(error)) => {
+                let keys = list.into_iter().filter(|(_, error)| is_unknown_secret(error)).map(|(key, _)| key);
+                let keys: Vec<ResourceKey> = keys.collect();
+                spec.resources.retain(|resource| !keys.contains(&resource.key()));
+                secrets.extend(keys);
+            }
+            Err(failure) => return Err(plan_failed(failure, &place.target, &world.server)),
+        }
+    }
+}
+
+fn is_unknown_secret(error: &RuntimeError) -> bool {
+    error.kind == ErrorKind::UnknownSecret
+}

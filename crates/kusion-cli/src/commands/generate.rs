@@ -1,0 +1,35 @@
+//! `kusion generate`: the Spec of a stack, as YAML or JSON. Secrets stay sealed.
+
+use serde_json::{Value, json};
+
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::open;
+use crate::views::failure::Failure;
+use crate::views::output::{print, print_json};
+use crate::views::yaml;
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT|FILE", "yaml, json, or a file to write"),
+    flag("context", None, "NAME", "the option `cluster` of the program"),
+];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let place = open(given)?;
+    let generated = place.generate(&given.last("context").unwrap_or_default(), false)?;
+    let resources: Vec<Value> =
+        generated.spec.resources.iter().map(|r| serde_json::to_value(r).unwrap_or_default()).collect();
+    let spec = json!({ "resources": resources });
+    let with_schema = || json!({"schema": "kusion.io/spec/v1", "resources": spec["resources"]});
+    match given.last("output").as_deref() {
+        None | Some("yaml") => print(&yaml::text(&spec)),
+        Some("json") => print_json(&with_schema()),
+        Some(file) => {
+            let text = match file.ends_with(".json") {
+                true => serde_json::to_string_pretty(&spec).unwrap_or_default() + "\n",
+                false => yaml::text(&spec),
+            };
+            std::fs::write(file, text)
+                .map_err(|e| Failure::usage("the Spec cannot be written").cause(e.to_string()).place(file))
+        }
+    }
+}

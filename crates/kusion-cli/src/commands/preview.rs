@@ -1,0 +1,61 @@
+//! `kusion preview`: what an apply would do, and why.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kusion::{DryRun, Purpose, Ready, Road, RoadError, Wanted, want};
+use kusion_store::wait;
+
+use crate::commands::apply::apply_ask;
+use crate::input::cluster::{World, tokio};
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::{Place, open};
+use crate::input::planned::{ended, ruled, wanted, world_of};
+use crate::views::company::Company;
+use crate::views::failure::{Exit, Failure};
+use crate::views::output::format_of;
+use crate::views::preview::{detail_of, show};
+use crate::views::private;
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("detail", None, "all", "show everything, also what does not change"),
+    flag("exit-code", None, "", "leave with 2 if changes are pending"),
+    flag("plan", None, "FILE", "save the plan, for `kusion apply --plan FILE`"),
+];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let place = ruled(given, open(given)?)?;
+    let purpose = Purpose::Apply(wanted(given, &place)?);
+    let wanted = wait(want(&place.target, purpose)).map_err(|error| error.told(&place.target, ""))?;
+    let tokio = tokio()?;
+    let world = tokio.block_on(world_of(given, &place, &wanted))?;
+    let place = Arc::new(place);
+    let ready = tokio.block_on(plan(given, &place, &world, wanted))?;
+    show(&ready, &world.context, format, detail_of(given)?)?;
+    let plan = ready.plan();
+    if let Some(file) = given.last("plan") {
+        let sealed = wait(place.target.store.seal("plan", &plan.to_json()))?;
+        private::write(Path::new(&file), &format!("{sealed}\n")).map_err(|e| {
+            Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
+        })?;
+    }
+    let pending = given.has("exit-code") && !plan.is_empty();
+    // The process ends: giving the memory of thousands of objects back piece by piece would cost more than the plan.
+    std::mem::forget(ready);
+    if pending { Err(Failure::told(Exit::Pending)) } else { Ok(()) }
+}
+
+/// Plans, and says what is waited for if it takes long.
+async fn plan(given: &Given, place: &Arc<Place>, world: &World, wanted: Wanted) -> Result<Ready, Failure> {
+    let mut ask = apply_ask(given, place)?;
+    let company = Company::new(given, Arc::clone(place), world, &ask)?;
+    ask.observer = company.observer();
+    let road = Road { engine: &world.engine, target: &place.target };
+    let planned = tokio::select! {
+        planned = road.plan(wanted, DryRun::All, &ask) => planned,
+        () = company.keep_drawing() => Err(RoadError::Interrupted),
+    };
+    planned.map_err(|error| ended(given, place, world, error))
+}

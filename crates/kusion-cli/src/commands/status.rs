@@ -1,0 +1,146 @@
+//! `kusion status`: the health of everything a stack has made, right now, with everything below it.
+
+use kusion::{Node, below, judge_key};
+use kusion_health::{State as Health, worst};
+use kusion_model::ResourceKey;
+use serde_json::{Value, json};
+
+use crate::input::cluster::tokio;
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::{Place, open};
+use crate::input::sight;
+use crate::views::failure::{Exit, Failure};
+use crate::views::output::{Format, format_of, print};
+use crate::views::plan_view::header;
+use crate::views::screen::Screen;
+use crate::views::style::Style;
+use crate::views::tree::{folded, mark, row_of};
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("watch", None, "", "look again every two seconds until interrupted"),
+    flag("no-tree", None, "", "only the stack's own resources"),
+    flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
+];
+
+/// One resource as it is.
+struct Row {
+    key: ResourceKey,
+    json: Value,
+    verdict: Health,
+    message: String,
+    cause: Option<String>,
+    next: Option<String>,
+    below: Vec<Node>,
+}
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let format = format_of(given)?;
+    let place = open(given)?;
+    let runtime = tokio()?;
+    if !given.has("watch") {
+        let (good, text) = runtime.block_on(look(given, &place, format))?;
+        print(&text)?;
+        return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
+    }
+    let mut screen = Screen::default();
+    loop {
+        let (_, text) = runtime.block_on(look(given, &place, format))?;
+        if format == Format::Text && Screen::is_possible() {
+            screen.draw(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+        } else {
+            print(&text)?;
+        }
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
+}
+
+async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
+    let state = place.target.store.read().await?;
+    let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
+    let sight = sight::look(given, place, &state, &keys).await?;
+    // One look has no clock: a back-off means that it has failed again and again.
+    let at = None;
+    let mut rows = Vec::new();
+    for (key, record) in state.records.iter() {
+        let Some((snapshot, profile)) = sight.around(key) else { continue };
+        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, sight.clusters.rules(), at);
+        let below = below(key, snapshot, profile, at);
+        let json = verdict.to_json(&key.to_string());
+        let message = verdict.message.clone();
+        rows.push(Row {
+            key: key.clone(),
+            json,
+            verdict: verdict.verdict,
+            message,
+            cause: verdict.cause,
+            next: verdict.next,
+            below,
+        });
+    }
+    let good = rows.iter().all(|row| row.verdict.is_good());
+    let all = worst(rows.iter().map(|row| row.verdict));
+    let text = match format {
+        Format::Json => {
+            let resources: Vec<Value> = rows
+                .iter()
+                .map(|row| {
+                    let mut value = row.json.clone();
+                    value["dependents"] = json!(row.below);
+                    value
+                })
+                .collect();
+            let document = json!({
+                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": sight.context,
+                "release": state.latest(), "verdict": all.as_str(), "resources": resources,
+            });
+            let text = match given.has("watch") {
+                true => document.to_string(),
+                false => serde_json::to_string_pretty(&document).unwrap_or_default(),
+            };
+            text + "\n"
+        }
+        Format::Text => {
+            let style = Style::stdout();
+            let mut out = header(&state, &sight.context, &style) + "\n";
+            draw(&rows, !given.has("no-tree"), &style, &mut out);
+            let healthy = rows.iter().filter(|row| row.verdict.is_good()).count();
+            out.push_str(&match rows.is_empty() {
+                true => "This stack has made nothing.\n".to_owned(),
+                false => format!("\n{healthy} of {} healthy.\n", rows.len()),
+            });
+            out
+        }
+    };
+    Ok((good, text))
+}
+
+fn draw(rows: &[Row], tree: bool, style: &Style, out: &mut String) {
+    let width = rows.iter().map(|row| row.key.to_string().chars().count()).max().unwrap_or(0).min(72);
+    for row in rows {
+        let (glyph, word) = mark(row.verdict.as_str(), style);
+        let id = format!("{:<width$}", row.key.to_string());
+        out.push_str(format!("{glyph} {}  {word}  {}", style.cyan(&id), row.message).trim_end());
+        out.push('\n');
+        for (word, text) in [("cause", &row.cause), ("next", &row.next)] {
+            if let Some(text) = text {
+                out.push_str(&format!("    {word:<5}  {text}\n"));
+            }
+        }
+        if tree {
+            branches(&row.below, "  ", style, out);
+        }
+    }
+}
+
+fn branches(nodes: &[Node], indent: &str, style: &Style, out: &mut String) {
+    let nodes = folded(nodes);
+    for (at, node) in nodes.iter().enumerate() {
+        let last = at + 1 == nodes.len();
+        let branch = if last { style.glyph("└", "`") } else { style.glyph("├", "|") };
+        let (glyph, _) = mark(node.verdict, style);
+        out.push_str(&format!("{indent}{branch} {glyph} {}\n", style.dim(&row_of(node))));
+        let deeper = format!("{indent}{} ", if last { " " } else { style.glyph("│", "|") });
+        branches(&node.children, &deeper, style, out);
+    }
+}

@@ -1,0 +1,222 @@
+//! Where a command works: the stack's folder, its state, and what the flags say about both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base_diag::nearest;
+use base_secret::Redactor;
+use kcl::Disk;
+use kusion::Target;
+use kusion_generate::{
+    EMBEDDED_KONFIG, FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate,
+};
+use kusion_model::{Spec, Subject, Timestamp};
+use kusion_store::{Liveness, LocalFolder, Owner, Store, local_liveness, local_owner, wait};
+
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::hush::Hush;
+use crate::input::locks::lock;
+use crate::input::meter::{Meter, Metered};
+use crate::views::failure::{Exit, Failure};
+use crate::views::output::tell;
+use crate::views::style::Style;
+
+/// Flags of every command that works on a stack.
+pub(crate) const STACK: &[Flag] = &[
+    flag("workdir", Some('w'), "DIR", "the stack's folder, or `project/stack`; the same as the word STACK"),
+    flag("workspace", None, "NAME", "only `default` for now"),
+    flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
+    flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
+    flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
+];
+
+/// A stack with its state.
+pub(crate) struct Place {
+    pub(crate) folder: StackFolder,
+    pub(crate) target: Target,
+    pub(crate) arguments: Vec<(String, String)>,
+    /// What the state has cost so far.
+    pub(crate) meter: Arc<Meter>,
+}
+
+/// Finds the stack that the words mean.
+pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
+    let words: Vec<String> = given.rest.iter().cloned().chain(given.last("workdir")).collect();
+    if words.len() > 1 {
+        return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and ")))
+            .next("call it once for each"));
+    }
+    open_named(given, words.first().map(String::as_str))
+}
+
+/// Finds a stack by name; other words belong to the command.
+pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Failure> {
+    let folder = locate(&Disk, &here()?, word).map_err(Failure::from)?;
+    folder.notes.iter().for_each(|text| note(text));
+    let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
+    if workspace != "default" {
+        return Err(Failure::usage(format!("there is no workspace `{workspace}`"))
+            .next("only `default` exists for now"));
+    }
+    let meter = Arc::new(Meter::default());
+    let below = LocalFolder::new(home_at(given, &folder.stack_dir)?);
+    let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
+    let target = wait(Target::open(&stores, &folder, &workspace))?;
+    let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
+    Ok(Place { folder, target, arguments, meter })
+}
+
+/// Tells a person something that is no failure.
+pub(crate) fn note(text: &str) {
+    tell(&format!("{} {text}\n", Style::stderr().yellow("note:")));
+}
+
+/// Tells which stacks cannot be read; the others are shown all the same.
+pub(crate) fn tell_broken(broken: &[FileProblem]) {
+    for problem in broken {
+        let place = problem.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        note(&format!("a stack is left out, it cannot be read: {problem}{place}"));
+    }
+}
+
+/// The folder the user stands in.
+pub(crate) fn here() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|e| Failure::usage("the current folder cannot be read").cause(e.to_string()))
+}
+
+/// The folder of all state: what is named, else the nearest `.kusion` around a folder, else that of the user.
+pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
+    if let Some(home) = given.last("home") {
+        let home = PathBuf::from(home);
+        return Ok(if home.is_absolute() { home } else { here()?.join(home) });
+    }
+    if let Some(local) = from.ancestors().map(|at| at.join(".kusion")).find(|home| home.is_dir()) {
+        return Ok(local);
+    }
+    match std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Ok(Path::new(&home).join(".kusion")),
+        None => {
+            Err(Failure::usage("there is no place for state").cause("neither KUSION_HOME nor HOME is set"))
+        }
+    }
+}
+
+pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
+    Ok(Store::local(home_at(given, from)?).with_lock(lock(given)?))
+}
+
+fn argument(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage("-D needs a name and a value").next("-D NAME=VALUE")),
+    }
+}
+
+impl Place {
+    /// A source file as a person in the project calls it.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        let shown = self.folder.shown(Path::new(file));
+        shown.strip_prefix(EMBEDDED_KONFIG).map_or(shown.clone(), |rest| format!("konfig{rest}"))
+    }
+
+    /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
+    pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
+        let hush = Hush::new(&self.arguments);
+        let inputs = Inputs {
+            workspace: self.target.scope.workspace.clone(),
+            cluster: cluster.to_owned(),
+            component: None,
+            arguments: self.arguments.clone(),
+            origins,
+            packages: kcl::package_folder(),
+        };
+        let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
+            .map_err(|e| render(e, &hush))?;
+        make_public(&generated.spec);
+        if !generated.log.is_empty() {
+            tell(&hush.text(&generated.log));
+        }
+        for name in &generated.unused {
+            let near = nearest(generated.options.iter().map(String::as_str), name);
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            note(&format!("-D {name} is not used: the program never asks for option(\"{name}\"){near}"));
+        }
+        Ok(generated)
+    }
+}
+
+/// Tells the redactor what the configuration says in clear: replacing that would hide nothing and spoil ids and images.
+fn make_public(spec: &Spec) {
+    let Some(redactor) = Redactor::installed() else { return };
+    let mut public = String::new();
+    for resource in &spec.resources {
+        let mut see = |text: &str| {
+            public.push_str(text);
+            public.push('\n');
+        };
+        see(resource.id.as_str());
+        resource.attributes.for_each_text(&mut see);
+    }
+    redactor.add_public(&public);
+}
+
+fn render(error: GenerateError, hush: &Hush) -> Failure {
+    match error {
+        GenerateError::Files(mut problem) => {
+            let texts = [Some(&mut problem.what), problem.cause.as_mut(), problem.next.as_mut()];
+            texts.into_iter().flatten().for_each(|text| *text = hush.text(text));
+            Failure::from(*problem)
+        }
+        GenerateError::Program { mut diagnostics, mut sources } => {
+            if let Ok(folder) = std::env::current_dir() {
+                sources.show_from(folder.display().to_string());
+            }
+            diagnostics.iter_mut().for_each(|diagnostic| hush.diagnostic(diagnostic));
+            let colour = Style::stderr().has_colour();
+            let color = if colour { base_diag::Color::Always } else { base_diag::Color::Never };
+            for diagnostic in &diagnostics {
+                tell(&base_diag::render_full(diagnostic, &sources, color));
+            }
+            let n = diagnostics.len();
+            tell(&format!(
+                "{n} error{} in the configuration; nothing was changed\n",
+                if n == 1 { "" } else { "s" }
+            ));
+            Failure::told(Exit::Usage)
+        }
+    }
+}
+
+/// The time of this machine.
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Who acts.
+pub(crate) fn subject() -> Subject {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let user =
+        set("USER").or_else(|| set("LOGNAME")).or_else(account).unwrap_or_else(|| "unknown".to_owned());
+    let file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let host = file.map(|name| name.trim().to_owned()).or_else(|| set("HOSTNAME"));
+    Subject { user, host: host.unwrap_or_else(|| "localhost".to_owned()) }
+}
+
+/// The name of the account this runs as, where the environment does not tell.
+fn account() -> Option<String> {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let row = users.lines().find(|line| line.split(':').nth(2) == Some(uid.as_str()))?;
+    row.split(':').next().map(str::to_owned)
+}
+
+pub(crate) fn owner(command: &str) -> Owner {
+    let subject = subject();
+    local_owner(&subject.user, &subject.host, command)
+}
+
+pub(crate) fn liveness(owner: &Owner) -> Liveness {
+    local_liveness(&subject().host, owner)
+}

@@ -1,0 +1,124 @@
+//! From the flags to a plan: what preview, apply, destroy, rollback and drift share.
+
+use kusion::{PlanFailure, RoadError, Wanted};
+use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
+use kusion_runtime::ErrorKind;
+
+use crate::input::cluster::{World, choice, world};
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::{Place, here, home_at};
+use crate::views::failure::Failure;
+use crate::views::output::tell;
+use crate::views::style::Style;
+
+pub(crate) const CONFLICT: &[Flag] = &[flag(
+    "conflict",
+    None,
+    "RULE",
+    "KIND:FIELD=refuse, take-over or leave, for fields that others own; before those of stack.yaml",
+)];
+
+pub(crate) const OWNERS: &[Flag] =
+    &[flag("take-over", None, "", "take objects over that belong to other stacks"), IMPORTED[0]];
+
+pub(crate) const IMPORTED: &[Flag] = &[flag(
+    "delete-imported",
+    None,
+    "",
+    "delete imported objects that leave the stack, instead of leaving them in place",
+)];
+
+/// The conflict rules of the command line: `Deployment:spec.replicas=leave`.
+fn rules(given: &Given) -> Result<Vec<ConflictRule>, Failure> {
+    let read = |text: &str| {
+        let (place, policy) = text.rsplit_once('=')?;
+        let (kind, path) = place.split_once(':')?;
+        let policy = match policy {
+            "refuse" => ConflictPolicy::Refuse,
+            "take-over" => ConflictPolicy::TakeOver,
+            "leave" => ConflictPolicy::Leave,
+            _ => return None,
+        };
+        Some(ConflictRule { kind: kind.to_owned(), path: FieldPath::parse(path).ok()?, policy })
+    };
+    let rule = |text: &str| {
+        read(text).ok_or_else(|| {
+            Failure::usage(format!("--conflict {text} is no rule"))
+                .next("--conflict Deployment:spec.replicas=leave (or refuse, take-over)")
+        })
+    };
+    given.all("conflict").into_iter().map(rule).collect()
+}
+
+pub(crate) const MOVE: &[Flag] = &[flag(
+    "move-cluster",
+    None,
+    "",
+    "work on another cluster than before: what was made on the old one stays there and is forgotten",
+)];
+
+pub(crate) const SPEC: &[Flag] = &[flag(
+    "spec-file",
+    None,
+    "FILE",
+    "use this Spec instead of the stack's program; `-` reads standard input",
+)];
+
+/// What the stack wants: its program's output, or a Spec file.
+pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
+    match given.last("spec-file") {
+        Some(file) => {
+            let text = crate::input::text::read_text(&file)?;
+            Ok(kusion_generate::read_spec(&text, &file, &kusion::platforms(), &place.target.key)?)
+        }
+        None => Ok(place.generate(&given.last("context").unwrap_or_default(), true)?.spec),
+    }
+}
+
+/// The stack with the rules of the command line before its own.
+pub(crate) fn ruled(given: &Given, mut place: Place) -> Result<Place, Failure> {
+    let target = &mut place.target;
+    target.rules.splice(0..0, rules(given)?);
+    if given.has("take-over") {
+        target.owners.take_over.push("*".to_owned());
+    }
+    if given.has("delete-imported") {
+        target.owners.imported = ImportedPolicy::Delete;
+    }
+    Ok(place)
+}
+
+/// Connects to the clusters that a plan works on.
+pub(crate) async fn world_of(given: &Given, place: &Place, wanted: &Wanted) -> Result<World, Failure> {
+    world(given, place, &wanted.clusters()).await
+}
+
+/// Says something that changes nothing.
+pub(crate) fn warn(text: &str) {
+    tell(&format!("{} {text}\n", Style::stderr().yellow("warning:")));
+}
+
+/// Why a road ended early, in the words of a user; a sandbox that is down has only to be started.
+pub(crate) fn ended(given: &Given, place: &Place, world: &World, error: RoadError) -> Failure {
+    let away = matches!(&error, RoadError::Plan(PlanFailure::Remote(e)) if e.kind == ErrorKind::Unreachable);
+    let told = error.told(&place.target, &world.server);
+    if !away || !world.context.contains("sandbox") {
+        return told;
+    }
+    let next = format!("start it: {}", sandbox_start(given, place));
+    Failure { what: "the sandbox is not running".to_owned(), ..told.next(next) }
+}
+
+/// The command that starts the sandbox of a kubeconfig.
+fn sandbox_start(given: &Given, place: &Place) -> String {
+    let file = choice(given, Some(place)).ok().and_then(|(file, _)| file);
+    let folder = file.and_then(|file| Some(file.parent()?.to_owned()));
+    let folder = folder.and_then(|folder| folder.canonicalize().ok());
+    let default = here().and_then(|here| home_at(given, &here)).ok().map(|home| home.join("sandbox"));
+    match folder {
+        Some(folder) if Some(&folder) != default.and_then(|d| d.canonicalize().ok()).as_ref() => {
+            format!("kusion sandbox start --folder {}", folder.display())
+        }
+        _ => "kusion sandbox start".to_owned(),
+    }
+}

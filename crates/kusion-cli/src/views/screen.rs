@@ -1,0 +1,48 @@
+//! The part of a terminal that is drawn again and again: the live tree under what was printed before.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use crate::views::output::without_secrets;
+
+/// Draws pictures over each other; what is left at the end stays.
+#[derive(Default)]
+pub(crate) struct Screen {
+    drawn: usize,
+}
+
+impl Screen {
+    /// Whether pictures can be drawn on stdout at all.
+    pub(crate) fn is_possible() -> bool {
+        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        std::io::stdout().is_terminal() && !dumb
+    }
+
+    /// Replaces the picture.
+    pub(crate) fn draw(&mut self, lines: &[String]) {
+        let mut text = String::from("\x1b[?2026h");
+        if self.drawn > 0 {
+            text.push_str(&format!("\x1b[{}A", self.drawn));
+        }
+        for line in lines {
+            text.push_str("\r\x1b[K");
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.push_str("\x1b[J\x1b[?2026l");
+        self.drawn = lines.len();
+        let mut out = std::io::stdout().lock();
+        // A terminal that has gone away is no reason to stop an apply.
+        let text = without_secrets(&text);
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// Columns and rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let asked = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let (columns, rows) = asked.map_or((0, 0), |size| (size.ws_col as usize, size.ws_row as usize));
+    let columns = if columns > 0 { columns } else { of("COLUMNS").unwrap_or(100) };
+    let rows = if rows > 0 { rows } else { of("LINES").unwrap_or(30) };
+    (columns.max(20), rows.max(8))
+}

@@ -1,0 +1,384 @@
+//! The road: what is wanted, a plan, consent, the lock, the plan again, the walk, the record.
+//!
+//! In: a stack, clusters, an errand. Out: an ending, or the stage at which the road ended. Whoever calls it is told what happens
+//! and is asked for consent; the order of the stages, and what is refused, is decided here. Invariants: nothing is changed before
+//! consent; what is carried out is a plan of the state as it is under the lock; while a person thinks, the lock is free.
+//! Start reading with [`Road::go`]. Why it is so: `docs/design/0011-road.md`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, Either, select};
+use kusion_apply::{Report, StepEnd};
+use kusion_model::{Plan, Release, ReleaseNo, ResourceKey, Spec};
+use kusion_plan::moved_since;
+use kusion_runtime_k8s::DryRun;
+use kusion_store::{ReleaseDraft, Session, State};
+
+use crate::refusal::{RoadError, refuse};
+use crate::{ApplyAsk, Engine, Exit, Happening, Kin, Ready, Target, previous_good, rollback_target};
+
+/// What is to become of a stack.
+pub enum Purpose {
+    /// What its configuration says.
+    Apply(Spec),
+    /// Nothing is left of it.
+    Destroy,
+    /// What a release made of it; without a number the last good one before the latest.
+    Rollback(Option<ReleaseNo>),
+}
+
+/// The purpose, without what is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aim {
+    #[default]
+    Apply,
+    Destroy,
+    Rollback(ReleaseNo),
+}
+
+impl Aim {
+    /// The command that has it.
+    #[must_use]
+    pub fn verb(self) -> &'static str {
+        match self {
+            Aim::Apply => "apply",
+            Aim::Destroy => "destroy",
+            Aim::Rollback(_) => "rollback",
+        }
+    }
+}
+
+/// What is wanted, beside what is recorded.
+pub struct Wanted {
+    pub aim: Aim,
+    pub spec: Spec,
+    pub state: State,
+}
+
+/// Finds out what is wanted of a stack; reads its state.
+///
+/// # Errors
+/// A state that cannot be read, or no release to go back to.
+pub async fn want(target: &Target, purpose: Purpose) -> Result<Wanted, RoadError> {
+    let state = target.store.read().await.map_err(RoadError::Store)?;
+    let (aim, spec) = match purpose {
+        Purpose::Apply(spec) => (Aim::Apply, spec),
+        Purpose::Destroy => (Aim::Destroy, Spec::default()),
+        Purpose::Rollback(to) => {
+            let to = to.or_else(|| previous_good(&state)).ok_or(RoadError::NothingBefore)?;
+            (Aim::Rollback(to), rollback_target(&target.store, to).await.map_err(RoadError::Store)?)
+        }
+    };
+    Ok(Wanted { aim, spec, state })
+}
+
+impl Wanted {
+    /// The clusters that a plan of it works on.
+    #[must_use]
+    pub fn clusters(&self) -> BTreeSet<String> {
+        let wanted = self.spec.resources.iter().map(|resource| resource.key().cluster.to_string());
+        let recorded = self.state.records.keys().chain(self.state.intents.keys());
+        wanted.chain(recorded.map(|key| key.cluster.to_string())).collect()
+    }
+
+    /// The release that a rollback goes to.
+    #[must_use]
+    pub fn release(&self) -> Option<&Release> {
+        match self.aim {
+            Aim::Rollback(to) => self.state.releases.get(&to),
+            Aim::Apply | Aim::Destroy => None,
+        }
+    }
+}
+
+/// How consent to a plan is given.
+#[derive(Clone)]
+pub enum Consent {
+    /// To whatever the plan turns out to be.
+    Given,
+    /// By somebody who is asked.
+    Asked(Arc<dyn Ask>),
+    /// To this very plan, some time ago.
+    Saved(Arc<Plan>),
+}
+
+impl Consent {
+    /// Who looks at a plan must see what the server would say; otherwise the writes themselves will tell.
+    fn dry_run(&self) -> DryRun {
+        match self {
+            Consent::Given => DryRun::Updates,
+            Consent::Asked(_) | Consent::Saved(_) => DryRun::All,
+        }
+    }
+}
+
+/// What is asked.
+pub struct Question<'a> {
+    pub aim: Aim,
+    pub plan: &'a Plan,
+    /// What people call the cluster.
+    pub cluster: &'a str,
+}
+
+/// What came of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    No,
+    /// Somebody was asked, and said nothing.
+    Silence,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+/// Somebody who can be asked. The lock is free meanwhile.
+pub trait Ask: Send + Sync {
+    fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer>;
+}
+
+/// What somebody wants done, how, and who is told.
+pub struct Errand {
+    pub consent: Consent,
+    /// The folder is known to be the project that made the state.
+    pub same_project: bool,
+    /// Who acts, how long to wait, how to stop, and who is told.
+    pub ask: ApplyAsk,
+}
+
+/// How a road ended that was walked to its end.
+pub enum Ending {
+    /// There was nothing to do.
+    Rest(Rest, Box<Ready>),
+    /// A release was made.
+    Released(Box<Report>),
+}
+
+impl Ending {
+    /// The exit code.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Ending::Rest(..) => Exit::Done,
+            Ending::Released(report) => exit_of(report),
+        }
+    }
+}
+
+/// The exit code of a release.
+fn exit_of(report: &Report) -> Exit {
+    let any = |test: fn(&StepEnd) -> bool| report.steps.values().any(test);
+    match () {
+        () if report.cancelled => Exit::Interrupted,
+        () if report.is_success() => Exit::Done,
+        () if any(|end| matches!(end, StepEnd::Unhealthy { .. })) => Exit::Unhealthy,
+        () if any(StepEnd::is_applied) => Exit::Partial,
+        () => Exit::Remote,
+    }
+}
+
+/// Nothing is to be done, not even a release to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// Not well, and not waited for because the user said so.
+    pub unwell: Vec<ResourceKey>,
+}
+
+impl Rest {
+    /// Says whether the road ends here: nothing changes, and everything is well (or health is not waited for).
+    fn of(ready: &Ready, wait: bool) -> Option<Rest> {
+        if !ready.changes_nothing() {
+            return None;
+        }
+        let destroyed = ready.aim == Aim::Destroy;
+        let unwell: Vec<ResourceKey> = match destroyed {
+            true => Vec::new(),
+            false => ready.unwell().into_iter().map(|(key, _)| key.clone()).collect(),
+        };
+        let doubtful = !unwell.is_empty() || ready.last_failed();
+        (destroyed || !wait || !doubtful).then_some(Rest { unwell })
+    }
+}
+
+/// A stack and the world it is in.
+#[derive(Clone, Copy)]
+pub struct Road<'a> {
+    pub engine: &'a Engine,
+    pub target: &'a Target,
+}
+
+impl Road<'_> {
+    /// Plans what is wanted, and tells what a person should know about it.
+    ///
+    /// # Errors
+    /// What is wrong with what is wanted, the state or the world.
+    pub async fn plan(&self, wanted: Wanted, dry_run: DryRun, ask: &ApplyAsk) -> Result<Ready, RoadError> {
+        let tell = |happening: Happening<'_>| (ask.observer)(happening);
+        let Wanted { aim, spec, state } = wanted;
+        self.kin(&state, ask).note(&state).iter().for_each(|text| tell(Happening::Note(text)));
+        tell(Happening::Asking);
+        let ready = self.engine.plan_from(self.target, state, spec, aim, dry_run).await;
+        let ready = ready.map_err(RoadError::Plan)?;
+        ready.recognised.notes(&ready.state).iter().for_each(|text| tell(Happening::Note(text)));
+        ready.warnings.iter().for_each(|text| tell(Happening::Warning(text)));
+        Ok(ready)
+    }
+
+    /// Goes the whole road.
+    ///
+    /// # Errors
+    /// The stage that ended it.
+    pub async fn go(&self, wanted: Wanted, errand: &Errand) -> Result<Ending, RoadError> {
+        let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
+        if let Consent::Saved(saved) = &errand.consent {
+            still_true(saved, ready.plan())?;
+        }
+        self.tell(errand, Happening::Planned { ready: &ready, again: false })?;
+        self.refuse(&ready, errand)?;
+        if let Some(rest) = Rest::of(&ready, errand.ask.options.wait) {
+            return Ok(Ending::Rest(rest, Box::new(ready)));
+        }
+        match ready.plan().is_empty() {
+            true => self.tell(errand, Happening::Unchanged(&ready))?,
+            false => self.consent(&ready, errand).await?,
+        }
+        let (session, ready) = self.hold(ready, errand).await?;
+        if let Some(rest) = Rest::of(&ready, errand.ask.options.wait) {
+            self.give_back(session).await?;
+            return Ok(Ending::Rest(rest, Box::new(ready)));
+        }
+        let report = self.carry_out(session, &ready, errand).await?;
+        if report.rollback_wanted && ready.aim == Aim::Apply {
+            self.go_back(errand).await?;
+        }
+        Ok(Ending::Released(Box::new(report)))
+    }
+
+    /// Tells something; whoever is told may have stopped the errand.
+    fn tell(&self, errand: &Errand, happening: Happening<'_>) -> Result<(), RoadError> {
+        (errand.ask.observer)(happening);
+        if errand.ask.cancel.is_cancelled() { Err(RoadError::Interrupted) } else { Ok(()) }
+    }
+
+    fn kin(&self, state: &State, ask: &ApplyAsk) -> Kin {
+        match &self.target.folder {
+            Some(folder) => Kin::of(state, folder, &ask.draft.by.host),
+            None => Kin::Same,
+        }
+    }
+
+    /// What must not be applied, whoever consents; and what must not happen without anybody who looks.
+    fn refuse(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
+        refuse(ready.plan())?;
+        let unseen = matches!(errand.consent, Consent::Given) && !errand.same_project;
+        let tally = ready.plan().tally();
+        match self.kin(&ready.state, &errand.ask) {
+            Kin::Namesake(other) if unseen && tally.delete + tally.replace > 0 => {
+                Err(RoadError::Namesake { other, lost: tally.delete + tally.replace })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn consent(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
+        let Consent::Asked(asker) = &errand.consent else { return Ok(()) };
+        let question = Question { aim: ready.aim, plan: ready.plan(), cluster: self.engine.context() };
+        match asker.ask(question).await {
+            Answer::Yes => Ok(()),
+            answer => Err(RoadError::NoConsent { aim: ready.aim, answer }),
+        }
+    }
+
+    /// Takes the lock. The plan that comes back is of the state as it is under the lock; it may have become empty.
+    async fn hold(&self, mut ready: Ready, errand: &Errand) -> Result<(Session, Ready), RoadError> {
+        loop {
+            self.tell(errand, Happening::Locking)?;
+            let session = self.lock(&ready, errand).await?;
+            // A saved plan is carried out exactly or not at all: the state that moved refuses it.
+            if matches!(errand.consent, Consent::Saved(_)) {
+                return Ok((session, ready));
+            }
+            let again = self.engine.plan_again(&session, self.target, &ready, errand.consent.dry_run()).await;
+            let again = match again {
+                Ok(None) => return Ok((session, ready)),
+                Ok(Some(again)) => again,
+                Err(failure) => {
+                    self.give_back(session).await?;
+                    return Err(RoadError::Plan(failure));
+                }
+            };
+            let same = moved_since(ready.plan(), again.plan()).is_empty();
+            ready = again;
+            if same || ready.plan().is_empty() {
+                return Ok((session, ready));
+            }
+            let seen = self.tell(errand, Happening::Planned { ready: &ready, again: true });
+            if let Err(refused) = seen.and_then(|()| self.refuse(&ready, errand)) {
+                self.give_back(session).await?;
+                return Err(refused);
+            }
+            if matches!(errand.consent, Consent::Given) {
+                return Ok((session, ready));
+            }
+            self.give_back(session).await?;
+            self.consent(&ready, errand).await?;
+        }
+    }
+
+    async fn lock(&self, ready: &Ready, errand: &Errand) -> Result<Session, RoadError> {
+        let won = Box::pin(self.engine.lock(self.target, &ready.state, &errand.ask));
+        match select(won, Box::pin(errand.ask.cancel.cancelled())).await {
+            Either::Left((session, _)) => session.map_err(RoadError::Store),
+            Either::Right(_) => Err(RoadError::Interrupted),
+        }
+    }
+
+    async fn give_back(&self, session: Session) -> Result<(), RoadError> {
+        session.close(self.engine.now()).await.map_err(RoadError::Store)
+    }
+
+    /// Carries a plan out under its lock and records the release.
+    async fn carry_out(&self, session: Session, ready: &Ready, errand: &Errand) -> Result<Report, RoadError> {
+        let rollback_to = match ready.aim {
+            Aim::Rollback(to) => Some(to),
+            Aim::Apply | Aim::Destroy => None,
+        };
+        let draft = ReleaseDraft {
+            cluster: Some(self.engine.context().to_owned()),
+            destroy: ready.aim == Aim::Destroy,
+            rollback_to,
+            ..errand.ask.draft.clone()
+        };
+        let ask = ApplyAsk { draft, ..errand.ask.clone() };
+        let report =
+            self.engine.apply_in(session, self.target, ready, &ask).await.map_err(RoadError::Apply)?;
+        (ask.observer)(Happening::Ended { report: &report, ready });
+        Ok(report)
+    }
+
+    /// The failure policy asks for the state before; nobody is asked again.
+    async fn go_back(&self, errand: &Errand) -> Result<(), RoadError> {
+        let wanted = match want(self.target, Purpose::Rollback(None)).await {
+            Err(RoadError::NothingBefore) => {
+                (errand.ask.observer)(Happening::GoingBack(None));
+                return Ok(());
+            }
+            wanted => wanted?,
+        };
+        (errand.ask.observer)(Happening::GoingBack(wanted.release()));
+        let errand = Errand { consent: Consent::Given, same_project: true, ask: errand.ask.clone() };
+        let ready = self.plan(wanted, DryRun::Updates, &errand.ask).await?;
+        refuse(ready.plan())?;
+        let (session, ready) = self.hold(ready, &errand).await?;
+        self.carry_out(session, &ready, &errand).await.map(|_| ())
+    }
+}
+
+/// Whether the world is still as it was when a plan was saved.
+fn still_true(saved: &Plan, now: &Plan) -> Result<(), RoadError> {
+    if saved.scope != now.scope {
+        return Err(RoadError::OtherStack { saved: saved.scope.clone(), here: now.scope.clone() });
+    }
+    let moved = moved_since(saved, now);
+    if moved.is_empty() { Ok(()) } else { Err(RoadError::Moved(moved)) }
+}

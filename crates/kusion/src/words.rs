@@ -1,0 +1,214 @@
+//! The failures of the engine in the words of a user: what, cause, where, next, and the exit code.
+
+use kusion_apply::ApplyError;
+use kusion_generate::FileProblem;
+use kusion_plan::Problem;
+use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_secrets::Refusal;
+use kusion_store::{Damage, StoreError};
+
+use crate::{Exit, Failure, OtherCluster, PlanFailure, SecretProblem, Target};
+
+impl From<FileProblem> for Failure {
+    fn from(problem: FileProblem) -> Failure {
+        let FileProblem { what, cause, place, next } = problem;
+        Failure { exit: Exit::Usage, what, cause, place, next }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let text = error.to_string();
+        match error {
+            StoreError::Locked { holder } => Failure::new(Exit::Conflict, "the stack is locked")
+                .cause(format!("held by {holder}"))
+                .next(
+                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: `kusion state unlock`",
+                ),
+            StoreError::Fenced { .. } | StoreError::Stale { .. } => {
+                Failure::new(Exit::Conflict, text).next("look at the plan again: `kusion preview`")
+            }
+            StoreError::Io { path, source, .. } => {
+                let next = match source.kind() {
+                    std::io::ErrorKind::StorageFull => "make room, then run the same command again",
+                    _ => "let the folder be writable, or choose another: --home DIR or KUSION_HOME",
+                };
+                Failure::usage("the state cannot be kept")
+                    .cause(text)
+                    .place(path.display().to_string())
+                    .next(next)
+            }
+            StoreError::Damaged {
+                place,
+                damage: Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. },
+            } => Failure::usage(text)
+                .cause("without its key the state cannot be read; nothing was planned and nothing was changed")
+                .place(place.display().to_string())
+                .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair`"),
+            StoreError::Damaged { place, .. } => Failure::usage(text)
+                .cause("nothing was planned and nothing was changed")
+                .place(place.display().to_string())
+                .next("put the newest copy back, or see what can be saved: `kusion state repair`"),
+            StoreError::LeaseGarbled { place } => Failure::new(Exit::Conflict, text)
+                .cause("nobody can tell who holds the lock")
+                .place(place.display().to_string())
+                .next("if nobody works on this stack: `kusion state unlock`"),
+            StoreError::Unanswered { place, .. } => Failure::new(Exit::Remote, text)
+                .place(place.display().to_string())
+                .next("run the same command again: it goes on from what is there"),
+            StoreError::NoRelease { .. } => Failure::usage(text).next("`kusion release list` shows them"),
+            StoreError::OtherLock { .. } => {
+                Failure::usage(text).next("--key file, file:PATH, passphrase or command:PROGRAM")
+            }
+            StoreError::Unsealed { .. } => {
+                Failure::usage(text).next("make it anew: kusion preview --plan FILE")
+            }
+            StoreError::NoState { .. } => Failure::usage(text).next("the first `kusion apply` makes it"),
+            StoreError::Newer { .. }
+            | StoreError::NotOpen { .. }
+            | StoreError::Lock { .. }
+            | StoreError::NoRandom { .. } => Failure::usage(text),
+        }
+    }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Failure {
+        let text = error.to_string();
+        match error {
+            ApplyError::Conflict(_) | ApplyError::Owned(_) => Failure::new(Exit::Conflict, text),
+            ApplyError::Store { source, report } => {
+                let damaged = matches!(source, StoreError::Damaged { .. });
+                let mut failure = Failure::from(source);
+                if report.is_some() && !damaged {
+                    failure.exit = Exit::Partial;
+                    let next = "make room for the state, then apply again: it is read from the cluster";
+                    failure.next = Some(next.to_owned());
+                }
+                failure
+            }
+        }
+    }
+}
+
+/// A failed request.
+#[must_use]
+pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
+    let failure = |what: &str| Failure::new(Exit::Remote, what).cause(error.message.clone()).place(server);
+    match error.kind {
+        ErrorKind::Unreachable => failure("the cluster cannot be reached")
+            .next("check the address and the network, or choose another context: --context NAME"),
+        ErrorKind::Unreadable => failure("the cluster's answer cannot be used")
+            .next("is a proxy or a login page in between? then sign in, and try again; nothing was planned"),
+        ErrorKind::Timeout | ErrorKind::Broken => failure("the cluster did not answer").next("try again"),
+        ErrorKind::Unauthorized => {
+            failure("the cluster does not know you").next("renew the credentials of this context")
+        }
+        ErrorKind::Forbidden => {
+            failure("the cluster does not allow it").next("ask for the right that the message names")
+        }
+        ErrorKind::UnknownKind => failure("the cluster does not know this kind")
+            .next("install its CustomResourceDefinition, or apply it in the same stack"),
+        ErrorKind::UnknownSecret => Failure::usage("a secret of that release is not known any more")
+            .cause(error.message.clone())
+            .next("check out the sources of that release and apply them"),
+        ErrorKind::Owned => {
+            Failure::new(Exit::Conflict, "another manager owns a field").cause(error.message.clone())
+        }
+        ErrorKind::TooManyRequests | ErrorKind::Server => {
+            failure("the cluster is in trouble").next("try again later")
+        }
+        ErrorKind::ParentMissing => {
+            failure("the cluster refuses it").next("create the namespace, or add it to the stack")
+        }
+        ErrorKind::Invalid => failure("the cluster refuses it").next("correct what the message names"),
+        _ => failure("the cluster refuses it"),
+    }
+}
+
+/// Everything wrong with a Spec, and the next step for the first.
+#[must_use]
+pub fn spec_failed(problems: &[Problem], place: &str) -> Failure {
+    let mut texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    texts.dedup();
+    let failure = Failure::usage("the configuration cannot be planned").cause(texts.join("\n")).place(place);
+    match problems.first() {
+        Some(Problem::DuplicateId { .. }) => failure.next("give one of them another name"),
+        Some(Problem::SameObject { .. }) => {
+            failure.next("keep one of them; both would write the same object")
+        }
+        Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
+        Some(Problem::UnknownDependency { .. }) => failure.next("add the resource, or remove the reference"),
+        Some(Problem::AmbiguousDependency { .. }) => failure.next("name the cluster: extensions.cluster"),
+        Some(Problem::Reference { .. }) => {
+            failure.next("write `$kusion_path.<id>.<path>` or `$kusion_path[\"<id>\"].<path>`")
+        }
+        Some(Problem::Identity(_)) => {
+            failure.next("let the id be apiVersion:Kind:[namespace:]name of the manifest")
+        }
+        Some(Problem::NotAnOutput { stack, .. }) => failure.next(format!(
+            "list it under `outputs:` in the stack.yaml of {stack}, then `kusion apply {stack}`"
+        )),
+        None => failure,
+    }
+}
+
+/// Why there is no plan.
+#[must_use]
+pub fn plan_failed(failure: PlanFailure, target: &Target, server: &str) -> Failure {
+    match failure {
+        PlanFailure::Spec(problems) => spec_failed(&problems, &target.files()),
+        PlanFailure::Secrets(problems) => no_secrets(&problems),
+        PlanFailure::Store(error) => Failure::from(error),
+        PlanFailure::NoRuntime(error) => Failure::usage(error.to_string()),
+        PlanFailure::OtherCluster(other) => other_cluster(&other, target),
+        PlanFailure::Plan(error) => Failure::usage("the plan contradicts itself").cause(error.to_string()),
+        PlanFailure::Remote(error) => {
+            let failure = remote_failed(&error, server);
+            let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);
+            let known =
+                format!("without the cluster: `kusion diff {}`, against the last release", target.scope);
+            match (away, failure.next.clone()) {
+                (true, Some(next)) => failure.next(format!("{next}\n{known}")),
+                _ => failure,
+            }
+        }
+        PlanFailure::Refused(list) => {
+            let texts: Vec<String> =
+                list.iter().map(|(key, error)| format!("{key}: {}", error.message)).collect();
+            let first = list.first().map(|(_, error)| remote_failed(error, server));
+            let mut failure = first.unwrap_or_else(|| Failure::new(Exit::Remote, "the cluster refuses it"));
+            failure.cause = Some(texts.join("\n"));
+            failure
+        }
+    }
+}
+
+/// Secrets that are not to be had: all of them, and what to do about the first.
+fn no_secrets(problems: &[SecretProblem]) -> Failure {
+    let exit = match problems.iter().any(|problem| problem.error.kind == Refusal::Unavailable) {
+        true => Exit::Remote,
+        false => Exit::Usage,
+    };
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let next = problems.iter().find_map(|problem| problem.error.next.clone());
+    let what = match problems.len() {
+        1 => "a secret is not to be had; nothing was changed".to_owned(),
+        n => format!("{n} secrets are not to be had; nothing was changed"),
+    };
+    let failure = Failure::new(exit, what).cause(texts.join("\n"));
+    failure.next(next.unwrap_or_else(|| "look at them alone: `kusion secret check`".to_owned()))
+}
+
+/// The state is of another cluster, and nobody said that the stack moves.
+fn other_cluster(other: &OtherCluster, target: &Target) -> Failure {
+    let OtherCluster { before, found } = other;
+    let scope = &target.scope;
+    Failure::new(Exit::Conflict, format!("{scope} is on another cluster"))
+        .cause(format!("its state is of {before}\nand this is {found}"))
+        .place(target.store.place().display().to_string())
+        .next(format!(
+            "go back to that cluster: --context {} or --kubeconfig FILE\nor leave there what it has, and begin here: kusion apply {scope} --move-cluster",
+            before.context
+        ))
+}
