@@ -19,6 +19,7 @@ mod preview;
 mod quickstart;
 mod release;
 mod sandbox;
+mod secret;
 mod state;
 mod status;
 mod why;
@@ -138,6 +139,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         &["kusion release list dev", "kusion release show dev 3", "kusion release diff dev 3 5"],
         &[release::FLAGS, STACK],
         release::main,
+    ),
+    command(
+        "secret",
+        "ls|check|show [STACK] [ref://NAME/PROPERTY]",
+        "which secrets of stores a stack uses, and whether they are to be had",
+        &["kusion secret ls dev", "kusion secret check dev", "kusion secret show dev ref://db/password"],
+        &[secret::FLAGS, SPEC, STACK, CLUSTER],
+        secret::main,
     ),
     command(
         "state",

@@ -1,0 +1,192 @@
+//! `kusion secret ls|check|show`: which secrets of stores a stack uses, whether they are to be had, and one of them.
+
+use std::collections::BTreeMap;
+
+use kusion::{SecretUse, open_stores, secret_uses};
+use kusion_model::{Attr, Provider, Secret, SecretRef};
+use kusion_secrets::{Refusal, SecretError, Stores};
+use serde_json::{Value, json};
+
+use crate::input::cluster::{tokio, world};
+use crate::input::flags::{Flag, Given, flag};
+use crate::input::place::{Place, open_named};
+use crate::input::planned::wanted;
+use crate::views::failure::{Exit, Failure};
+use crate::views::output::{Format, format_of, print, print_as_is, print_json};
+use crate::views::plan_view::count;
+use crate::views::style::Style;
+use crate::views::table::table;
+
+pub(crate) const FLAGS: &[Flag] = &[
+    flag("output", Some('o'), "FORMAT", "text or json"),
+    flag("reveal", None, "", "`show`: print the value itself"),
+];
+
+pub(crate) fn main(given: &Given) -> Result<(), Failure> {
+    let Some((verb, words)) = given.rest.split_first() else {
+        return Err(Failure::usage("kusion secret needs a verb").next("ls, check or show"));
+    };
+    let (references, names): (Vec<&String>, Vec<&String>) =
+        words.iter().partition(|word| word.starts_with("ref://"));
+    if names.len() > 1 {
+        return Err(Failure::usage("one stack at a time").next("call it once for each"));
+    }
+    let name = names.first().map(|name| name.as_str()).map(str::to_owned).or_else(|| given.last("workdir"));
+    match (verb.as_str(), references.as_slice()) {
+        ("ls" | "list", []) => list(given, &open_named(given, name.as_deref())?),
+        ("check", []) => check(given, &open_named(given, name.as_deref())?),
+        ("show", [reference]) => show(given, &open_named(given, name.as_deref())?, reference),
+        ("show", _) => Err(Failure::usage("which secret?").next("kusion secret show ref://NAME/PROPERTY")),
+        ("ls" | "list" | "check", _) => {
+            Err(Failure::usage(format!("`kusion secret {verb}` is about a whole stack"))
+                .next("for one secret: kusion secret show ref://NAME/PROPERTY"))
+        }
+        (other, _) => {
+            Err(Failure::usage(format!("there is no `kusion secret {other}`")).next("ls, check or show"))
+        }
+    }
+}
+
+/// The uses of each secret, by reference.
+fn uses(given: &Given, place: &Place) -> Result<BTreeMap<SecretRef, Vec<SecretUse>>, Failure> {
+    let mut all: BTreeMap<SecretRef, Vec<SecretUse>> = BTreeMap::new();
+    for use_ in secret_uses(&wanted(given, place)?) {
+        all.entry(use_.reference.clone()).or_default().push(use_);
+    }
+    Ok(all)
+}
+
+/// The stores of the stack. A cluster is looked for only if one of them is in it.
+fn stores(given: &Given, place: &Place) -> Result<Stores, Failure> {
+    let target = &place.target;
+    let in_cluster = target.secret_stores.values().any(|s| matches!(s.provider, Provider::Kubernetes { .. }));
+    let kube = match in_cluster {
+        false => None,
+        true => {
+            let world = tokio()?.block_on(world(given, place, &Default::default()))?;
+            world.engine.clusters(target, kusion::DryRun::default()).kube("").cloned()
+        }
+    };
+    open_stores(&target.secret_stores, &target.project_dir, kube.as_ref()).map_err(|error| refused(&error))
+}
+
+fn refused(error: &SecretError) -> Failure {
+    let exit = if error.kind == Refusal::Unavailable { Exit::Remote } else { Exit::Usage };
+    let failure = Failure::new(exit, "the secret is not to be had").cause(error.message.clone());
+    match &error.next {
+        Some(next) => failure.next(next.clone()),
+        None => failure,
+    }
+}
+
+fn store_of(stores: &Stores, reference: &SecretRef) -> String {
+    stores.of(reference).map_or_else(|error| error.message, |store| store.describe())
+}
+
+fn use_json(place: &Place, use_: &SecretUse) -> Value {
+    let line = use_.place.as_ref().map(|at| format!("{}:{}", place.shown(&at.file), at.line));
+    json!({"resource": use_.key.to_string(), "field": use_.field.to_string(), "where": line})
+}
+
+fn list(given: &Given, place: &Place) -> Result<(), Failure> {
+    let (uses, stores) = (uses(given, place)?, stores(given, place)?);
+    if format_of(given)? == Format::Json {
+        let secrets: Vec<Value> = uses.iter().map(|(reference, uses)| {
+            let uses: Vec<Value> = uses.iter().map(|use_| use_json(place, use_)).collect();
+            json!({"reference": reference.to_string(), "store": store_of(&stores, reference), "uses": uses})
+        }).collect();
+        let scope = &place.target.scope;
+        return print_json(&json!({"schema": "kusion.io/secrets/v1", "stack": scope, "secrets": secrets}));
+    }
+    if uses.is_empty() {
+        return print(&format!("Stack {} refers to no secret of a store.\n", place.target.scope));
+    }
+    let mut rows = Vec::new();
+    for (reference, uses) in &uses {
+        for use_ in uses {
+            let line = use_.place.as_ref().map(|at| format!("{}:{}", place.shown(&at.file), at.line));
+            rows.push(vec![
+                reference.to_string(),
+                store_of(&stores, reference),
+                format!("{} {}", use_.key, use_.field),
+                line.unwrap_or_default(),
+            ]);
+        }
+    }
+    print(&table(&["SECRET", "STORE", "USED BY", "WHERE"], &rows, &Style::stdout()))
+}
+
+fn check(given: &Given, place: &Place) -> Result<(), Failure> {
+    let (uses, stores) = (uses(given, place)?, stores(given, place)?);
+    let tokio = tokio()?;
+    let references: Vec<&SecretRef> = uses.keys().collect();
+    let answers: Vec<Option<SecretError>> =
+        references.iter().map(|reference| tokio.block_on(stores.get(reference)).err()).collect();
+    let checked = || references.iter().zip(&answers);
+    if format_of(given)? == Format::Json {
+        let secrets: Vec<Value> = checked().map(|(reference, error)| {
+            json!({
+                "reference": reference.to_string(), "store": store_of(&stores, reference), "ok": error.is_none(),
+                "reason": error.as_ref().map(|error| error.kind.word()),
+                "error": error.as_ref().map(|error| error.message.clone()),
+                "next": error.as_ref().and_then(|error| error.next.clone()),
+            })
+        }).collect();
+        let scope = &place.target.scope;
+        print_json(&json!({"schema": "kusion.io/secret-check/v1", "stack": scope, "secrets": secrets}))?;
+    } else {
+        let style = Style::stdout();
+        let mut out = String::new();
+        for (reference, error) in checked() {
+            out.push_str(&match error {
+                None => format!("{} {reference}\n", style.green(style.glyph("✔", "ok"))),
+                Some(error) => {
+                    let next =
+                        error.next.as_ref().map(|next| format!("\n      next  {next}")).unwrap_or_default();
+                    format!("{} {reference}  {}{next}\n", style.red(style.glyph("✘", "no")), error.message)
+                }
+            });
+        }
+        let bad = answers.iter().flatten().count();
+        let all = count(references.len(), "secret");
+        out.push_str(&match bad {
+            0 => format!("{all}: all are to be had.\n"),
+            bad => format!("{all}: {bad} not to be had.\n"),
+        });
+        print(&out)?;
+    }
+    let worst = answers.iter().flatten().map(|error| error.kind);
+    match worst.reduce(|a, b| if a == Refusal::Unavailable { a } else { b }) {
+        None => Ok(()),
+        Some(Refusal::Unavailable) => Err(Failure::told(Exit::Remote)),
+        Some(_) => Err(Failure::told(Exit::Usage)),
+    }
+}
+
+fn show(given: &Given, place: &Place, text: &str) -> Result<(), Failure> {
+    let reference = match SecretRef::parse(text) {
+        Some(Ok(reference)) => reference,
+        Some(Err(error)) => return Err(Failure::usage(error.to_string())),
+        None => return Err(Failure::usage(format!("`{text}` is no reference")).next("ref://NAME/PROPERTY")),
+    };
+    let stores = stores(given, place)?;
+    let value = tokio()?.block_on(stores.get(&reference)).map_err(|error| refused(&error))?;
+    if given.has("reveal") {
+        // What the user asks for, byte for byte as a script can take it.
+        let text = value.expose_text().ok_or_else(|| Failure::usage("the value is no text"))?;
+        return print_as_is(&format!("{text}\n"));
+    }
+    let digest = value
+        .expose_text()
+        .map(|text| Secret::new(&Attr::text(text), &place.target.key).stored().to_string());
+    let store = store_of(&stores, &reference);
+    if format_of(given)? == Format::Json {
+        return print_json(&json!({
+            "schema": "kusion.io/secret/v1", "reference": reference.to_string(), "store": store, "value": digest,
+        }));
+    }
+    let digest = digest.unwrap_or_else(|| "(secret), no text".to_owned());
+    print(&format!(
+        "{reference}\n  store  {store}\n  value  {digest}\n\n`--reveal` prints the value itself.\n"
+    ))
+}
