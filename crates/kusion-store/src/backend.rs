@@ -13,6 +13,9 @@ use crate::{Fence, Head, Lease, StoreError};
 /// An answer that may take its time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
+/// A position behind everything: whoever reads from there reads the head alone. No log is as long as that.
+pub const HEAD_ONLY: u64 = 1 << 40;
+
 /// A medium that keeps logs, one for each stack.
 ///
 /// A write that is answered is durable. One that fails has not happened; only [`StoreError::Unanswered`] leaves it open.
@@ -85,6 +88,8 @@ pub struct Records {
     pub unfinished: bool,
     /// The position behind everything, finished or not.
     pub end: u64,
+    /// They lie in so many pieces that the next writer should put them together.
+    pub scattered: bool,
 }
 
 impl Records {

@@ -16,6 +16,12 @@ pub enum StoreError {
     /// The medium did not answer: the write may have happened.
     #[error("no answer from {} after {tries} tries; what was written last may or may not be there", place.display())]
     Unanswered { place: PathBuf, tries: u32 },
+    /// The medium could not be asked.
+    #[error("{} does not answer: {why}", place.display())]
+    Unreachable { place: PathBuf, why: String },
+    /// The medium answered, and will not do it.
+    #[error("{} refuses: {why}", place.display())]
+    Refused { place: PathBuf, why: String },
     #[error("the stack is locked by {holder}")]
     Locked { holder: Box<Holder> },
     /// What stands where the lease should be is none.

@@ -3,7 +3,7 @@
 use kusion_model::{DigestKey, Timestamp};
 use zeroize::Zeroizing;
 
-use crate::backend::{Kept, Replacement, Written};
+use crate::backend::{HEAD_ONLY, Kept, Replacement, Written};
 use crate::entry::Entry;
 use crate::lock::{Opening, key_of};
 use crate::ring::{Keys, Preamble, Ring, Slot, wrapping_of};
@@ -13,8 +13,6 @@ use crate::{Claim, Damage, Lock, StackStore, StoreError, Watch, chain, log};
 
 /// How many rings are looked for beside a log that has lost its own.
 const MAX_RINGS: u64 = 1_000;
-/// Reads the head alone: no log is as long as that, and every file system can count so far.
-const BEHIND_EVERYTHING: u64 = 1 << 40;
 
 impl StackStore {
     /// The keys of a log that was read; `None` for a log in clear, and for none.
@@ -193,7 +191,7 @@ impl StackStore {
         if !matches!(*self.lock, Lock::Beside) {
             return Ok(self.keys().await?.digest());
         }
-        let head = self.backend.read(&self.scope, BEHIND_EVERYTHING).await?;
+        let head = self.backend.read(&self.scope, HEAD_ONLY).await?;
         let marked = match &head.head {
             Kept::Head(head) => head.seal.clone(),
             _ => None,

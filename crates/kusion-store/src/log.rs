@@ -69,7 +69,7 @@ pub(crate) fn open(written: &Written, by: &Reader<'_>) -> Result<Option<State>, 
     let end = log.ends.get(n_good - 1).copied().unwrap_or_default();
     // A crash came between sealing the log and telling its head.
     let untold = matches!(&written.head, Kept::Head(head) if head.seal.is_none());
-    let unsettled = torn || untold || text.format < SEALED || written.head == Kept::Absent;
+    let unsettled = torn || untold || log.scattered || text.format < SEALED || written.head == Kept::Absent;
     let keys = by.keys.cloned();
     state.read = Source(Some(Read { end, n_releases, links, unsettled, keys }));
     Ok(Some(state))

@@ -53,6 +53,12 @@ impl From<StoreError> for Failure {
                 .cause("nobody can tell who holds the lock")
                 .place(place.display().to_string())
                 .next("if nobody works on this stack: `kusion state unlock`"),
+            StoreError::Unreachable { place, .. } => Failure::new(Exit::Remote, text)
+                .place(place.display().to_string())
+                .next("see that it can be reached, then run the same command again"),
+            StoreError::Refused { place, .. } => Failure::new(Exit::Remote, text)
+                .place(place.display().to_string())
+                .next("look at its rights and settings: `kusion config explain`"),
             StoreError::Unanswered { place, .. } => Failure::new(Exit::Remote, text)
                 .place(place.display().to_string())
                 .next("run the same command again: it goes on from what is there"),

@@ -7,8 +7,8 @@ use kusion_model::{
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{
-    Backend, Liveness, LocalFolder, Outcome, Owner, Plug, ReleaseEnd, Session, SimMedium, StackStore, State,
-    Store, StoreError, wait,
+    Backend, Liveness, LocalFolder, ObjectLog, Outcome, Owner, Plug, ReleaseEnd, Session, SimMedium,
+    SimObjects, StackStore, State, Store, StoreError, wait,
 };
 use serde_json::{Map, json};
 
@@ -29,19 +29,27 @@ pub(crate) struct Medium {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) plug: Plug,
     sim: Option<SimMedium>,
+    pub(crate) objects: Option<SimObjects>,
     home: Option<tempfile::TempDir>,
 }
 
 impl Medium {
     pub(crate) fn sim() -> Medium {
         let sim = SimMedium::default();
-        Medium { backend: Arc::new(sim.clone()), plug: sim.plug().clone(), sim: Some(sim), home: None }
+        let (backend, plug) = (Arc::new(sim.clone()), sim.plug().clone());
+        Medium { backend, plug, sim: Some(sim), objects: None, home: None }
+    }
+
+    pub(crate) fn objects() -> Medium {
+        let (objects, plug) = (SimObjects::default(), Plug::default());
+        let backend = Arc::new(ObjectLog::with_plug(objects.clone(), plug.clone()));
+        Medium { backend, plug, sim: None, objects: Some(objects), home: None }
     }
 
     pub(crate) fn local() -> Medium {
         let (home, plug) = (tempfile::tempdir().unwrap(), Plug::default());
         let backend = Arc::new(LocalFolder::with_plug(home.path(), plug.clone()));
-        Medium { backend, plug, sim: None, home: Some(home) }
+        Medium { backend, plug, sim: None, objects: None, home: Some(home) }
     }
 
     pub(crate) fn store(&self) -> StackStore {
@@ -66,6 +74,9 @@ impl Medium {
         if let Some(sim) = &self.sim {
             sim.tamper(&scope(), |stack| stack.lease = Some((9, b"garbage".to_vec())));
         }
+        if let Some(objects) = &self.objects {
+            objects.tamper("state/shop/dev/default/lease", b"garbage");
+        }
         if self.home.is_some() {
             std::fs::write(self.store().place().join("lease"), "garbage").unwrap();
         }
@@ -77,6 +88,9 @@ macro_rules! on_every_medium {
     ($($name:ident)*) => {
         mod on_the_simulated_medium {
             $(#[test] fn $name() { super::$name(crate::setup::Medium::sim) })*
+        }
+        mod on_simulated_objects {
+            $(#[test] fn $name() { super::$name(crate::setup::Medium::objects) })*
         }
         mod on_a_local_folder {
             $(#[test] fn $name() { super::$name(crate::setup::Medium::local) })*

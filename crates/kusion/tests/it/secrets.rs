@@ -126,4 +126,15 @@ async fn a_secret_that_is_not_to_be_had_stops_the_plan() {
     }
     let Err(PlanFailure::Spec(problems)) = vaulted.plan("ref://db").await else { panic!("unreadable") };
     assert!(problems[0].to_string().contains("no property"), "{}", problems[0]);
+
+#[tokio::test(start_paused = true)]
+async fn rollback_goes_back_over_a_changed_secret() {
+    let lab = Lab::new();
+    assert!(lab.apply(&spec(&[namespace(), secret("s", "Zmlyc3Q=")])).await.is_success());
+    assert!(lab.apply(&spec(&[namespace(), secret("s", "c2Vjb25k")])).await.is_success());
+    let back = kusion::rollback_target(&lab.target().store, kusion::model::ReleaseNo(1)).await.unwrap();
+    let ready = lab.plan_spec(&back).await;
+    let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
+    assert!(report.is_success());
+    assert_eq!(lab.objects()["v1:Secret:lab:s"]["data"]["pw"], "Zmlyc3Q=", "the value of that time");
 }
