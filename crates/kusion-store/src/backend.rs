@@ -88,7 +88,7 @@ pub struct Records {
     pub unfinished: bool,
     /// The position behind everything, finished or not.
     pub end: u64,
-    /// They lie in so many pieces that the next writer should put them together.
+    /// They lie in so many pieces, or in a place that was closed, that the next writer should put them together.
     pub scattered: bool,
 }
 

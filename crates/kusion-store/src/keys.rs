@@ -263,6 +263,10 @@ impl StackStore {
         let (Some(found), Some(head)) = (&written.log, state.head()) else {
             return Err(self.damaged(Damage::Removed { head: None }));
         };
+        if state.read.0.as_ref().map(|read| read.end) != Some(found.end) {
+            // A former holder's last record came in between.
+            return Err(StoreError::Stale { expected: state.serial });
+        }
         let lock = lock.unwrap_or(&self.lock);
         let keys = self.next_keys(&old.digest().0, old.ring().number, lock).await?;
         let place = self.place();

@@ -7,8 +7,9 @@
 //! ```
 //! A record is an object that is created if absent, so two writers never both succeed at one place. Replacing the log writes
 //! another generation and then the manifest, in one compare-and-put. Before that the old generation gets a last object that is
-//! no record: whoever wanted to append there finds the place taken, so nothing that was acknowledged is left behind. A crash
-//! leaves that object as a torn tail, which the next writer puts right.
+//! no record: whoever wanted to append there finds the place taken, and whoever has appended looks at the manifest before he
+//! acknowledges, so nothing that was acknowledged is left behind in a generation that no longer counts. A crash
+//! leaves that object at the end, and the next writer puts it right.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -238,7 +239,12 @@ impl<O: Objects> ObjectLog<O> {
             let head = self.head(scope).await?;
             let Some((Manifest { generation, .. }, _)) = manifest else {
                 let leased = self.get(&self.name(scope, "lease")).await?.is_some();
-                return Ok(Written { log: None, head, leased });
+                // A log is made before its lease: what was seen before it tells nothing about a log that came since.
+                manifest = self.manifest(scope).await?;
+                if manifest.is_none() {
+                    return Ok(Written { log: None, head, leased });
+                }
+                continue;
             };
             if from == HEAD_ONLY {
                 let log = Some(Records { end: from, ..Records::default() });
@@ -247,7 +253,10 @@ impl<O: Objects> ObjectLog<O> {
             let log = self.records(scope, generation, known_of(from, generation)).await?;
             // Somebody may have put another generation in its place and taken this one away meanwhile.
             let now = self.manifest(scope).await?;
-            if now.as_ref().is_some_and(|(now, _)| now.generation == generation) {
+            let same = now.as_ref().is_some_and(|(now, _)| now.generation == generation);
+            // The first head may have come between the two looks.
+            let headless = head == Kept::Absent && log.bounds.len() > 1;
+            if same && (!headless || self.head(scope).await? == Kept::Absent) {
                 return Ok(Written { log: Some(log), head, leased: true });
             }
             manifest = now;
@@ -260,23 +269,21 @@ impl<O: Objects> ObjectLog<O> {
         let found =
             self.objects.get_all(&prefix, &after).await.map_err(|error| self.failed(&prefix, error))?;
         let mut records = Records { end: position(generation, skipped), ..Records::default() };
+        records.scattered = found.len() > SCATTERED;
         for (at, (name, bytes)) in found.iter().enumerate() {
-            let expected = record_name(&prefix, skipped + at);
-            records.end = position(generation, skipped + at + 1);
-            // An object that is missing leaves a gap in the serials; what comes after it is told as such.
-            records.unfinished = bytes.starts_with(CLOSED.as_bytes());
-            let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-            if *name != expected {
-                records.end = position(generation, number_of(name).map_or(skipped + at + 1, |n| n + 1));
+            // An object that is missing leaves a gap in the serials, which is told as such.
+            records.end = position(generation, number_of(name).unwrap_or(skipped + at) + 1);
+            if bytes.starts_with(CLOSED.as_bytes()) {
+                records.scattered = true;
+                continue;
             }
-            for line in lines {
+            for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
                 let start = records.bytes.len();
                 records.bytes.extend_from_slice(line);
                 records.bounds.push(start..records.bytes.len());
                 records.ends.push(records.end);
             }
         }
-        records.scattered = found.len() > SCATTERED;
         Ok(records)
     }
 
@@ -299,6 +306,11 @@ impl<O: Objects> ObjectLog<O> {
         let prefix = self.name(scope, &format!("log/{generation:08}/"));
         let name = record_name(&prefix, count);
         if self.put(&name, record.as_bytes(), When::Absent).await?.is_none() {
+            return Err(stale());
+        }
+        // A generation that no longer counts is swept away, and then every place in it is free.
+        let now = self.manifest(scope).await?;
+        if now.is_none_or(|(now, _)| now.generation != generation) {
             return Err(stale());
         }
         self.put_head(scope, head).await?;
@@ -325,8 +337,9 @@ impl<O: Objects> ObjectLog<O> {
             let put = self.put(&record_name(&old, count), closed.as_bytes(), When::Absent).await?;
             put.ok_or_else(stale)?;
         }
-        self.put_head(scope, by.head).await?;
+        // The head follows: who loses the race for the manifest has not moved it, and a log ahead of its head is whole.
         let end = self.next_generation(scope, manifest.as_ref(), by.records).await?.ok_or_else(stale)?;
+        self.put_head(scope, by.head).await?;
         // What is left behind by a crash here is never read again.
         if let Ok(names) = self.objects.list(&old).await {
             let _ = self.objects.remove(&names).await;

@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod earlier;
 mod history;
+mod linear;
 mod local;
 mod race;
 mod sealed;
