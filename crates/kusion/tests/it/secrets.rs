@@ -126,6 +126,7 @@ async fn a_secret_that_is_not_to_be_had_stops_the_plan() {
     }
     let Err(PlanFailure::Spec(problems)) = vaulted.plan("ref://db").await else { panic!("unreadable") };
     assert!(problems[0].to_string().contains("no property"), "{}", problems[0]);
+}
 
 #[tokio::test(start_paused = true)]
 async fn rollback_goes_back_over_a_changed_secret() {
