@@ -88,7 +88,7 @@ async fn references_to_a_store_reach_the_platform_and_a_changed_value_is_a_plann
     let ready = vaulted.plan(reference).await.unwrap();
     let told = format!(
         "{} {}",
-        serde_json::to_string(&ready.planned.plan).unwrap(),
+        serde_json::to_string(ready.plan()).unwrap(),
         serde_json::to_string(&ready.spec).unwrap()
     );
     assert!(told.contains(reference) && !told.contains("CANARY"), "{told}");
@@ -103,7 +103,7 @@ async fn references_to_a_store_reach_the_platform_and_a_changed_value_is_a_plann
     assert!(vaulted.plan(reference).await.unwrap().changes_nothing());
     vaulted.keep("CANARY-second");
     let again = vaulted.plan(reference).await.unwrap();
-    let changes: Vec<_> = again.planned.plan.steps.iter().flat_map(|step| &step.changes).collect();
+    let changes: Vec<_> = again.plan().steps.iter().flat_map(|step| &step.changes).collect();
     assert_eq!(changes.len(), 2);
     assert!(changes.iter().all(|change| change.is_secret()), "the change is told, the value is not");
     assert!(!format!("{changes:?}").contains("CANARY"));
