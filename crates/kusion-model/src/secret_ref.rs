@@ -34,8 +34,10 @@ impl SecretRef {
 }
 
 fn read(rest: &str) -> Result<SecretRef, String> {
-    if rest.len() > LONGEST {
-        return Err(format!("it is longer than {LONGEST} characters"));
+    let too_long = || format!("it is longer than {LONGEST} characters");
+    // An escaped character takes three.
+    if rest.len() > 4 * LONGEST {
+        return Err(too_long());
     }
     if rest.contains('#') {
         return Err("`#` is not part of a reference; the property is the last step of the path".to_owned());
@@ -65,6 +67,10 @@ fn read(rest: &str) -> Result<SecretRef, String> {
         if value.is_empty() || slot.replace(value).is_some() {
             return Err(format!("`{key}` has no value, or stands there twice"));
         }
+    }
+    let parts = [Some(&found.name), Some(&found.property), found.version.as_ref(), found.store.as_ref()];
+    if parts.into_iter().flatten().map(String::len).sum::<usize>() > LONGEST {
+        return Err(too_long());
     }
     Ok(found)
 }
