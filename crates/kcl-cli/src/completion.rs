@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, packages, run, test, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, lint, packages, run, test, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
     ("run", run::FLAGS),
     ("fmt", fmt::FLAGS),
+    ("lint", lint::FLAGS),
     ("doc", doc::FLAGS),
     ("test", test::FLAGS),
     ("edit", edit::FLAGS),

@@ -26,8 +26,13 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             print!("{page}");
             ExitCode::SUCCESS
         }
+        None if let Some(rule) = kcl_lint::find(wanted) => {
+            print!("{}", kcl_lint::page(rule));
+            ExitCode::SUCCESS
+        }
         None => {
-            let codes: Vec<&str> = PAGES.iter().map(|p| p.0).collect();
+            let codes = PAGES.iter().map(|p| p.0).chain(kcl_lint::RULES.iter().map(|rule| rule.code));
+            let codes: Vec<&str> = codes.collect();
             eprintln!("error: there is no page for `{wanted}`\nhelp: codes are {}", codes.join(", "));
             ExitCode::from(EXIT_WRONG)
         }

@@ -13,6 +13,7 @@ mod files;
 mod flags;
 mod fmt;
 mod import;
+mod lint;
 mod packages;
 mod parallel;
 mod plugin;
@@ -36,6 +37,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 pub(crate) const COMMANDS: &[Command] = &[
     ("run", "evaluate files and print YAML or JSON", run::main),
     ("fmt", "format files in their canonical form", fmt::main),
+    ("lint", "find what is probably not meant, and mend it", lint::main),
     ("test", "run the test cases of packages", test::main),
     ("vet", "check data files against schemas", vet::main),
     ("edit", "get, set, append, unset or rename by path, in the source", edit::main),

@@ -8,6 +8,7 @@
 mod edit;
 mod engine;
 mod format;
+mod lint;
 mod measure;
 mod requests;
 mod stacks;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit [--samples N] | bench engine … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench engine … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -32,10 +33,11 @@ struct Wish {
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     match words.first().map(String::as_str) {
-        Some("kcl" | "fmt" | "edit") if cfg!(debug_assertions) => measure::again_in_release(words),
+        Some("kcl" | "fmt" | "edit" | "lint") if cfg!(debug_assertions) => measure::again_in_release(words),
         Some("kcl") => table(&parse(&words[1..])?),
         Some("fmt") => format::main(&words[1..]),
         Some("edit") => edit::main(&words[1..]),
+        Some("lint") => lint::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("stacks") => stacks::child(&words[1..]),
         Some("child") => measure::child(&words[1..]),

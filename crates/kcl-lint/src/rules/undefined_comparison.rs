@@ -24,11 +24,25 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
     let Expr::Compare(first, links) = context.tree.expr(id) else { return };
+    // Who names both on one line knows the difference.
+    let span = context.tree.expr_span(id);
+    let before = context.before(span.start).rsplit('\n').next().unwrap_or_default();
+    let line = context.after(span.start).split('\n').next().unwrap_or_default();
+    let names = |word: &str| before.contains(word) || line.contains(word);
+    if names("Undefined") && names("None") && !is_both(context, *first, links) {
+        return;
+    }
     let mut left = *first;
     for (op, right) in links {
         compare(context, id, left, *op, *right, found);
         left = *right;
     }
+}
+
+/// `None == Undefined` itself.
+fn is_both(context: &Context<'_>, first: ExprId, links: &[(CompareOp, ExprId)]) -> bool {
+    let nothing = |id: ExprId| matches!(context.tree.expr(context.bare(id)), Expr::None | Expr::Undefined);
+    nothing(first) && links.iter().all(|(_, right)| nothing(*right))
 }
 
 fn compare(

@@ -1,0 +1,151 @@
+//! `kcl lint`: rules over packages, in parallel; nothing is run, and nothing is written without `--fix`.
+
+mod item;
+mod judge;
+mod report;
+mod sarif;
+mod units;
+
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kcl::{Compiler, Disk};
+
+use crate::flags::{Flag, Given, help, read};
+use crate::wrong::Wrong;
+use judge::{Configs, Done, judge};
+use report::Report;
+use units::{Unit, Units};
+
+macro_rules! flags {
+    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
+        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
+    };
+}
+
+pub(crate) const FLAGS: &[Flag] = flags! {
+    "fix" None, "" "mend what can be mended without changing what a program means";
+    "unsafe-fixes" None, "" "also mend what may change it; look at the result";
+    "diff" Some('d'), "" "write nothing; print what --fix (or --unsafe-fixes) would change";
+    "format" None, "full|short|json|sarif|github" "form of the findings on standard output";
+    "jobs" Some('j'), "N" "how many packages at a time (default: one per processor)";
+    "help" Some('h'), "" "print this";
+};
+
+/// The parser's depth is bounded, but its frames are not small in debug builds.
+const STACK: usize = 32 << 20;
+
+/// The forms of the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Full,
+    Short,
+    Json,
+    Sarif,
+    Github,
+}
+
+/// What to do with the findings.
+struct Wish {
+    format: Format,
+    fix: bool,
+    with_unsafe: bool,
+    diff: bool,
+    jobs: usize,
+}
+
+impl Wish {
+    fn new(given: &Given) -> Result<Wish, String> {
+        let jobs = match given.last("jobs") {
+            None => std::thread::available_parallelism().map_or(1, NonZero::get),
+            Some(text) => match text.parse() {
+                Ok(jobs @ 1..=256) => jobs,
+                _ => return Err(format!("--jobs {text}: write a number from 1 to 256")),
+            },
+        };
+        let format = match given.last("format") {
+            None | Some("full") => Format::Full,
+            Some("short") => Format::Short,
+            Some("json") => Format::Json,
+            Some("sarif") => Format::Sarif,
+            Some("github") => Format::Github,
+            Some(other) => {
+                return Err(format!("`{other}` is not a format: use full, short, json, sarif or github"));
+            }
+        };
+        let with_unsafe = given.has("unsafe-fixes");
+        let diff = given.has("diff");
+        Ok(Wish { format, fix: given.has("fix") || with_unsafe || diff, with_unsafe, diff, jobs })
+    }
+}
+
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    let given = match read(FLAGS, words) {
+        Ok(given) => given,
+        Err(message) => return wrong_call(message),
+    };
+    if given.has("help") {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let wish = match Wish::new(&given) {
+        Ok(wish) => wish,
+        Err(message) => return wrong_call(message),
+    };
+    let here = [".".to_owned()];
+    let units = units::find(if given.rest.is_empty() { &here } else { &given.rest });
+    lint(units, &wish).print(&wish)
+}
+
+fn usage() -> String {
+    format!(
+        "Finds what compiles but is probably not meant, and mends what can be mended by machine.\n\nExamples:\n  kcl lint          \
+         \x20            the package in this folder\n  kcl lint ./...                every package below this folder\n  kcl lint \
+         --fix ./...          mend what is safe to mend\n  kcl lint --diff ./...         what --fix would change\n  kcl lint \
+         --format sarif ./... > lint.sarif\n  kcl explain unused-variable   what a rule means\n\nUsage: kcl lint \
+         [FILE|FOLDER|FOLDER/...]… [flags]\n\n{}\nA folder is one package, a folder with a kcl.yaml that lists files is a \
+         program of those files, and a file is\njudged alone. Rules are set in kcl.mod ([lint.rules]), single findings are \
+         ignored by a comment\n`# kcl-lint: ignore[RULE]`. Exit codes: 0 nothing but remarks, 1 findings or wrong input, 70 a \
+         bug of ours.\n",
+        help(FLAGS)
+    )
+}
+
+fn wrong_call(message: String) -> ExitCode {
+    Wrong::with_help(message, "`kcl lint --help` lists the flags").tell("lint")
+}
+
+fn lint(units: Units, wish: &Wish) -> Report {
+    let Units { units, notes, errors } = units;
+    let slots: Vec<Mutex<Option<Done>>> = units.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let compiler = Compiler::new(Disk);
+    let configs = Configs::default();
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(unit), Some(slot)) = (units.get(number), slots.get(number)) else { return };
+            let done = guarded(&compiler, unit, &configs, wish);
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(done);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..wish.jobs.min(units.len()) {
+            // A thread that cannot be started leaves its share to the others; the last resort is this one.
+            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        }
+    });
+    work();
+    let done = slots.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
+    Report::new(done, notes, errors)
+}
+
+/// A panic is a bug of ours; the other packages are still judged.
+fn guarded(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wish: &Wish) -> Done {
+    let judged = std::panic::AssertUnwindSafe(|| judge(compiler, unit, configs, wish));
+    std::panic::catch_unwind(judged).unwrap_or_else(|_| Done::bug(unit))
+}

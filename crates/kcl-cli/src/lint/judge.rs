@@ -1,0 +1,205 @@
+//! One unit: load, check, judge, mend.
+
+use std::collections::HashMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base_diag::{Code, Color, Diagnostic, FileId, Place, SourceMap};
+use kcl::{Analysis, Compiler, Entry, Request};
+use kcl_lint::{Config, Finding, Input, Level};
+
+use super::item::{Form, Item};
+use super::units::{Unit, absolute};
+use super::{Format, Wish};
+use crate::files;
+
+/// Rounds of fixes: one may uncover the next.
+const ROUNDS: usize = 10;
+
+/// What became of a unit.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) items: Vec<Item>,
+    /// Files that were or would be changed: the path and, if asked for, the difference.
+    pub(super) changed: Vec<(String, String)>,
+    pub(super) mended: usize,
+    /// What went wrong around the files: the path and the reason.
+    pub(super) errors: Vec<(String, String)>,
+    pub(super) files: usize,
+    pub(super) is_bug: bool,
+}
+
+impl Done {
+    pub(super) fn bug(unit: &Unit) -> Done {
+        let path = unit.owned.first().map(|(_, shown)| shown.clone()).unwrap_or_default();
+        let errors =
+            vec![(path, "internal error: the linter stopped unexpectedly; please report it".to_owned())];
+        Done { errors, is_bug: true, ..Done::default() }
+    }
+}
+
+/// The configurations of modules, read once each.
+#[derive(Default)]
+pub(super) struct Configs(Mutex<HashMap<PathBuf, Result<Arc<Config>, String>>>);
+
+impl Configs {
+    fn of(&self, root: &Path) -> Result<Arc<Config>, String> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || {
+            let text = std::fs::read_to_string(root.join("kcl.mod")).unwrap_or_default();
+            Config::parse(&text).map(Arc::new)
+        };
+        known.entry(root.to_path_buf()).or_insert_with(read).clone()
+    }
+}
+
+/// Judges a unit, and mends it if that is wanted.
+pub(super) fn judge(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wish: &Wish) -> Done {
+    let mut done = Done { files: unit.owned.len(), ..Done::default() };
+    let Some(mut request) = request(unit, &mut done) else { return done };
+    let mut texts: HashMap<PathBuf, String> = HashMap::new();
+    for round in 0..=ROUNDS {
+        let mut analysis = compiler.analyse(&request);
+        let config = match configs.of(&analysis.root) {
+            Ok(config) => config,
+            Err(message) => {
+                done.errors.push((analysis.root.display().to_string(), message));
+                return done;
+            }
+        };
+        let findings = findings(&analysis, unit, &config);
+        let fixes = match wish.fix && round < ROUNDS && analysis.diagnostics.is_empty() {
+            true => mend(&analysis, unit, &findings, wish, &mut texts),
+            false => 0,
+        };
+        if fixes > 0 {
+            done.mended += fixes;
+            request.entries = entries(&analysis, &texts);
+            continue;
+        }
+        tell(&mut analysis, unit, &findings, wish, &mut done);
+        break;
+    }
+    write(unit, &texts, wish, &mut done);
+    done
+}
+
+/// Reads the files of a package; those of a program are read by the compiler.
+fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
+    let mut request = unit.request.clone();
+    for (file, (path, shown)) in unit.files.iter().zip(&unit.owned) {
+        match files::read(file).and_then(files::text_of) {
+            Ok(text) => request.entries.push(Entry::Source { path: path.display().to_string(), text }),
+            Err(message) => done.errors.push((shown.clone(), message)),
+        }
+    }
+    (!request.entries.is_empty()).then_some(request)
+}
+
+/// The files of the main package as they are after fixes.
+fn entries(analysis: &Analysis, texts: &HashMap<PathBuf, String>) -> Vec<Entry> {
+    let files = analysis.program.main_package().files.iter();
+    let files = files.filter_map(|id| analysis.program.sources.get(*id));
+    files
+        .map(|file| {
+            let text = texts.get(&absolute(Path::new(&file.path))).cloned();
+            Entry::Source { path: file.path.clone(), text: text.unwrap_or_else(|| file.text.to_string()) }
+        })
+        .collect()
+}
+
+/// Whether a file is one that the unit reports about.
+fn shown<'u>(unit: &'u Unit, sources: &SourceMap, file: FileId) -> Option<&'u (PathBuf, String)> {
+    let path = &sources.get(file)?.path;
+    let exact = unit.owned.iter().find(|(owned, _)| owned.as_os_str() == path.as_str());
+    exact.or_else(|| {
+        let path = absolute(Path::new(path));
+        unit.owned.iter().find(|(owned, _)| *owned == path)
+    })
+}
+
+fn findings(analysis: &Analysis, unit: &Unit, config: &Config) -> Vec<Finding> {
+    // Where the text could not be read to its end, names look unused that are not.
+    let broken = analysis.diagnostics.iter().any(|d| d.code == Code::SYNTAX || d.code == Code::MODULE);
+    let Some(index) = analysis.index.as_ref().filter(|_| !broken) else { return Vec::new() };
+    let (program, package) = (&analysis.program, analysis.program.main);
+    let input = Input { program, package, index, homes: &analysis.homes, is_program: unit.is_program };
+    let mut found = kcl_lint::lint(&input, config);
+    let mut wanted: HashMap<FileId, bool> = HashMap::new();
+    found.retain(|finding| {
+        *wanted.entry(finding.file).or_insert_with(|| {
+            shown(unit, &program.sources, finding.file).is_some_and(|(path, _)| {
+                let inside = path.strip_prefix(&analysis.root).unwrap_or(path);
+                !config.excludes(&inside.to_string_lossy().replace('\\', "/"))
+            })
+        })
+    });
+    found
+}
+
+/// Applies fixes to the texts of a round; returns how many.
+fn mend(
+    analysis: &Analysis,
+    unit: &Unit,
+    findings: &[Finding],
+    wish: &Wish,
+    texts: &mut HashMap<PathBuf, String>,
+) -> usize {
+    let mut count = 0;
+    for id in &analysis.program.main_package().files {
+        let Some((path, _)) = shown(unit, &analysis.program.sources, *id) else { continue };
+        let Some(file) = analysis.program.sources.get(*id) else { continue };
+        let here = findings.iter().filter(|finding| finding.file == *id);
+        let applied = kcl_lint::apply(&file.text, here, wish.with_unsafe);
+        // A fix that breaks a text would be a bug of ours; the file stays as it is.
+        let mut tree = kcl_syntax::ast::Tree::default();
+        if applied.mended > 0 && kcl_syntax::parse_file(&mut tree, &applied.text, FileId(0)).is_empty() {
+            count += applied.mended;
+            texts.insert(path.clone(), applied.text);
+        }
+    }
+    count
+}
+
+fn tell(analysis: &mut Analysis, unit: &Unit, findings: &[Finding], wish: &Wish, done: &mut Done) {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stdout().is_terminal();
+    let form = match wish.format {
+        Format::Full if plain => Form::Full(Color::Never),
+        Format::Full => Form::Full(Color::Always),
+        Format::Short => Form::Short,
+        _ => Form::None,
+    };
+    if let Ok(here) = std::env::current_dir() {
+        analysis.program.sources.show_from(absolute(&here).display().to_string());
+    }
+    let sources = &analysis.program.sources;
+    let is_ours = |diagnostic: &&Diagnostic| match diagnostic.place() {
+        Place::Span(file, _) | Place::Line(file, _) => shown(unit, sources, file).is_some(),
+        Place::None => true,
+    };
+    let errors = analysis.diagnostics.iter().filter(is_ours);
+    done.items.extend(errors.map(|diagnostic| Item::new(diagnostic, Level::Error, sources, form)));
+    done.items.extend(findings.iter().map(|finding| Item::found(finding, sources, form)));
+}
+
+/// Writes what was mended, or shows it.
+fn write(unit: &Unit, texts: &HashMap<PathBuf, String>, wish: &Wish, done: &mut Done) {
+    for (path, shown) in &unit.owned {
+        let Some(text) = texts.get(path) else { continue };
+        let old = match files::read(path).and_then(files::text_of) {
+            Ok(old) => old,
+            Err(message) => {
+                done.errors.push((shown.clone(), message));
+                continue;
+            }
+        };
+        if wish.diff {
+            done.changed.push((shown.clone(), kcl_fmt::diff::unified(shown, shown, &old, text)));
+        } else if let Err(message) = files::replace(path, text) {
+            done.errors.push((shown.clone(), message));
+        } else {
+            done.changed.push((shown.clone(), String::new()));
+        }
+    }
+}

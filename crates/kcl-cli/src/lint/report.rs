@@ -1,0 +1,157 @@
+//! What was found, for people and for machines.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use kcl_lint::Level;
+use serde_json::{Value, json};
+
+use super::item::Item;
+use super::judge::Done;
+use super::{Format, Wish, sarif};
+use crate::{EXIT_BUG, EXIT_WRONG};
+
+/// All findings, in order of path and place.
+pub(super) struct Report {
+    items: Vec<Item>,
+    changed: Vec<(String, String)>,
+    mended: usize,
+    files: usize,
+    notes: Vec<String>,
+    errors: Vec<(String, String)>,
+    is_bug: bool,
+}
+
+impl Report {
+    pub(super) fn new(done: Vec<Done>, notes: Vec<String>, errors: Vec<(String, String)>) -> Report {
+        let mut report = Report {
+            items: Vec::new(),
+            changed: Vec::new(),
+            mended: 0,
+            files: 0,
+            notes,
+            errors,
+            is_bug: false,
+        };
+        for one in done {
+            report.items.extend(one.items);
+            report.changed.extend(one.changed);
+            report.errors.extend(one.errors);
+            report.mended += one.mended;
+            report.files += one.files;
+            report.is_bug |= one.is_bug;
+        }
+        let key = |item: &Item| (item.path.clone(), item.start, item.end, item.code);
+        report.items.sort_by_cached_key(key);
+        report.errors.dedup();
+        report
+    }
+
+    fn count(&self, level: Level) -> usize {
+        self.items.iter().filter(|item| item.level == level).count()
+    }
+
+    /// Prints the report and says how the command ends.
+    pub(super) fn print(&self, wish: &Wish) -> ExitCode {
+        let out = match wish.format {
+            Format::Full => self.items.iter().map(|item| format!("{}\n", item.text)).collect(),
+            Format::Short => self.items.iter().map(|item| format!("{}\n", item.text)).collect(),
+            Format::Json => format!("{}\n", self.json()),
+            Format::Sarif => format!("{}\n", sarif::log(&self.items)),
+            Format::Github => self.items.iter().map(github).collect::<String>(),
+        };
+        let diffs: String = self.changed.iter().map(|(_, diff)| diff.as_str()).collect();
+        let out = if wish.diff { diffs + &out } else { out };
+        match std::io::stdout().write_all(out.as_bytes()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                eprintln!("error: cannot write to standard output: {error}");
+                return ExitCode::from(EXIT_WRONG);
+            }
+            _ => {}
+        }
+        self.tell_people(wish);
+        let wrong = self.count(Level::Error) + self.count(Level::Warning) > 0 || !self.errors.is_empty();
+        match (self.is_bug, wrong) {
+            (true, _) => ExitCode::from(EXIT_BUG),
+            (false, true) => ExitCode::from(EXIT_WRONG),
+            (false, false) => ExitCode::SUCCESS,
+        }
+    }
+
+    /// What stands beside the findings, on standard error.
+    fn tell_people(&self, wish: &Wish) {
+        for note in &self.notes {
+            eprintln!("warning: {note}");
+        }
+        for (path, message) in &self.errors {
+            eprintln!("error: {path} {message}");
+        }
+        if !matches!(wish.format, Format::Full | Format::Short) {
+            return;
+        }
+        if !wish.diff {
+            for (path, _) in &self.changed {
+                eprintln!("mended {path}");
+            }
+        }
+        let counted: Vec<String> =
+            [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "remark")]
+                .into_iter()
+                .filter_map(|(level, word)| match self.count(level) {
+                    0 => None,
+                    1 => Some(format!("1 {word}")),
+                    n => Some(format!("{n} {word}s")),
+                })
+                .collect();
+        let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
+        let found = if counted.is_empty() { "nothing found".to_owned() } else { counted.join(", ") };
+        let mended = match self.mended {
+            0 => String::new(),
+            n if wish.diff => format!("; {n} would be mended"),
+            n => format!("; {n} mended"),
+        };
+        eprintln!("{files}: {found}{mended}");
+        let safe = self.items.iter().filter(|item| matches!(item.fix, Some((true, _)))).count();
+        if safe > 0 && !wish.fix {
+            eprintln!("`kcl lint --fix` mends {safe} of them; `kcl explain RULE` says more about a rule");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let errors: Vec<Value> =
+            self.errors.iter().map(|(path, message)| json!({ "file": path, "message": message })).collect();
+        json!({
+            "findings": self.items.iter().map(Item::json).collect::<Vec<_>>(),
+            "changed": self.changed.iter().map(|(path, _)| path).collect::<Vec<_>>(),
+            "mended": self.mended,
+            "files": self.files,
+            "errors": errors,
+            "notes": self.notes,
+        })
+    }
+}
+
+/// A command of a workflow run that makes an annotation.
+fn github(item: &Item) -> String {
+    let kind = match item.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info => "notice",
+    };
+    let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
+    let text = match &item.help {
+        Some(help) => format!("{}\n{help}", item.message),
+        None => item.message.clone(),
+    };
+    format!(
+        "::{kind} file={},line={},endLine={},col={},endColumn={},title={}::{}\n",
+        property(&item.path),
+        item.start.line,
+        item.end.line,
+        item.start.column,
+        item.end.column,
+        property(&format!("{} {}", item.code, item.id)),
+        data(&text)
+    )
+}

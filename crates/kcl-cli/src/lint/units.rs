@@ -1,0 +1,142 @@
+//! Which packages and programs the words of the command line mean.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use kcl::{Entry, Request};
+
+use crate::files::{self, Found};
+
+/// What is judged at once.
+pub(super) struct Unit {
+    /// How it is loaded. Files of the unit itself are read when its turn comes.
+    pub(super) request: Request,
+    /// Files of a package, with the paths as people see them; those of a program are named by its settings.
+    pub(super) files: Vec<PathBuf>,
+    /// The files that this unit reports about, by absolute path, with the paths as people see them.
+    pub(super) owned: Vec<(PathBuf, String)>,
+    /// Whether nobody imports it.
+    pub(super) is_program: bool,
+}
+
+/// All of them, in order.
+#[derive(Default)]
+pub(super) struct Units {
+    pub(super) units: Vec<Unit>,
+    /// Links that were not followed.
+    pub(super) notes: Vec<String>,
+    /// Paths that cannot be read, with the reason.
+    pub(super) errors: Vec<(String, String)>,
+}
+
+/// Finds the units.
+pub(super) fn find(words: &[String]) -> Units {
+    let mut found = Units::default();
+    let (alone, folders): (Vec<String>, Vec<String>) =
+        words.iter().cloned().partition(|w| Path::new(w).is_file());
+    let in_folders = if folders.is_empty() { Found::default() } else { files::find(&folders) };
+    found.notes = in_folders.notes;
+    found.errors = in_folders.errors;
+    let mut packages: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for file in in_folders.files {
+        packages.entry(file.parent().unwrap_or(Path::new("")).to_path_buf()).or_default().push(file);
+    }
+    let mut taken: HashSet<PathBuf> = HashSet::new();
+    for file in files::find(&alone).files {
+        found.package(vec![file], true, &mut taken);
+    }
+    // Programs first: a file that a program lists is judged as a part of it.
+    let wanted: BTreeMap<PathBuf, String> =
+        packages.values().flatten().map(|file| (absolute(file), file.display().to_string())).collect();
+    for folder in packages.keys() {
+        found.program(folder, &wanted, &mut taken);
+    }
+    for files in packages.into_values() {
+        let free: Vec<PathBuf> = files.into_iter().filter(|file| !taken.contains(&absolute(file))).collect();
+        // What a package does not contain is judged alone.
+        let (apart, package): (Vec<PathBuf>, Vec<PathBuf>) =
+            free.into_iter().partition(|file| is_apart(file));
+        if !package.is_empty() {
+            found.package(package, false, &mut taken);
+        }
+        for file in apart {
+            found.package(vec![file], true, &mut taken);
+        }
+    }
+    found
+}
+
+fn is_apart(file: &Path) -> bool {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.starts_with('_') || name.ends_with("_test.k")
+}
+
+/// The path from the root, without `.` and `..`.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn request(work_dir: PathBuf) -> Request {
+    let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
+    let vendor = vendor.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".kcl/kpm")));
+    Request { work_dir, vendor, ..Request::default() }
+}
+
+/// The file behind an entry of a settings file: `main.k`, `${KCL_MOD}/a.k`, `${name:KCL_MOD}/a.k`.
+fn listed_file(entry: &str, request: &Request) -> Option<PathBuf> {
+    let Some(rest) = entry.strip_prefix("${") else { return Some(absolute(&request.work_dir.join(entry))) };
+    let (variable, inside) = rest.split_once('}')?;
+    let root = match variable.split_once(':') {
+        Some((name, "KCL_MOD")) => {
+            let (_, folder) = request.externals.iter().rev().find(|(known, _)| known == name)?;
+            request.work_dir.join(folder)
+        }
+        None if variable == "KCL_MOD" => {
+            let mut above = request.work_dir.ancestors();
+            above.find(|folder| folder.join("kcl.mod").is_file())?.to_path_buf()
+        }
+        _ => return None,
+    };
+    Some(absolute(&root.join(inside.trim_start_matches('/'))))
+}
+
+impl Units {
+    fn package(&mut self, files: Vec<PathBuf>, is_program: bool, taken: &mut HashSet<PathBuf>) {
+        let paths: Vec<PathBuf> = files.iter().map(|file| absolute(file)).collect();
+        let folder = paths.first().and_then(|path| path.parent()).map(Path::to_path_buf).unwrap_or_default();
+        taken.extend(paths.iter().cloned());
+        let owned =
+            paths.into_iter().zip(&files).map(|(path, file)| (path, file.display().to_string())).collect();
+        self.units.push(Unit { request: request(folder), files, owned, is_program });
+    }
+
+    /// The program of a folder whose kcl.yaml lists files.
+    fn program(&mut self, folder: &Path, wanted: &BTreeMap<PathBuf, String>, taken: &mut HashSet<PathBuf>) {
+        let path = folder.join("kcl.yaml");
+        let Ok(text) = std::fs::read_to_string(&path) else { return };
+        let folder = absolute(folder);
+        let mut request = request(folder.clone());
+        let mut settings = kcl::Settings::default();
+        let shown = path.display().to_string();
+        if let Err(error) = settings.add(&text, &shown, &folder, &mut request) {
+            self.errors.push((shown, error.to_string()));
+            return;
+        }
+        if request.entries.is_empty() {
+            return;
+        }
+        // What is only for the output does not matter here.
+        request.overrides.clear();
+        request.selectors.clear();
+        let listed = request.entries.iter().filter_map(|entry| match entry {
+            Entry::Path(path) => listed_file(path, &request),
+            _ => None,
+        });
+        let owned: Vec<(PathBuf, String)> = listed
+            .filter_map(|path| wanted.get_key_value(&path).filter(|(path, _)| !taken.contains(*path)))
+            .map(|(path, shown)| (path.clone(), shown.clone()))
+            .collect();
+        taken.extend(owned.iter().map(|(path, _)| path.clone()));
+        self.units.push(Unit { request, files: Vec::new(), owned, is_program: true });
+    }
+}

@@ -1,0 +1,299 @@
+//! `kcl lint` as a user meets it: folders, programs, bad files, fixes, every form of output.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn kcl(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kcl"))
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// `PATH:LINE:COLUMN ID` of every finding.
+fn found(folder: &Path, words: &[&str]) -> Vec<String> {
+    let mut all = vec!["lint", "--format", "json"];
+    all.extend(words);
+    let output = kcl(folder, &all);
+    let report: Value = serde_json::from_str(out(&output)).unwrap_or_else(|_| panic!("{}", err(&output)));
+    let shown = |f: &Value| {
+        format!("{}:{}:{} {}", f["file"].as_str().unwrap(), f["line"], f["column"], f["id"].as_str().unwrap())
+    };
+    report["findings"].as_array().unwrap().iter().map(shown).collect()
+}
+
+#[test]
+fn a_folder_is_a_package_dots_are_deep_and_a_file_is_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        &[
+            ("kcl.mod", ""),
+            ("a.k", "_a = 1\n"),
+            ("b.k", "b = _a\n"),
+            ("in/c.k", "import math\n"),
+            ("x_test.k", "_t = 1\n"),
+        ],
+    );
+    assert_eq!(found(dir.path(), &[]), ["x_test.k:1:1 unused-variable"]);
+    assert_eq!(found(dir.path(), &["./..."]), ["in/c.k:1:1 import-unused", "x_test.k:1:1 unused-variable"]);
+    assert_eq!(found(dir.path(), &["a.k"]), ["a.k:1:1 unused-variable"]);
+}
+
+#[test]
+fn a_settings_file_makes_a_program_and_nothing_is_told_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings =
+        "kcl_cli_configs:\n  file:\n  - ../base/base.k\n  - main.k\n  package_maps:\n    lib: ../lib\n";
+    let files = [
+        ("kcl.mod", ""),
+        ("lib/kcl.mod", ""),
+        ("lib/lib.k", "x = 1\n"),
+        ("base/base.k", "import lib\nb = lib.x\n_unused = 1\n"),
+        ("dev/kcl.yaml", settings),
+        ("dev/main.k", "c = b\n"),
+        ("prod/kcl.yaml", settings),
+        ("prod/main.k", "c = b + 1\n"),
+    ];
+    write(dir.path(), &files);
+    assert_eq!(found(dir.path(), &["./..."]), ["base/base.k:3:1 unused-variable"]);
+}
+
+#[test]
+fn exit_codes_follow_the_levels_and_kcl_mod_sets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", "[package]\nname = \"m\"\n"), ("a.k", "schema S:\n    a: int = 1\n")]);
+    let remark = kcl(dir.path(), &["lint"]);
+    assert_eq!(remark.status.code(), Some(0), "{}", err(&remark));
+    assert!(out(&remark).starts_with("info[L0401]: `S` has no documentation"), "{}", out(&remark));
+    assert_eq!(err(&remark), "1 file: 1 remark\n");
+    write(dir.path(), &[("kcl.mod", "[lint.rules]\nmissing-docs = \"error\"\n")]);
+    assert_eq!(kcl(dir.path(), &["lint"]).status.code(), Some(1));
+    write(dir.path(), &[("kcl.mod", "[lint.rules]\nmissing-docs = \"off\"\n")]);
+    assert_eq!(out(&kcl(dir.path(), &["lint"])), "");
+    write(dir.path(), &[("kcl.mod", "[lint]\nexclude = [\"a.k\"]\n")]);
+    assert_eq!(out(&kcl(dir.path(), &["lint"])), "");
+    write(dir.path(), &[("kcl.mod", "[lint.rules]\nmissing-doc = \"off\"\n")]);
+    let wrong = kcl(dir.path(), &["lint"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(err(&wrong).contains("did you mean `missing-docs`?"), "{}", err(&wrong));
+    assert_eq!(kcl(dir.path(), &["lint", "--format", "xml"]).status.code(), Some(1));
+}
+
+#[test]
+fn fixes_are_shown_written_and_kept_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "import math\nimport math\nimport regex\n\n_left = 1\na = str(\"x\")\nb = math.pow(2, 3)\n";
+    write(dir.path(), &[("kcl.mod", ""), ("a.k", text)]);
+    let diff = kcl(dir.path(), &["lint", "--diff", "a.k"]);
+    assert!(out(&diff).contains("-import regex\n") && out(&diff).contains("+a = \"x\"\n"), "{}", out(&diff));
+    assert_eq!(fs::read_to_string(dir.path().join("a.k")).unwrap(), text, "--diff writes nothing");
+    let fixed = kcl(dir.path(), &["lint", "--fix", "--format", "short", "a.k"]);
+    assert_eq!(fixed.status.code(), Some(1), "the unsafe one is left: {}", out(&fixed));
+    let now = fs::read_to_string(dir.path().join("a.k")).unwrap();
+    assert_eq!(now, "import math\n\n_left = 1\na = \"x\"\nb = math.pow(2, 3)\n");
+    let all = kcl(dir.path(), &["lint", "--unsafe-fixes", "a.k"]);
+    assert_eq!(all.status.code(), Some(0), "{}", out(&all));
+    assert_eq!(
+        fs::read_to_string(dir.path().join("a.k")).unwrap(),
+        "import math\n\na = \"x\"\nb = math.pow(2, 3)\n"
+    );
+}
+
+#[test]
+fn what_does_not_compile_is_told_and_not_mended() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "import math\na: int = \"x\"\n";
+    write(dir.path(), &[("kcl.mod", ""), ("a.k", text), ("in/b.k", "a = [\n")]);
+    let fixed = kcl(dir.path(), &["lint", "--fix", "a.k"]);
+    assert_eq!(fixed.status.code(), Some(1));
+    assert!(out(&fixed).contains("error[E2G22]"), "{}", out(&fixed));
+    assert_eq!(fs::read_to_string(dir.path().join("a.k")).unwrap(), text);
+    assert!(out(&kcl(dir.path(), &["lint", "in"])).contains("error[E1001]"));
+}
+
+#[test]
+fn bad_files_are_told_and_the_others_are_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("x/a.k", "_a = 1\n")]);
+    fs::create_dir_all(dir.path().join("y")).unwrap();
+    fs::write(dir.path().join("y/bad.k"), b"a = \"\xff\"\n").unwrap();
+    let output = kcl(dir.path(), &["lint", "./...", "nope"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(out(&output).contains("L0101"), "{}", out(&output));
+    assert!(
+        err(&output).contains("y/bad.k is not UTF-8 text") && err(&output).contains("nope"),
+        "{}",
+        err(&output)
+    );
+}
+
+#[test]
+fn github_annotations_are_escaped() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("a.k", "_a = 1\n")]);
+    let output = kcl(dir.path(), &["lint", "--format", "github"]);
+    let wanted = "::warning file=a.k,line=1,endLine=1,col=1,endColumn=3,title=L0101 unused-variable::the private variable `_a` is \
+                  never read%0Aremove it, or use it\n";
+    assert_eq!(out(&output), wanted);
+}
+
+#[test]
+fn every_rule_is_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["W0411", "unused-variable", "L0601"] {
+        let page = kcl(dir.path(), &["explain", name]);
+        assert_eq!(page.status.code(), Some(0));
+        assert!(out(&page).contains("Found:") && out(&page).contains("Mended:"), "{}", out(&page));
+    }
+}
+
+#[test]
+fn a_folder_that_is_only_read_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("a.k", "import math\n_a = 1\n")]);
+    let names = |folder: &Path| {
+        let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = (names(dir.path()), fs::read(dir.path().join("a.k")).unwrap());
+    for format in ["full", "short", "json", "sarif", "github"] {
+        kcl(dir.path(), &["lint", "--format", format, "./..."]);
+    }
+    kcl(dir.path(), &["lint", "--diff", "./..."]);
+    assert_eq!((names(dir.path()), fs::read(dir.path().join("a.k")).unwrap()), before);
+}
+
+// --- SARIF: the part of the 2.1.0 schema that we write, strictly: unknown properties are refused. --------------------
+
+/// What may stand somewhere.
+enum Shape {
+    Text,
+    Uri,
+    Whole(i64),
+    OneOf(&'static [&'static str]),
+    Any,
+    List(&'static Shape),
+    /// Property, required, shape.
+    Object(&'static [(&'static str, bool, Shape)]),
+}
+
+use Shape::{Any, List, Object, OneOf, Text, Uri, Whole};
+
+const LEVELS: Shape = OneOf(&["none", "note", "warning", "error"]);
+const MESSAGE: Shape = Object(&[("text", true, Text)]);
+const ARTIFACT: Shape = Object(&[("uri", true, Uri)]);
+const REGION: Shape = Object(&[
+    ("startLine", true, Whole(1)),
+    ("startColumn", false, Whole(1)),
+    ("endLine", false, Whole(1)),
+    ("endColumn", false, Whole(1)),
+]);
+const RULE: Shape = Object(&[
+    ("id", true, Text),
+    ("name", false, Text),
+    ("shortDescription", false, MESSAGE),
+    ("fullDescription", false, MESSAGE),
+    ("help", false, MESSAGE),
+    ("defaultConfiguration", false, Object(&[("level", false, LEVELS)])),
+    ("properties", false, Any),
+]);
+const DRIVER: Shape =
+    Object(&[("name", true, Text), ("version", false, Text), ("rules", false, List(&RULE))]);
+const REPLACEMENT: Shape = Object(&[("deletedRegion", true, REGION), ("insertedContent", false, MESSAGE)]);
+const CHANGE: Shape =
+    Object(&[("artifactLocation", true, ARTIFACT), ("replacements", true, List(&REPLACEMENT))]);
+const FIX: Shape = Object(&[("description", false, MESSAGE), ("artifactChanges", true, List(&CHANGE))]);
+const LOCATION: Shape = Object(&[(
+    "physicalLocation",
+    false,
+    Object(&[("artifactLocation", true, ARTIFACT), ("region", false, REGION)]),
+)]);
+const RESULT: Shape = Object(&[
+    ("ruleId", false, Text),
+    ("ruleIndex", false, Whole(0)),
+    ("level", false, LEVELS),
+    ("message", true, MESSAGE),
+    ("locations", false, List(&LOCATION)),
+    ("fixes", false, List(&FIX)),
+]);
+const RUN: Shape = Object(&[
+    ("tool", true, Object(&[("driver", true, DRIVER)])),
+    ("columnKind", false, OneOf(&["utf16CodeUnits", "unicodeCodePoints"])),
+    ("results", false, List(&RESULT)),
+]);
+const LOG: Shape =
+    Object(&[("$schema", false, Uri), ("version", true, OneOf(&["2.1.0"])), ("runs", true, List(&RUN))]);
+
+fn validate(value: &Value, shape: &Shape, path: &str) {
+    match shape {
+        Any => {}
+        Text => assert!(value.is_string(), "{path}: {value}"),
+        Uri => {
+            let text = value.as_str().unwrap_or_else(|| panic!("{path}: {value}"));
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
+            assert!(!text.is_empty() && text.chars().all(plain), "{path}: {text}");
+        }
+        Whole(least) => assert!(value.as_i64().is_some_and(|n| n >= *least), "{path}: {value}"),
+        OneOf(words) => assert!(value.as_str().is_some_and(|text| words.contains(&text)), "{path}: {value}"),
+        List(item) => {
+            let items = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
+            items.iter().enumerate().for_each(|(at, one)| validate(one, item, &format!("{path}[{at}]")));
+        }
+        Object(rows) => {
+            let object = value.as_object().unwrap_or_else(|| panic!("{path}: {value}"));
+            for key in object.keys() {
+                assert!(rows.iter().any(|(name, ..)| name == key), "{path} has no `{key}`");
+            }
+            for (name, required, shape) in *rows {
+                match object.get(*name) {
+                    Some(inner) => validate(inner, shape, &format!("{path}.{name}")),
+                    None => assert!(!required, "{path}: `{name}` is missing"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sarif_is_valid_and_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [("kcl.mod", ""), ("a b.k", "import math\n_a = 1\n"), ("in/c.k", "a: int = \"x\"\n")];
+    write(dir.path(), &files);
+    let output = kcl(dir.path(), &["lint", "--format", "sarif", "./..."]);
+    let log: Value = serde_json::from_str(out(&output)).unwrap();
+    validate(&log, &LOG, "log");
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3, "{results:#?}");
+    for result in results {
+        let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert!(result["locations"][0]["physicalLocation"]["region"]["startLine"].is_number());
+    }
+    assert_eq!(results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a%20b.k");
+    assert!(results.iter().any(|result| result["fixes"].is_array()));
+}
