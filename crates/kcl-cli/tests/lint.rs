@@ -66,11 +66,11 @@ fn a_folder_is_a_package_dots_are_deep_and_a_file_is_alone() {
 fn a_settings_file_makes_a_program_and_nothing_is_told_twice() {
     let dir = tempfile::tempdir().unwrap();
     let settings =
-        "kcl_cli_configs:\n  file:\n  - ../base/base.k\n  - main.k\n  package_maps:\n    lib: ../lib\n";
+        "kcl_cli_configs:\n  file:\n  - ../base/base.k\n  - main.k\n  package_maps:\n    lib: ../elsewhere\n";
     let files = [
         ("kcl.mod", ""),
-        ("lib/kcl.mod", ""),
-        ("lib/lib.k", "x = 1\n"),
+        ("elsewhere/kcl.mod", ""),
+        ("elsewhere/lib.k", "x = 1\n"),
         ("base/base.k", "import lib\nb = lib.x\n_unused = 1\n"),
         ("dev/kcl.yaml", settings),
         ("dev/main.k", "c = b\n"),
