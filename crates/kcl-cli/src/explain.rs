@@ -49,6 +49,9 @@ fn usage() -> String {
         let title = page.lines().next().unwrap_or("").trim_start_matches(['#', ' ']);
         out.push_str(&format!("  {code}  {title}\n"));
     }
+    for rule in kcl_lint::RULES {
+        out.push_str(&format!("  {}  {}: {}\n", rule.code, rule.id, rule.summary));
+    }
     out
 }
 
