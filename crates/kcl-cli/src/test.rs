@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
 use kcl::{Compiler, Coverage, Disk, DiskWorld};
-use kcl_test::{Case, Suite};
+use kcl_test::{Case, Kind, Suite};
 
 use crate::EXIT_WRONG;
 use crate::flags::{Flag, help, read};
@@ -37,6 +37,8 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "json" None, "" "print one JSON object with the result of every case";
     "external" Some('E'), "NAME=PATH" "the folder of an external package";
     "argument" Some('D'), "KEY=VALUE" "a value for option()";
+    "seed" None, "N" "the values that properties are tried with (default: 1)";
+    "samples" None, "N" "how many values each property is tried with (default: 100)";
     "watch" Some('w'), "" "run again whenever a file changes";
     "error-format" None, "full|short|json" "form of the errors of packages that do not compile";
     "jobs" Some('j'), "N" "how many cases at a time (default: one per processor)";
@@ -116,7 +118,10 @@ fn run_cases(inputs: &Inputs, packages: &[Package], results: &mut Results) {
         let (package, case) = jobs.get(at)?;
         let world = DiskWorld::new(&inputs.request.work_dir);
         let started = Instant::now();
-        let mut ran = package.suite.run(case, &world);
+        let mut ran = match case.kind {
+            Kind::Test => package.suite.run(case, &world),
+            Kind::Property => package.suite.try_property(case, inputs.trial, &world),
+        };
         let duration = started.elapsed();
         kept::compare(inputs, package, case, &mut ran);
         if !ran.is_ok() {

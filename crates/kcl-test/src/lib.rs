@@ -13,10 +13,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cases;
+mod chance;
 pub mod coverage;
+mod property;
 pub mod report;
 pub mod snapshots;
 mod suite;
 
 pub use cases::{Case, Kind};
+pub use property::Trial;
 pub use suite::{Failure, Ran, Suite, WrongPackage, entries};

@@ -99,7 +99,7 @@ pub fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
 }
 
 /// An assertion without a message says nothing: the report needs a title.
-fn worded(diagnostic: Diagnostic) -> Diagnostic {
+pub(crate) fn worded(diagnostic: Diagnostic) -> Diagnostic {
     if !diagnostic.message().is_empty() {
         return diagnostic;
     }
@@ -108,7 +108,7 @@ fn worded(diagnostic: Diagnostic) -> Diagnostic {
 }
 
 /// Both sides of a comparison as a diff: what was expected stands on the right of `==`.
-fn diff(sides: Option<&(String, String)>) -> String {
+pub(crate) fn diff(sides: Option<&(String, String)>) -> String {
     match sides {
         Some((left, right)) => {
             let line = |text: &str| format!("{}\n", text.trim_end());

@@ -192,3 +192,55 @@ fn junit_obeys_its_schema() {
     obeys_the_schema(&junit(&[]));
     assert!(junit(&rows).contains("tests=\"3\" failures=\"1\""));
 }
+
+const BOUNDED: &str = "schema Item:
+    id: int
+    label?: str
+    check:
+        id > 1000
+schema User(Item):
+    name: str
+    age: int = 5
+    kind: \"a\" | \"b\"
+    items: [Item]
+    [...str]: any
+    check:
+        0 < age < 120
+        len(name) > 2
+";
+
+fn tried(property: &str) -> kcl_test::Ran {
+    let suite = suite(&[("lib.k", BOUNDED), ("a_test.k", property)]);
+    suite.try_property(&suite.cases[0], kcl_test::Trial::default(), &NoWorld)
+}
+
+#[test]
+fn properties_get_values_that_satisfy_types_and_checks() {
+    let ran = tried(
+        "property_user = lambda user: User {\n    assert user.id > 1000 and 0 < user.age < 120 and len(user.name) > 2 and user.kind in [\"a\", \"b\"]\n    assert all item in user.items {item.id > 1000}\n}\n",
+    );
+    assert!(ran.is_ok(), "{:?}", ran.failure);
+}
+
+#[test]
+fn what_fails_is_made_simple() {
+    let ran = tried("property_small = lambda n: int, l: [int] {\n    assert n < 50, \"large\"\n}\n");
+    let notes = ran.failure.unwrap().diagnostic.notes;
+    assert_eq!(&notes[..2], ["for n = 50", "for l = []"]);
+    let ran = tried("property_old = lambda user: User {\n    assert user.age != 119, \"old\"\n}\n");
+    let notes = ran.failure.unwrap().diagnostic.notes;
+    assert!(notes[0].contains("\"age\":119") && notes[0].contains("\"items\":[]"), "{notes:?}");
+}
+
+#[test]
+fn the_same_seed_finds_the_same() {
+    let property = "property_p = lambda s: str {\n    assert len(s) < 5\n}\n";
+    let notes = || tried(property).failure.unwrap().diagnostic.notes;
+    assert_eq!(notes(), notes());
+}
+
+#[test]
+fn a_property_without_values_says_so() {
+    let never = "schema Never:\n    a: int\n    check:\n        a > 5 and a < 5\nproperty_n = lambda n: Never {\n    assert False\n}\n";
+    assert_eq!(tried(never).failure.unwrap().diagnostic.id, "property-without-values");
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kcl::Request;
+use kcl_test::Trial;
 use regex::Regex;
 
 use crate::flags::Given;
@@ -21,6 +22,7 @@ pub(super) struct Inputs {
     pub(super) junit: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) errors: crate::run::ErrorFormat,
+    pub(super) trial: Trial,
     pub(super) jobs: usize,
 }
 
@@ -59,7 +61,21 @@ impl Inputs {
             junit,
             json: given.has("json"),
             errors: crate::run::error_format(given)?,
+            trial: trial(given)?,
             jobs: crate::parallel::jobs(given)?,
         })
     }
+}
+
+fn trial(given: &Given) -> Result<Trial, String> {
+    let mut trial = Trial::default();
+    if let Some(text) = given.last("seed") {
+        trial.seed = text.parse().map_err(|_| format!("--seed {text}: write a whole number"))?;
+    }
+    if let Some(text) = given.last("samples") {
+        let samples = text.parse().ok().filter(|samples| (1..=1_000_000).contains(samples));
+        trial.samples =
+            samples.ok_or_else(|| format!("--samples {text}: write a number from 1 to 1000000"))?;
+    }
+    Ok(trial)
 }

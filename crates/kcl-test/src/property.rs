@@ -1,0 +1,147 @@
+//! Properties: a lambda that must hold for all values of its parameters' types. It is tried with random ones; what fails is made
+//! as simple as it still fails.
+
+use base_diag::{Code, Diagnostic, Place};
+use kcl::{Call, Coverage, World};
+use kcl_syntax::ast::{Expr, Param, Stmt};
+use serde_json::Value;
+
+use crate::cases::Case;
+use crate::chance::{Dice, Maker, simpler};
+use crate::suite::{Failure, Ran, Suite, diff, worded};
+
+/// How properties are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// The same seed tries the same values.
+    pub seed: u64,
+    /// So many values must hold.
+    pub samples: u32,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Trial { seed: 1, samples: 100 }
+    }
+}
+
+/// So many values are thrown away, because a check refuses them, for each that is kept.
+const PATIENCE: u32 = 50;
+/// So many simpler values are tried.
+const SHRINKING: u32 = 500;
+
+impl Suite {
+    /// Tries a property.
+    pub fn try_property(&self, case: &Case, trial: Trial, world: &dyn World) -> Ran {
+        let params = self.params(&case.name);
+        let program = self.prepared.program();
+        let mut maker = Maker::new(program, Dice::new(trial.seed, &case.name));
+        let mut ran = Ran::default();
+        let mut kept = 0;
+        for _ in 0..trial.samples.saturating_mul(PATIENCE) {
+            if kept >= trial.samples {
+                break;
+            }
+            let make = |param: &Param| param.ty.map_or(Value::Null, |ty| maker.value(program.main, ty, 0));
+            let arguments: Vec<Value> = params.iter().map(make).collect();
+            let call = self.call(case, &arguments, world, &mut ran.coverage);
+            if call.refused {
+                continue;
+            }
+            kept += 1;
+            if call.diagnostic.is_some() {
+                let (arguments, call, steps) = self.shrink(case, arguments, call, world);
+                ran.log.clone_from(&call.log);
+                ran.failure = failure(params, &arguments, call, trial.seed, (kept, steps));
+                return ran;
+            }
+        }
+        if kept == 0 {
+            let message = format!("no value was found that the types and checks of `{}` accept", case.name);
+            let help =
+                "the checks refuse nearly everything: give the parameter a narrower type, or write a test";
+            let diagnostic =
+                Diagnostic::error(Code::EVALUATION, "property-without-values", Place::None, message);
+            ran.failure = Some(Failure { diagnostic: diagnostic.with_help(help), diff: String::new() });
+        }
+        ran
+    }
+
+    fn params(&self, name: &str) -> &[Param] {
+        let tree = &self.prepared.program().main_package().tree;
+        let found = tree.files.iter().flat_map(|file| &file.body).find_map(|stmt| match tree.stmt(*stmt) {
+            Stmt::Assign { targets, value, .. } if targets.iter().any(|t| t.name.name == name) => {
+                match tree.expr(*value) {
+                    Expr::Lambda(lambda) => Some(&*lambda.params),
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
+
+    fn call(
+        &self,
+        case: &Case,
+        arguments: &[Value],
+        world: &dyn World,
+        coverage: &mut Option<Coverage>,
+    ) -> Call {
+        let texts: Vec<String> = arguments.iter().map(Value::to_string).collect();
+        let call = self.prepared.call(&case.name, &texts, world);
+        if let Some(covered) = &call.coverage {
+            coverage.get_or_insert_default().add(covered);
+        }
+        call
+    }
+
+    /// Makes the arguments simpler as long as the property still fails; returns what is left and how many steps it took.
+    fn shrink(
+        &self,
+        case: &Case,
+        from: Vec<Value>,
+        call: Call,
+        world: &dyn World,
+    ) -> (Vec<Value>, Call, u32) {
+        let (mut best, mut failed, mut steps, mut budget) = (from, call, 0, SHRINKING);
+        'again: loop {
+            let places = [true, false].into_iter().flat_map(|bold| (0..best.len()).map(move |at| (bold, at)));
+            for (bold, at) in places.collect::<Vec<_>>() {
+                for candidate in simpler(&best[at], bold) {
+                    if budget == 0 {
+                        break 'again;
+                    }
+                    budget -= 1;
+                    let mut arguments = best.clone();
+                    if arguments[at] == candidate {
+                        continue;
+                    }
+                    arguments[at] = candidate;
+                    let call = self.call(case, &arguments, world, &mut None);
+                    if !call.refused && call.diagnostic.is_some() {
+                        (best, failed, steps) = (arguments, call, steps + 1);
+                        continue 'again;
+                    }
+                }
+            }
+            break;
+        }
+        (best, failed, steps)
+    }
+}
+
+fn failure(
+    params: &[Param],
+    arguments: &[Value],
+    call: Call,
+    seed: u64,
+    (kept, steps): (u32, u32),
+) -> Option<Failure> {
+    let mut diagnostic = worded(call.diagnostic?);
+    for (param, argument) in params.iter().zip(arguments) {
+        diagnostic = diagnostic.with_note(format!("for {} = {argument}", param.name.name));
+    }
+    let note = format!("value {kept} of --seed {seed}, made simpler in {steps} steps");
+    Some(Failure { diagnostic: diagnostic.with_note(note), diff: diff(call.sides.as_ref()) })
+}
