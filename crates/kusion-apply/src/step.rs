@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use kusion_model::{Action, Attr, Deposed, Observed, Reason, Step};
-use kusion_runtime::{Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, Runtime, RuntimeError};
+use kusion_runtime::{Applied, DeleteAsk, Deleted, ErrorKind, Runtime, RuntimeError, WriteAsk};
 
 use crate::executor::ApplyInput;
 use crate::{Event, EventKind};
@@ -94,7 +94,7 @@ async fn write(
     attributes: &Attr,
 ) -> Result<Done, RuntimeError> {
     let record = input.prior.get(&step.key);
-    let ask = ApplyAsk {
+    let ask = WriteAsk {
         key: &step.key,
         action: step.action,
         imported: step.adopts() || record.is_some_and(|record| record.imported),

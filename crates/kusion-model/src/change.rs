@@ -7,7 +7,7 @@ use crate::{Attr, FieldPath, SourceRef, Timestamp};
 /// Who moved the field since the last release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum Mover {
     /// The configuration changed.
     Ours,
     /// The world changed: drift.
@@ -42,7 +42,7 @@ pub struct FieldChange {
     /// The wanted value; absent if the field goes away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Attr>,
-    pub origin: Origin,
+    pub origin: Mover,
     /// The other manager of the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
@@ -58,14 +58,14 @@ pub struct FieldChange {
 impl FieldChange {
     /// Builds a change with nothing but its values.
     #[must_use]
-    pub fn new(path: FieldPath, before: Option<Attr>, after: Option<Attr>, origin: Origin) -> Self {
+    pub fn new(path: FieldPath, before: Option<Attr>, after: Option<Attr>, origin: Mover) -> Self {
         FieldChange { path, before, after, origin, manager: None, at: None, note: None, source: None }
     }
 
     /// Returns whether the world moved this field.
     #[must_use]
     pub fn is_drift(&self) -> bool {
-        self.origin != Origin::Ours && self.note != Some(Note::LeftAlone)
+        self.origin != Mover::Ours && self.note != Some(Note::LeftAlone)
     }
 
     /// Returns whether the field will be written.

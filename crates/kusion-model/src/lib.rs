@@ -43,7 +43,7 @@ mod time;
 mod world;
 
 pub use attr::{Attr, AttrMap, NotPlain, Number, NumberError, Unknowns};
-pub use change::{FieldChange, Note, Origin};
+pub use change::{FieldChange, Mover, Note};
 pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;
 pub use head::Head;

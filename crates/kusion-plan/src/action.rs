@@ -12,7 +12,7 @@
 //! | 0 | 1 | 0 | create |
 //! | 0 | 0 | · | never reached |
 
-use kusion_model::{Action, FieldChange, ImportedPolicy, Origin, Proposal, Proposed, Reason, ReleaseNo};
+use kusion_model::{Action, FieldChange, ImportedPolicy, Mover, Proposal, Proposed, Reason, ReleaseNo};
 
 /// What the state says about a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ fn decide_change(changes: &[FieldChange], what: &Proposed) -> (Action, Reason) {
     if *what == Proposed::Same || (effective.peek().is_none() && !changes.is_empty()) {
         return (Action::NoOp, Reason::Unchanged);
     }
-    let drift_only = effective.peek().is_some() && effective.all(|change| change.origin == Origin::Theirs);
+    let drift_only = effective.peek().is_some() && effective.all(|change| change.origin == Mover::Theirs);
     (Action::Update, if drift_only { Reason::Drift } else { Reason::Changed })
 }
 
@@ -104,8 +104,8 @@ mod tests {
     use super::*;
     use kusion_model::FieldPath;
 
-    fn proposal(what: Proposed, origins: &[Origin]) -> Proposal {
-        let change = |&origin: &Origin| FieldChange::new(FieldPath::keys(["a"]), None, None, origin);
+    fn proposal(what: Proposed, origins: &[Mover]) -> Proposal {
+        let change = |&origin: &Mover| FieldChange::new(FieldPath::keys(["a"]), None, None, origin);
         Proposal { changes: origins.iter().map(change).collect(), ..Proposal::of(what) }
     }
 
@@ -113,10 +113,10 @@ mod tests {
     fn row_1_1_1_is_the_runtimes_word() {
         let decide = |p| decide_wanted(Recorded::Yes, Some(&p));
         assert_eq!(decide(Proposal::same()), (Action::NoOp, Reason::Unchanged));
-        let update = |origins: &[Origin]| decide(proposal(Proposed::Update, origins));
-        assert_eq!(update(&[Origin::Ours]), (Action::Update, Reason::Changed));
-        assert_eq!(update(&[Origin::Theirs]), (Action::Update, Reason::Drift));
-        assert_eq!(update(&[Origin::Theirs, Origin::Ours]), (Action::Update, Reason::Changed));
+        let update = |origins: &[Mover]| decide(proposal(Proposed::Update, origins));
+        assert_eq!(update(&[Mover::Ours]), (Action::Update, Reason::Changed));
+        assert_eq!(update(&[Mover::Theirs]), (Action::Update, Reason::Drift));
+        assert_eq!(update(&[Mover::Theirs, Mover::Ours]), (Action::Update, Reason::Changed));
         let because = vec![FieldPath::keys(["spec", "selector"])];
         let replace = Proposed::Replace { because: because.clone(), lost: None, create_first: false };
         assert_eq!(decide(proposal(replace, &[])), (Action::Replace, Reason::Immutable(because)));
@@ -178,7 +178,7 @@ mod tests {
     fn row_0_1_1_imports_changed_or_not() {
         let import = (Action::Import, Reason::ExistsUnmanaged);
         assert_eq!(decide_wanted(Recorded::No, Some(&Proposal::same())), import);
-        assert_eq!(decide_wanted(Recorded::No, Some(&proposal(Proposed::Update, &[Origin::Ours]))), import);
+        assert_eq!(decide_wanted(Recorded::No, Some(&proposal(Proposed::Update, &[Mover::Ours]))), import);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn fields_left_alone_change_nothing() {
-        let mut left = proposal(Proposed::Update, &[Origin::Theirs]);
+        let mut left = proposal(Proposed::Update, &[Mover::Theirs]);
         left.changes[0].note = Some(kusion_model::Note::LeftAlone);
         assert_eq!(decide_wanted(Recorded::Yes, Some(&left)), (Action::NoOp, Reason::Unchanged));
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use kusion_model::{Attr, AttrMap, FieldChange, FieldPath, Origin, Segment};
+use kusion_model::{Attr, AttrMap, FieldChange, FieldPath, Mover, Segment};
 
 /// Compares wanted attributes with live ones, in the light of what was applied last.
 #[must_use]
@@ -69,10 +69,10 @@ impl Walk {
 
     fn push(&mut self, path: &FieldPath, prior: Option<&Attr>, want: Option<&Attr>, live: Option<&Attr>) {
         let origin = match (prior != want, prior != live) {
-            _ if !self.has_prior => Origin::Ours,
-            (true, true) => Origin::Both,
-            (true, false) => Origin::Ours,
-            (false, _) => Origin::Theirs,
+            _ if !self.has_prior => Mover::Ours,
+            (true, true) => Mover::Both,
+            (true, false) => Mover::Ours,
+            (false, _) => Mover::Theirs,
         };
         self.changes.push(FieldChange::new(path.clone(), live.cloned(), want.cloned(), origin));
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn changes(prior: Value, desired: Value, live: Value) -> Vec<(String, Origin)> {
+    fn changes(prior: Value, desired: Value, live: Value) -> Vec<(String, Mover)> {
         let (prior, desired, live) = (Attr::from(prior), Attr::from(desired), Attr::from(live));
         let prior = (!prior.is_null()).then_some(&prior);
         three_way(prior, &desired, &live).into_iter().map(|c| (c.path.to_string(), c.origin)).collect()
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn origin_tells_who_moved() {
         let cases = [
-            (json!(1), json!(2), json!(1), Origin::Ours),
-            (json!(1), json!(1), json!(2), Origin::Theirs),
-            (json!(1), json!(2), json!(3), Origin::Both),
+            (json!(1), json!(2), json!(1), Mover::Ours),
+            (json!(1), json!(1), json!(2), Mover::Theirs),
+            (json!(1), json!(2), json!(3), Mover::Both),
         ];
         for (prior, desired, live, origin) in cases {
             let found = changes(json!({"a": prior}), json!({"a": desired}), json!({"a": live}));
@@ -124,7 +124,7 @@ mod tests {
     fn field_dropped_from_the_configuration_goes() {
         assert_eq!(
             changes(json!({"a": 1, "b": 2}), json!({"a": 1}), json!({"a": 1, "b": 2})),
-            [("b".to_owned(), Origin::Ours)]
+            [("b".to_owned(), Mover::Ours)]
         );
         assert!(changes(json!({"a": 1, "b": 2}), json!({"a": 1}), json!({"a": 1})).is_empty());
     }
@@ -133,17 +133,17 @@ mod tests {
     fn named_lists_compare_by_name_whatever_the_order() {
         let prior = json!({"c": [{"name": "x", "v": 1}, {"name": "y", "v": 1}]});
         let desired = json!({"c": [{"name": "y", "v": 2}, {"name": "x", "v": 1}]});
-        assert_eq!(changes(prior.clone(), desired, prior), [("c[y].v".to_owned(), Origin::Ours)]);
+        assert_eq!(changes(prior.clone(), desired, prior), [("c[y].v".to_owned(), Mover::Ours)]);
     }
 
     #[test]
     fn plain_lists_compare_as_a_whole() {
         let found = changes(json!({"a": [1, 2]}), json!({"a": [2, 1]}), json!({"a": [1, 2]}));
-        assert_eq!(found, [("a".to_owned(), Origin::Ours)]);
+        assert_eq!(found, [("a".to_owned(), Mover::Ours)]);
     }
 
     #[test]
     fn first_release_has_no_third_side() {
-        assert_eq!(changes(Value::Null, json!({"a": 1}), json!({"a": 2})), [("a".to_owned(), Origin::Ours)]);
+        assert_eq!(changes(Value::Null, json!({"a": 1}), json!({"a": 2})), [("a".to_owned(), Mover::Ours)]);
     }
 }

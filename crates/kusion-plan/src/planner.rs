@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Note, Observed, Origin, OwnerRules,
+    Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Mover, Note, Observed, OwnerRules,
     Ownership, PLAN_SCHEMA, Plan, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ResourceKey,
     ResourceRecord, ResourceType, Scope, Segment, Step,
 };
@@ -237,7 +237,7 @@ fn judge(
     });
     for use_ in &desired.unknown {
         let before = use_.at.get(live.attributes.tree()).cloned();
-        let mut change = FieldChange::new(use_.at.clone(), before, None, Origin::Ours);
+        let mut change = FieldChange::new(use_.at.clone(), before, None, Mover::Ours);
         let names: Vec<String> = use_.template.references().map(ToString::to_string).collect();
         change.note = Some(Note::KnownAfterApply(names.join(", ")));
         proposal.changes.push(change);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::Method;
 use kusion_model::{ConflictPolicy, NotPlain, Unknowns};
-use kusion_runtime::{Applied, ApplyAsk, ErrorKind, RuntimeError};
+use kusion_runtime::{Applied, ErrorKind, RuntimeError, WriteAsk};
 use serde_json::Value;
 
 use crate::border::{Answer, Written, written};
@@ -25,7 +25,7 @@ pub(crate) struct Made {
 }
 
 impl KubeRuntime {
-    pub(crate) async fn apply_one(&self, ask: ApplyAsk<'_>) -> Result<Applied, RuntimeError> {
+    pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
         let sealer = Sealer::new(&self.key, ask.attributes, None);
         let mut object = Cow::Owned(ask.attributes.expose(Unknowns::Refuse).map_err(not_plain)?);
@@ -49,7 +49,7 @@ impl KubeRuntime {
         &self,
         asked: &Asked<'_>,
         mut object: Value,
-        ask: &ApplyAsk<'_>,
+        ask: &WriteAsk<'_>,
     ) -> Result<Made, RuntimeError> {
         let mut force = false;
         for _ in 0..ROUNDS {

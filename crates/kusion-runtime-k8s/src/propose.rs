@@ -12,7 +12,7 @@ use kube_meaning::managed::{Managed, Operation};
 use kube_meaning::ssa::{self, Applier, Target};
 use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
-    Attr, ConflictPolicy, FieldChange, FieldPath, KubeId, Note, Observed, Origin, Proposal, Proposed,
+    Attr, ConflictPolicy, FieldChange, FieldPath, KubeId, Mover, Note, Observed, Proposal, Proposed,
     Timestamp, Unknowns,
 };
 use kusion_plan::three_way;
@@ -320,10 +320,10 @@ impl Shown<'_> {
     fn change(&self, field: MeaningChange) -> FieldChange {
         let path = from_elems(&field.path);
         let origin = match field.side {
-            _ if self.import => Origin::Ours,
-            Side::Ours => Origin::Ours,
-            Side::Theirs => Origin::Theirs,
-            Side::Both => Origin::Both,
+            _ if self.import => Mover::Ours,
+            Side::Ours => Mover::Ours,
+            Side::Theirs => Mover::Theirs,
+            Side::Both => Mover::Both,
         };
         let seal = |value: Option<Value>| value.map(|value| self.sealer.seal(&path, value));
         let mut change = FieldChange::new(path.clone(), seal(field.live), seal(field.desired), origin);
@@ -420,7 +420,7 @@ fn clash_of(object: &Value, conflict: &ssa::Conflict) -> Option<Clash> {
 fn left_alone(clash: &Clash, live: &Value, after: Option<Value>, sealer: &Sealer<'_>) -> FieldChange {
     let seal = |value: Option<Value>| value.map(|value| sealer.seal(&clash.path, value));
     let before = seal(clash.path.get(live).cloned());
-    let mut change = FieldChange::new(clash.path.clone(), before, seal(after), Origin::Theirs);
+    let mut change = FieldChange::new(clash.path.clone(), before, seal(after), Mover::Theirs);
     change.note = Some(Note::LeftAlone);
     change.manager = Some(clash.manager.clone());
     change.at = written_at(live, &clash.manager);
@@ -442,7 +442,7 @@ fn note_conflicts(
                 change.manager = Some(clash.manager.clone());
             }
             None => {
-                let mut change = FieldChange::new(clash.path.clone(), None, None, Origin::Both);
+                let mut change = FieldChange::new(clash.path.clone(), None, None, Mover::Both);
                 change.note = Some(note);
                 change.manager = Some(clash.manager.clone());
                 changes.push(change);

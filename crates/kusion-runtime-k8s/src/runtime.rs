@@ -10,8 +10,8 @@ use kusion_model::{
     Attr, DigestKey, KubeId, Live, Native, Observed, Platform, Proposal, ResourceKey, Unknowns, seal,
 };
 use kusion_runtime::{
-    Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime,
-    RuntimeError,
+    Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
+    WriteAsk,
 };
 use serde_json::Value;
 
@@ -192,7 +192,7 @@ impl Runtime for KubeRuntime {
         Box::pin(self.propose_all(asks))
     }
 
-    fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
+    fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
         Box::pin(self.apply_one(ask))
     }
 

@@ -35,7 +35,7 @@ pub struct ProposeAsk<'a> {
 
 /// Make it so. The runtime exposes secrets just before the wire.
 #[derive(Clone)]
-pub struct ApplyAsk<'a> {
+pub struct WriteAsk<'a> {
     pub key: &'a ResourceKey,
     pub action: Action,
     /// With no reference left in it.
@@ -51,9 +51,9 @@ pub struct ApplyAsk<'a> {
     pub extensions: &'a Map<String, Value>,
 }
 
-impl fmt::Debug for ApplyAsk<'_> {
+impl fmt::Debug for WriteAsk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ApplyAsk({} {})", self.action, self.key)
+        write!(f, "WriteAsk({} {})", self.action, self.key)
     }
 }
 

@@ -20,7 +20,7 @@ use futures::future::BoxFuture;
 use kusion_model::{Observed, Proposal, ResourceKey, ResourceType};
 use std::collections::BTreeMap;
 
-pub use ask::{Applied, ApplyAsk, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk};
+pub use ask::{Applied, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk, WriteAsk};
 pub use error::{ErrorKind, RuntimeError};
 pub use select::{NoRuntime, Runtimes};
 pub use witness::{Witness, WitnessPlace};
@@ -49,7 +49,7 @@ pub trait Runtime: Send + Sync {
     ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>>;
 
     /// Creates or updates one object so that it has the wanted attributes. Idempotent.
-    fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>>;
+    fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>>;
 
     /// Asks for the end of one object and returns at once. Not existing is success, once it is proved.
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>>;
@@ -68,7 +68,7 @@ pub trait Runtime: Send + Sync {
 
 /// What selects a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RuntimeKey {
     pub kind: ResourceType,
     pub cluster: std::sync::Arc<str>,
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use kusion_model::{ResourceKey, ResourceType};
 
-use crate::{Place, Runtime};
+use crate::{Runtime, RuntimeKey};
 
 /// The runtimes of one operation, by resource type and cluster; the empty cluster name is the default one.
 #[derive(Clone, Default)]
 pub struct Runtimes {
-    places: BTreeMap<Place, Arc<dyn Runtime>>,
+    places: BTreeMap<RuntimeKey, Arc<dyn Runtime>>,
 }
 
 /// Nobody serves this resource.
@@ -25,12 +25,12 @@ pub struct NoRuntime {
 impl Runtimes {
     /// Adds the runtime of a type in a cluster.
     pub fn insert(&mut self, kind: ResourceType, cluster: &str, runtime: Arc<dyn Runtime>) {
-        self.places.insert(Place { kind, cluster: cluster.into() }, runtime);
+        self.places.insert(RuntimeKey { kind, cluster: cluster.into() }, runtime);
     }
 
     /// Returns the runtime of a resource.
     pub fn get(&self, kind: &ResourceType, key: &ResourceKey) -> Result<&Arc<dyn Runtime>, NoRuntime> {
-        let place = Place { kind: kind.clone(), cluster: Arc::clone(&key.cluster) };
+        let place = RuntimeKey { kind: kind.clone(), cluster: Arc::clone(&key.cluster) };
         self.places.get(&place).ok_or_else(|| NoRuntime {
             kind: place.kind,
             cluster: place.cluster.to_string(),
@@ -39,12 +39,12 @@ impl Runtimes {
     }
 
     /// Returns all runtimes with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (&Place, &Arc<dyn Runtime>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&RuntimeKey, &Arc<dyn Runtime>)> {
         self.places.iter()
     }
 
     fn names(&self) -> Vec<String> {
-        let name = |place: &Place| match &*place.cluster {
+        let name = |place: &RuntimeKey| match &*place.cluster {
             "" => place.kind.to_string(),
             cluster => format!("{}@{cluster}", place.kind),
         };

@@ -1,6 +1,6 @@
 //! All rows of prior × plan × live, as whole plans.
 
-use kusion_model::{Action, Origin, Plan, Reason, ReleaseNo};
+use kusion_model::{Action, Mover, Plan, Reason, ReleaseNo};
 use kusion_plan::moved_since;
 
 use crate::toy::KEY;
@@ -15,7 +15,7 @@ fn row_1_1_1_equal_is_no_op_and_carries_nothing() {
 #[test]
 fn row_1_1_1_ours_theirs_both() {
     for (recorded, wanted, live, origin, drift) in
-        [(1, 2, 1, Origin::Ours, false), (1, 1, 2, Origin::Theirs, true), (1, 2, 3, Origin::Both, true)]
+        [(1, 2, 1, Mover::Ours, false), (1, 1, 2, Mover::Theirs, true), (1, 2, 3, Mover::Both, true)]
     {
         let step =
             Situation::default().want("a", wanted, &[]).record("a", recorded, &[]).live("a", live).step("a");

@@ -1,6 +1,6 @@
 //! Other managers: drift, refusal, take-over, leaving alone, import.
 
-use kusion_model::{Action, ConflictPolicy, ConflictRule, FieldPath, Note, Origin, ResourceId, ResourceKey};
+use kusion_model::{Action, ConflictPolicy, ConflictRule, FieldPath, Mover, Note, ResourceId, ResourceKey};
 use serde_json::{Value, json};
 
 use crate::lab::Lab;
@@ -36,7 +36,7 @@ fn edit_by_another_shows_as_drift_with_its_manager() {
     let step = ready.plan.step(&key(&lab)).unwrap();
     assert!(step.drift, "{step:?}");
     let change = step.changes.iter().find(|c| c.path.to_string().ends_with("[main].image")).unwrap();
-    assert_eq!((change.origin, change.manager.as_deref()), (Origin::Theirs, Some("kubectl-edit")));
+    assert_eq!((change.origin, change.manager.as_deref()), (Mover::Theirs, Some("kubectl-edit")));
     assert_eq!(
         (change.before.clone(), change.after.clone()),
         (Some(json!("nginx:9").into()), Some(json!("nginx:1").into()))

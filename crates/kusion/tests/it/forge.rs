@@ -15,8 +15,8 @@ use kusion::{
 };
 use kusion_apply::{Clock, NoHealth};
 use kusion_runtime::{
-    Applied, ApplyAsk, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime,
-    RuntimeError, Runtimes,
+    Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
+    Runtimes, WriteAsk,
 };
 use kusion_store::{Liveness, Owner, SimMedium, StackStore, State, wait};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl Forge {
         Proposal { planned: Some(planned), blob, ..Proposal::of(what) }
     }
 
-    fn write(&self, ask: &ApplyAsk<'_>) -> Applied {
+    fn write(&self, ask: &WriteAsk<'_>) -> Applied {
         assert_eq!(ask.blob, Some(&Blob::from(format!("plan of {}", name(ask.key)).as_bytes())));
         let planned = ask.planned.unwrap();
         let mut object = ask.attributes.expose(Unknowns::Refuse).unwrap();
@@ -169,7 +169,7 @@ impl Runtime for Forge {
         Box::pin(ready(asks.iter().map(|ask| Ok(Self::proposal(ask))).collect()))
     }
 
-    fn apply<'a>(&'a self, ask: ApplyAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
+    fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
         Box::pin(ready(Ok(self.write(&ask))))
     }
 
