@@ -3,7 +3,7 @@
 //! In: targets, annotations and values of one statement. Out: the type of the value, and mistakes. The first assignment decides the
 //! type of a name, later ones must fit; what an annotation decides depends on where it stands.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{BinaryOp, Expr, ExprId, Ident, Stmt, StmtId, Target, TargetStep};
 
 use crate::checker::{Checker, Expect};
@@ -11,6 +11,7 @@ use crate::diag::RawDiag;
 use crate::globals::{GlobalKind, is_private};
 use crate::index::Recorder;
 use crate::infer::ops;
+use crate::mistake::Mistake;
 use crate::scope::{ScopeKind, Var};
 use crate::ty::{Ty, TyId};
 
@@ -138,8 +139,8 @@ impl<R: Recorder> Checker<'_, R> {
             without = without.or(Some(*ty));
         }
         if let Some(schema) = without {
-            let message = format!("Cannot add member '{member}' to 'schema {}'", self.text(schema));
-            self.error(Code::COMPILE, "unknown-attribute", at, message);
+            let (schemas, similar) = (vec![self.text(schema).into()], Vec::new());
+            self.error(at, &Mistake::UnknownToAll { schemas, name: member.into(), similar });
         }
     }
 
@@ -155,10 +156,9 @@ impl<R: Recorder> Checker<'_, R> {
                     && !self.types.sub(global.ty, ty)
                 {
                     let (decl, old) = (global.decl, self.types.text(global.ty));
-                    let text = self.types.text(ty);
-                    let message = format!("can not change the type of '{}' to {text}", name.name);
-                    let diag =
-                        RawDiag::new(Code::TYPE, "conflicting-annotation", self.home, name.span, message);
+                    let (name, at) = (name.name.clone(), name.span);
+                    let mistake = Mistake::ConflictingAnnotation { name, ty: self.types.text(ty) };
+                    let diag = RawDiag::of(&mistake, self.home, at);
                     let diag = diag.label(self.here(decl), format!("expected {old}"));
                     self.report(diag);
                 }
@@ -189,9 +189,8 @@ impl<R: Recorder> Checker<'_, R> {
                 if let Some(ty) = annotation {
                     let old = self.scopes[scope].vars.get(&name.name).map(|v| v.ty);
                     if old.is_some_and(|old| old != TyId::ANY && !self.types.sub(old, ty)) {
-                        let message =
-                            format!("can not change the type of '{}' to {}", name.name, self.text(ty));
-                        self.error(Code::TYPE, "conflicting-annotation", name.span, message);
+                        let (name, at) = (name.name.clone(), name.span);
+                        self.error(at, &Mistake::ConflictingAnnotation { name, ty: self.text(ty) });
                     }
                     // In a schema body the first assignment without an annotation goes on to decide.
                     let decided = old.is_some_and(|old| old != TyId::ANY) && !self.is_open(&name.name);
@@ -316,14 +315,13 @@ impl<R: Recorder> Checker<'_, R> {
             && !self.may_unite(&name.name, value)
         {
             let decl = changed.or_else(|| self.globals.get(&name.name).map(|g| g.decl));
-            let message = format!("Immutable variable '{}' is modified during compiling", name.name);
-            let mut diag = RawDiag::new(Code::IMMUTABLE, "immutable", self.home, name.span, message);
+            let mistake = Mistake::Modified { name: name.name.clone() };
+            let mut diag = RawDiag::of(&mistake, self.home, name.span);
             if let Some(decl) = decl {
                 let text = format!("The variable '{}' is declared here firstly", name.name);
                 diag = diag.label(self.here(decl), text);
             }
-            let diag = self.cannot_change(diag, &name.name);
-            self.report(diag);
+            self.report(diag.said_here("a second value").related("the first value"));
             return TyId::ANY;
         }
         let Some(found) = self.lookup(&name.name) else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use indexmap::IndexMap;
 use kcl_syntax::ast::{Str, Tree};
 use kcl_syntax::program::Package;
@@ -13,6 +13,7 @@ use crate::borrowed::Borrowed;
 use crate::diag::RawDiag;
 use crate::globals::Global;
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::package::{AttrInfo, Home, IndexInfo, PackageTypes, SchemaInfo, SchemaSlot};
 use crate::scope::Scope;
 use crate::signatures::{self, Table};
@@ -134,13 +135,7 @@ impl<'p, R: Recorder> Checker<'p, R> {
             return;
         }
         let diag = match self.errors.len() == MOST_ERRORS {
-            true => RawDiag::new(
-                Code::COMPILE,
-                "too-many-errors",
-                loc.pkg,
-                loc.span,
-                "too many errors: the others are not told",
-            ),
+            true => RawDiag::of(&Mistake::TooMany, loc.pkg, loc.span),
             false => diag,
         };
         let Some((loc, message)) = diag.labels.first() else { return };
@@ -151,9 +146,8 @@ impl<'p, R: Recorder> Checker<'p, R> {
     }
 
     /// Records a mistake with one label in this package.
-    pub(crate) fn error(&mut self, code: Code, id: &'static str, span: Span, message: impl Into<String>) {
-        let diag = RawDiag::new(code, id, self.home, span, message);
-        self.report(diag);
+    pub(crate) fn error(&mut self, span: Span, mistake: &Mistake) {
+        self.report(RawDiag::of(mistake, self.home, span));
     }
 
     pub(crate) fn text(&self, ty: TyId) -> String {

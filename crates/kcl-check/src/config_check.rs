@@ -5,13 +5,14 @@
 //! key type is one literal is compared once more with that attribute, and so is every known key if the schema has an index
 //! signature.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{ExprId, Str};
 use rustc_hash::FxHashSet;
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::package::Kind;
 use crate::ty::{DictTy, Loc, SchemaId, Ty, TyId};
 
@@ -104,12 +105,8 @@ impl<R: Recorder> Checker<'_, R> {
         let Some(index) = index else { return };
         let Some(attrs) = &dict.attrs else {
             if !self.types.assignable(dict.val, index.val) {
-                let message = format!(
-                    "expected schema index signature value type {}, got {}",
-                    self.text(index.val),
-                    self.text(dict.val)
-                );
-                self.error(Code::TYPE, "index-signature-value", at, message);
+                let (want, have) = (self.text(index.val), self.text(dict.val));
+                self.error(at, &Mistake::IndexMismatch { want, have });
             }
             return;
         };
@@ -183,7 +180,7 @@ impl<R: Recorder> Checker<'_, R> {
             Ty::Schema(id, _) if self.schema_info(id).incomplete => return,
             Ty::Schema(id, _) if !self.accepts_key(id, name) => self.no_attribute(id, name, at),
             Ty::Union(members) => match self.union_refuses(&members, name) {
-                Some(message) => RawDiag::new(Code::COMPILE, "unknown-attribute", self.home, at, message),
+                Some(mistake) => RawDiag::of(&mistake, self.home, at),
                 None => return,
             },
             _ => return,
@@ -210,7 +207,7 @@ impl<R: Recorder> Checker<'_, R> {
         }
     }
 
-    fn union_refuses(&mut self, members: &[TyId], name: &Str) -> Option<String> {
+    fn union_refuses(&mut self, members: &[TyId], name: &Str) -> Option<Mistake> {
         let mut schemas = Vec::new();
         for member in members {
             match self.types.kind(*member) {
@@ -224,15 +221,10 @@ impl<R: Recorder> Checker<'_, R> {
                 return None;
             }
         }
-        let names: Vec<Str> = schemas.iter().map(|s| self.schema_name(*s)).collect();
         let attrs = schemas.iter().flat_map(|s| self.schema_info(*s).attrs.keys());
         let similar = crate::suggest::similar(name, attrs);
-        let hint = crate::suggest::hint(&similar);
-        match names.as_slice() {
-            [] => None,
-            [one] => Some(format!("Cannot add member '{name}' to 'schema {one}'{hint}")),
-            _ => Some(format!("Cannot add member '{name}' to 'schemas {names:?}'{hint}")),
-        }
+        let schemas: Vec<Str> = schemas.iter().map(|s| self.schema_name(*s)).collect();
+        (!schemas.is_empty()).then(|| Mistake::UnknownToAll { schemas, name: name.clone(), similar })
     }
 
     /// Checks the known keys of an unpacked value against what the braces are expected to be.

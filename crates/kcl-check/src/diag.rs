@@ -3,12 +3,14 @@
 //! A package is checked once per process, but the ids of its files differ from program to program. So a mistake is
 //! recorded with the identity of its package and a range in it, and becomes a [`base_diag::Diagnostic`] per program.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, Fix, Label, Place, Severity, Span, Telling};
+use base_diag::{Code, Diagnostic, Fix, Label, Mistake as _, Place, Severity, Span, Telling};
 use kcl_syntax::ast::Str;
 use kcl_syntax::program::Program;
 
+use crate::mistake::Mistake;
 use crate::package::{Home, PackageTypes};
 use crate::ty::Loc;
 
@@ -37,15 +39,19 @@ struct RawTelling {
 }
 
 impl RawDiag {
-    pub(crate) fn new(
-        code: Code,
-        id: &'static str,
-        pkg: Home,
-        span: Span,
-        message: impl Into<String>,
-    ) -> Self {
-        let labels = vec![(Loc { pkg, span }, message.into())];
-        RawDiag { code, id, labels, note: None, telling: None, help: None, fix: None }
+    /// Makes the diagnostic that a mistake is, at its primary place.
+    pub(crate) fn of(mistake: &Mistake, pkg: Home, span: Span) -> Self {
+        let telling =
+            mistake.title().map(|title| RawTelling { title: title.into_owned(), ..RawTelling::default() });
+        RawDiag {
+            code: mistake.code(),
+            id: mistake.id(),
+            labels: vec![(Loc { pkg, span }, mistake.sentence().into_owned())],
+            note: None,
+            telling,
+            help: mistake.help().map(Cow::into_owned),
+            fix: None,
+        }
     }
 
     pub(crate) fn label(mut self, loc: Loc, message: impl Into<String>) -> Self {
@@ -55,12 +61,6 @@ impl RawDiag {
 
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
-        self
-    }
-
-    /// Adds what is wrong in better words.
-    pub(crate) fn told(mut self, title: impl Into<String>) -> Self {
-        self.telling = Some(RawTelling { title: title.into(), ..RawTelling::default() });
         self
     }
 
@@ -85,12 +85,6 @@ impl RawDiag {
         if let Some(telling) = &mut self.telling {
             telling.mark = Some(loc);
         }
-        self
-    }
-
-    /// Adds what to try next, if there is something.
-    pub(crate) fn help(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
         self
     }
 

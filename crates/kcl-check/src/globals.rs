@@ -4,7 +4,7 @@
 //! names in source order. Found here: schema names used twice, second assignments of public names, conflicting
 //! annotations.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use indexmap::map::Entry as MapEntry;
 use kcl_syntax::ast::{Expr, ExprId, Ident, SchemaKind, Stmt, StmtId, Str, Target, TypeId};
 use kcl_syntax::program::ImportTarget;
@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::package::{Kind, SchemaInfo, SchemaSlot};
 use crate::ty::{ModuleKind, ModuleTy, SchemaId, Ty, TyId};
 
@@ -93,10 +94,9 @@ impl<R: Recorder> Checker<'_, R> {
             };
             let is_import = self.package.imports.iter().any(|l| l.name == name.name);
             if is_import || self.globals.contains_key(&name.name) {
-                let message = format!("Unique key error name '{}'", name.name);
-                let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", self.home, start, message)
-                    .told(format!("`{}` is defined twice", name.name))
-                    .help(Some("give one of them another name".to_owned()));
+                let help = Some("give one of them another name");
+                let mistake = Mistake::DefinedTwice { name: name.name.clone(), help };
+                let diag = RawDiag::of(&mistake, self.home, start);
                 let first = self.globals.get(&name.name).map(|global| global.decl);
                 let first = first.filter(|span| !is_import && *span != name.span);
                 self.report(match first {
@@ -157,11 +157,7 @@ impl<R: Recorder> Checker<'_, R> {
         // Resolved at once: an alias does not see itself nor the aliases after it.
         let ty = self.resolve_type_at(ty, name.span);
         if BUILT_IN_TYPES.contains(&name.name.as_str()) {
-            let message = format!(
-                "type alias '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
-                name.name
-            );
-            self.error(Code::TYPE, "reserved-alias-name", name.span, message);
+            self.error(name.span, &Mistake::ReservedAlias { name: name.name.clone() });
         }
         self.globals.insert(name.name.clone(), Global { kind: GlobalKind::Alias, ty, decl: name.span });
         ty
@@ -308,20 +304,17 @@ impl<R: Recorder> Checker<'_, R> {
         global.ty = ty;
         if was && decl != name.span && !self.types.sub(ty, old) {
             let text = self.text(old);
-            let message = format!("can not change the type of '{}' to {text}", name.name);
-            let diag = RawDiag::new(Code::TYPE, "conflicting-annotation", self.home, name.span, message);
+            let mistake = Mistake::ConflictingAnnotation { name: name.name.clone(), ty: text.clone() };
+            let diag = RawDiag::of(&mistake, self.home, name.span);
             let diag = diag.label(self.here(decl), format!("expected {text}"));
             self.report(diag);
         }
     }
 
     fn immutable(&mut self, name: &Ident, first: Span) {
-        let message =
-            format!("Can not change the value of '{}', because it was declared immutable", name.name);
-        let diag = RawDiag::new(Code::IMMUTABLE, "immutable", self.home, name.span, message)
+        let diag = RawDiag::of(&Mistake::Immutable { name: name.name.clone() }, self.home, name.span)
             .label(self.here(first), format!("The variable '{}' is declared here", name.name));
-        let diag = self.cannot_change(diag, &name.name);
-        self.report(diag);
+        self.report(diag.said_here("a second value").related("the first value"));
     }
 }
 

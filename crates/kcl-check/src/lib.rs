@@ -28,6 +28,7 @@ mod diag;
 mod globals;
 pub mod index;
 mod infer;
+mod mistake;
 mod package;
 mod schema_ty;
 mod scope;

@@ -3,7 +3,7 @@
 //! A schema is built when it is first needed, so a base further down is ready before the schema that extends it; the
 //! mistakes of each schema are buffered and come out in source order.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{
     DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, SchemaKind, Stmt, StmtId, Str,
 };
@@ -13,6 +13,7 @@ use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::globals::{BUILT_IN_TYPES, Declared};
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::package::{AttrInfo, BaseLink, IndexInfo, Kind, SchemaInfo};
 use crate::ty::{ParamTy, SchemaId, Ty, TyId};
 
@@ -78,9 +79,7 @@ impl<R: Recorder> Checker<'_, R> {
         }
         let name = &def.name.name;
         if BUILT_IN_TYPES.contains(&name.as_str()) {
-            let message =
-                format!("schema name '{name}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})");
-            self.error(Code::COMPILE, "reserved-schema-name", def.name.span, message);
+            self.error(def.name.span, &Mistake::ReservedSchema { name: name.clone() });
         }
         if let Some(signature) = &def.index_signature {
             self.check_index_name(def, signature);
@@ -92,10 +91,8 @@ impl<R: Recorder> Checker<'_, R> {
         self.add_mixins(id, def, &mut info);
         info.params = self.parameters(&def.params, true);
         for param in own {
-            let name = &param.name.name;
-            let message =
-                format!("Unexpected parameter name '{name}' with the same name as the schema attribute");
-            self.error(Code::COMPILE, "parameter-is-attribute", param.name.span, message);
+            let name = param.name.name.clone();
+            self.error(param.name.span, &Mistake::ParameterIsAttribute { name });
         }
         self.decorators(&def.decorators);
         info
@@ -114,8 +111,8 @@ impl<R: Recorder> Checker<'_, R> {
                     info.hosts.extend(self.schema_host(p));
                 }
                 _ => {
-                    let message = format!("illegal rule type '{}'", self.text(ty));
-                    self.error(Code::INHERIT, "illegal-rule", parent.span, message);
+                    let ty = self.text(ty);
+                    self.error(parent.span, &Mistake::IllegalRule { ty });
                 }
             }
         }
@@ -138,13 +135,9 @@ impl<R: Recorder> Checker<'_, R> {
         info
     }
 
-    fn reserved_name(&mut self, what: &str, name: &Ident) {
+    fn reserved_name(&mut self, what: &'static str, name: &Ident) {
         if BUILT_IN_TYPES.contains(&name.name.as_str()) {
-            let message = format!(
-                "{what} name '{}' cannot be the same as the built-in types ({BUILT_IN_TYPES:?})",
-                name.name
-            );
-            self.error(Code::COMPILE, "reserved-name", name.span, message);
+            self.error(name.span, &Mistake::ReservedName { what, name: name.name.clone() });
         }
     }
 
@@ -152,16 +145,12 @@ impl<R: Recorder> Checker<'_, R> {
         let name = &def.name;
         if !name.name.ends_with("Protocol") {
             let at = Span::new(name.span.end, name.span.end);
-            let message = "schema protocol name must end with 'Protocol'";
-            let title = format!("the name of a protocol ends in `Protocol`: `{}Protocol`", name.name);
-            self.mistake((Code::COMPILE, "protocol-name"), at, message, title, None);
+            self.error(at, &Mistake::ProtocolName { name: name.name.clone() });
         }
         let only_attrs = def.body.iter().all(|s| matches!(self.tree.stmt(*s), Stmt::Attr(_)));
         let more = !def.mixins.is_empty() || !def.checks.is_empty() || !def.params.is_empty();
         if !only_attrs || more {
-            let message = "a protocol is only allowed to define attributes in it";
-            let title = "a protocol has attributes only";
-            self.mistake((Code::COMPILE, "protocol-body"), name.span, message, title, None);
+            self.error(name.span, &Mistake::ProtocolBody);
         }
     }
 
@@ -181,7 +170,7 @@ impl<R: Recorder> Checker<'_, R> {
         &mut self,
         user: SchemaId,
         name: &DottedRef,
-        expected: &str,
+        expected: &'static str,
         kinds: &[Kind],
     ) -> Option<SchemaId> {
         let ty = self.reference_type(name);
@@ -203,12 +192,7 @@ impl<R: Recorder> Checker<'_, R> {
 
     fn host_protocol(&mut self, user: SchemaId, host: &DottedRef, allowed: bool) -> Option<SchemaId> {
         if !allowed {
-            self.error(
-                Code::INHERIT,
-                "illegal-host",
-                host.span,
-                "only schema mixin can inherit from protocol",
-            );
+            self.error(host.span, &Mistake::IllegalHost);
             return None;
         }
         self.inherited(user, host, "protocol", &[Kind::Protocol])
@@ -272,10 +256,7 @@ impl<R: Recorder> Checker<'_, R> {
             // What was optional further up may become so again.
             new.once_optional = old.optional || old.once_optional;
             if new.optional && !new.once_optional {
-                let message = format!("can't change the required schema attribute of '{name}' to optional");
-                let title = format!("`{name}` is required in the base schema and stays so");
-                let help = Some("leave out the `?`, or give it a default".to_owned());
-                self.mistake((Code::TYPE, "required-to-optional"), span, message, title, help);
+                self.error(span, &Mistake::RequiredToOptional { name: name.clone() });
             }
         }
         if let Some(index) = info.index.clone() {
@@ -312,8 +293,8 @@ impl<R: Recorder> Checker<'_, R> {
             _ => false,
         };
         if !is_string {
-            let message = format!("invalid index signature key type: '{}'", self.text(key));
-            self.error(Code::INDEX_SIGNATURE, "index-signature-key", def.name.span, message);
+            let ty = self.text(key);
+            self.error(def.name.span, &Mistake::IndexKey { ty });
         }
         let key_name = signature.name.as_ref().map(|n| n.name.clone());
         IndexInfo { key_name, key, val, any_other: signature.any_other }
@@ -325,11 +306,7 @@ impl<R: Recorder> Checker<'_, R> {
         collect_assigned(self.tree, &def.body, &mut set);
         let taken = set.contains(&name.name) || declares(self.tree, &def.body, &name.name);
         if taken {
-            let message = format!(
-                "index signature attribute name '{}' cannot have the same name as schema attributes",
-                name.name
-            );
-            self.error(Code::INDEX_SIGNATURE, "index-signature-name", signature.span, message);
+            self.error(signature.span, &Mistake::IndexName { name: name.name.clone() });
         }
     }
 
@@ -342,21 +319,15 @@ impl<R: Recorder> Checker<'_, R> {
             Some(key_name) => format!("{key_name}: {}", self.text(index.key)),
             None => self.text(index.key),
         };
-        let message = format!(
-            "the type '{}' of schema attribute '{name}' does not meet the index signature definition [{key}]: {}",
-            self.text(attr.ty),
-            self.text(index.val),
-        );
-        self.error(Code::INDEX_SIGNATURE, "index-signature-value", attr.loc.span, message);
+        let (ty, value) = (self.text(attr.ty), self.text(index.val));
+        self.error(attr.loc.span, &Mistake::IndexValue { name: name.into(), ty, key, value });
     }
 
     fn add_mixins(&mut self, host: SchemaId, def: &SchemaDef, info: &mut SchemaInfo) {
         for mixin in &def.mixins {
             let last = mixin.parts.last().map(|p| p.name.clone()).unwrap_or_default();
             if !last.ends_with("Mixin") {
-                let message = format!("a valid mixin name should end with 'Mixin', got '{last}'");
-                let title = format!("`{last}` is no mixin: its name does not end in `Mixin`");
-                self.mistake((Code::NAME, "mixin-name"), mixin.span, message, title, None);
+                self.error(mixin.span, &Mistake::MixinName { name: last.clone() });
             }
             let ty = self.reference_type(mixin);
             if let Ty::Schema(id, false) = self.types.kind(ty) {
@@ -367,11 +338,8 @@ impl<R: Recorder> Checker<'_, R> {
                     continue;
                 }
             }
-            let message =
-                format!("illegal schema mixin object type, expected mixin, got '{}'", self.text(ty));
-            let title = format!("`{last}` is no mixin");
-            let help = Some("a mixin is declared like this: `mixin NameMixin:`".to_owned());
-            self.mistake((Code::INHERIT, "illegal-mixin"), mixin.span, message, title, help);
+            let ty = self.text(ty);
+            self.error(mixin.span, &Mistake::IllegalMixin { name: last, ty });
             info.incomplete = true;
         }
     }
@@ -394,8 +362,7 @@ impl<R: Recorder> Checker<'_, R> {
         for param in params[..last_plain.min(params.len())].iter().rev() {
             let Some(default) = param.default else { continue };
             let span = self.tree.expr_span(default);
-            let message = "non-default argument follows default argument";
-            let diag = RawDiag::new(Code::PARAMETER, "parameter-order", self.home, span, message);
+            let diag = RawDiag::of(&Mistake::ParameterOrder, self.home, span);
             self.report(diag.note("A default argument"));
         }
     }
@@ -439,12 +406,9 @@ impl<R: Recorder> Checker<'_, R> {
         }
         for Declared { id, .. } in declared {
             let Some(ring) = rings.get(id).filter(|r| r.len() > 1) else { continue };
-            let names: Vec<Str> = ring.iter().map(|m| self.schema_name(*m)).collect();
-            let message = format!("There is a circular reference between schemas {}", names.join(", "));
+            let schemas = ring.iter().map(|m| self.schema_name(*m)).collect();
             let span = self.schema_info(*id).span;
-            let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-            let title = format!("schemas inherit from one another: {}", names.join(", "));
-            self.mistake((Code::COMPILE, "circular-inheritance"), span, message, title, None);
+            self.error(span, &Mistake::CircularInheritance { schemas });
         }
     }
 }

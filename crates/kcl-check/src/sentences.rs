@@ -1,30 +1,18 @@
-//! More of the checker's mistakes in words for people: operators, calls, inheritance (see [`crate::words`]).
+//! More of the checker's mistakes: operators, calls, inheritance (see [`crate::words`]).
 //!
-//! Each function makes the whole diagnostic: the sentence of the reference, which tools compare, and what a person reads.
+//! Each function takes the facts of a mistake; its words are a row of the table in `mistake.rs`.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::Str;
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::suggest;
 use crate::ty::{ParamTy, Ty, TyId};
 
 impl<R: Recorder> Checker<'_, R> {
-    /// Reports a mistake with the sentence of the reference, one for people, and what to try.
-    pub(crate) fn mistake(
-        &mut self,
-        (code, id): (Code, &'static str),
-        at: Span,
-        message: impl Into<String>,
-        title: impl Into<String>,
-        help: Option<String>,
-    ) {
-        let diag = RawDiag::new(code, id, self.home, at, message).told(title).help(help);
-        self.report(diag);
-    }
-
     /// A type without the values of its literals.
     pub(crate) fn kind_words(&mut self, ty: TyId) -> String {
         let wide = if ty == TyId::NONE { ty } else { self.types.widen(ty) };
@@ -32,16 +20,11 @@ impl<R: Recorder> Checker<'_, R> {
     }
 
     /// An operator that does not take what stands left and right of it; `at` is the left operand.
-    pub(crate) fn unsupported(&mut self, op: &str, left: TyId, right: TyId, at: Span) {
-        let message =
-            format!("unsupported operand type(s) for {op}: '{}' and '{}'", self.text(left), self.text(right));
-        let (l, r) = (self.kind_words(left), self.kind_words(right));
-        let title = match op {
-            "in" | "not in" => format!("`{op}` does not look into `{r}`"),
-            _ => format!("`{op}` does not take `{l}` and `{r}`"),
-        };
-        let help = self.operator_help(op, left, right).map(str::to_owned);
-        self.mistake((Code::TYPE, "operand-types"), at, message, title, help);
+    pub(crate) fn unsupported(&mut self, op: &'static str, left: TyId, right: TyId, at: Span) {
+        let hint = self.operator_help(op, left, right);
+        let kinds = (self.kind_words(left), self.kind_words(right));
+        let (left, right) = (self.text(left), self.text(right));
+        self.error(at, &Mistake::Operands { op, left, right, kinds, hint });
     }
 
     fn operator_help(&self, op: &str, left: TyId, right: TyId) -> Option<&'static str> {
@@ -78,110 +61,61 @@ impl<R: Recorder> Checker<'_, R> {
     /// Fewer arguments than parameters without a default.
     pub(crate) fn too_few(&mut self, callee: &str, params: &[ParamTy], given: usize, at: Span) {
         let required = params.iter().filter(|p| !p.optional).count();
-        let message = format!("expected {}, found {given}", positional(required));
-        let title = format!("{} needs {}, found {given}", callee_words(callee), arguments(required));
-        self.mistake((Code::COMPILE, "missing-argument"), at, message, title, Self::listed(params));
+        let (callee, takes) = (callee.to_owned(), Self::listed(params));
+        self.error(at, &Mistake::MissingArgument { callee, required, given, takes });
     }
 
     /// More arguments than parameters; `at` is the first that is too many.
     pub(crate) fn too_many(&mut self, callee: &str, params: &[ParamTy], given: usize, at: Span) {
-        let count = params.len();
-        let message = format!("{callee} takes {} but {given} were given", positional(count));
-        let takes = if count == 0 { "no arguments".to_owned() } else { arguments(count) };
-        let title = format!("{} takes {takes}, found {given}", callee_words(callee));
-        self.mistake((Code::COMPILE, "too-many-arguments"), at, message, title, Self::listed(params));
+        let (callee, takes) = (callee.to_owned(), Self::listed(params));
+        self.error(at, &Mistake::TooManyArguments { callee, count: params.len(), given, takes });
     }
 
     /// A keyword that is no parameter.
     pub(crate) fn no_parameter(&mut self, callee: &str, params: &[ParamTy], name: &Str, at: Span) {
         let similar = suggest::similar(name, params.iter().map(|p| &p.name));
-        let mut message = format!("{callee} got an unexpected keyword argument '{name}'");
-        if !similar.is_empty() {
-            message.push_str(&format!(", did you mean '{}'?", similar.join("' or '")));
-        }
-        let diag = RawDiag::new(Code::COMPILE, "unexpected-keyword", self.home, at, message);
-        let diag = diag.told(format!("{} has no parameter `{name}`", callee_words(callee)));
-        let help = if similar.is_empty() { Self::listed(params) } else { None };
-        self.report(self.did_you_mean(diag.help(help), name, at, &similar));
+        let mistake = Mistake::UnexpectedKeyword {
+            callee: callee.to_owned(),
+            name: name.clone(),
+            similar: similar.clone(),
+            takes: if similar.is_empty() { Self::listed(params) } else { None },
+        };
+        let diag = RawDiag::of(&mistake, self.home, at);
+        self.report(self.did_you_mean(diag, name, at, &similar));
     }
 
     /// A call of what is no function.
     pub(crate) fn not_callable(&mut self, ty: TyId, at: Span) {
-        let (message, title, help) = match self.types.kind(ty) {
-            Ty::Schema(id, true) => {
-                let name = self.schema_name(*id);
-                (
-                    format!("schema '{name}' instance is not callable"),
-                    format!("this is an instance of `{name}`, no function"),
-                    Some("to change some of its attributes: `name {attribute = value}`".to_owned()),
-                )
-            }
-            _ => {
-                let title = format!("`{}` is no function", self.types.words(ty));
-                (format!("'{}' object is not callable", self.text(ty)), title, None)
-            }
+        let mistake = match self.types.kind(ty) {
+            Ty::Schema(id, true) => Mistake::InstanceCalled { schema: self.schema_name(*id) },
+            _ => Mistake::NotCallable { ty: self.shown(ty) },
         };
-        self.mistake((Code::COMPILE, "not-callable"), at, message, title, help);
+        self.error(at, &mistake);
     }
 
     /// A walk through what has no items.
     pub(crate) fn not_iterable(&mut self, ty: TyId, at: Span) {
-        let message = format!("'{}' object is not iterable", self.text(ty));
-        let title = format!("`{}` has no items to walk through", self.kind_words(ty));
-        let help = match self.types.kind(ty) {
-            Ty::Int | Ty::IntLit(_) => Some("to count: `for i in range(n)`".to_owned()),
-            _ => None,
-        };
-        self.mistake((Code::COMPILE, "not-iterable"), at, message, title, help);
+        let counts = matches!(self.types.kind(ty), Ty::Int | Ty::IntLit(_));
+        let ty = self.kind_shown(ty);
+        self.error(at, &Mistake::NotIterable { ty, counts });
     }
 
     /// `value[index]` of what has no items.
     pub(crate) fn not_subscriptable(&mut self, ty: TyId, at: Span) {
-        let message = format!("'{}' object is not subscriptable", self.text(ty));
-        let title = format!("`{}` has no items", self.kind_words(ty));
-        self.mistake((Code::COMPILE, "not-subscriptable"), at, message, title, None);
+        let ty = self.kind_shown(ty);
+        self.error(at, &Mistake::NotSubscriptable { ty });
     }
 
     /// An attribute that is declared again with a type that says something else.
-    pub(crate) fn type_changed(&mut self, name: &str, (old, new): (TyId, TyId), is_own: bool, at: Span) {
-        // Against a base the reference prints the new type twice.
-        let from = self.text(if is_own { old } else { new });
-        let message = format!("can't change schema field type of '{name}' from {from} to {}", self.text(new));
-        let (was, is) = (self.types.words(old), self.types.words(new));
-        let place = if is_own { "further up" } else { "in the base schema" };
-        let title = format!("`{name}` is `{was}` {place}, which `{is}` does not fit");
-        let help = (!is_own).then(|| "a sub-schema may only narrow a type".to_owned());
-        self.mistake((Code::TYPE, "field-type-change"), at, message, title, help);
+    pub(crate) fn type_changed(&mut self, name: &str, (old, new): (TyId, TyId), own: bool, at: Span) {
+        let from = self.text(if own { old } else { new });
+        let (old, new) = (self.types.words(old), self.shown(new));
+        self.error(at, &Mistake::FieldTypeChange { name: name.into(), from, old, new, own });
     }
 
     /// A base, mixin or host that is something else.
-    pub(crate) fn illegal_base(&mut self, expected: &str, shown: &str, name: &str, at: Span) {
-        let message = format!("invalid schema inherit object type, expect {expected}, got '{shown}'");
-        let help = match expected {
-            "protocol" => "a protocol is declared like this: `protocol NameProtocol:`",
-            _ if name.ends_with("Mixin") => {
-                "a mixin goes into the first line of the body: `mixin [NameMixin]`"
-            }
-            _ => "a base is a schema, not a value, mixin or protocol",
-        };
-        let title = format!("`{name}` is no {expected}");
-        self.mistake((Code::INHERIT, "illegal-base"), at, message, title, Some(help.to_owned()));
+    pub(crate) fn illegal_base(&mut self, expected: &'static str, got: &str, name: &str, at: Span) {
+        let (got, name) = (got.to_owned(), name.to_owned());
+        self.error(at, &Mistake::IllegalBase { expected, got, name });
     }
-}
-
-/// `"f"` as `f`.
-fn callee_words(callee: &str) -> String {
-    match callee.strip_prefix('"').and_then(|c| c.strip_suffix('"')) {
-        Some(name) => format!("`{name}`"),
-        None => format!("this {callee}"),
-    }
-}
-
-fn arguments(count: usize) -> String {
-    if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") }
-}
-
-fn positional(count: usize) -> String {
-    // Upstream says "0 positional argument".
-    if count > 1 { format!("{count} positional arguments") } else { format!("{count} positional argument") }
 }

@@ -1,12 +1,12 @@
 //! Statements in source order: assignments, schema bodies, checks.
 
-use base_diag::Code;
 use kcl_syntax::ast::{Attr, Check, Expr, ExprId, Ident, SchemaDef, Stmt, StmtId};
 
 use crate::checker::{Checker, Expect};
 use crate::diag::RawDiag;
 use crate::globals::{Declared, GlobalKind};
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::scope::ScopeKind;
 use crate::signatures::Table;
 use crate::ty::{SchemaId, Ty, TyId};
@@ -52,9 +52,8 @@ impl<R: Recorder> Checker<'_, R> {
                 _ => return,
             },
         };
-        let message = format!("Unique key error name '{}'", name.name);
-        let diag = RawDiag::new(Code::UNIQUE_KEY, "duplicate-schema", self.home, name.span, message)
-            .told(format!("`{}` is defined twice", name.name))
+        let mistake = Mistake::DefinedTwice { name: name.name.clone(), help: None };
+        let diag = RawDiag::of(&mistake, self.home, name.span)
             .label(self.here(first), format!("The variable '{}' is declared here", name.name))
             .said_here("the second")
             .related("the first");
@@ -80,8 +79,7 @@ impl<R: Recorder> Checker<'_, R> {
             Stmt::AugAssign { target, op, value } => self.aug_assign(target, *op, *value),
             Stmt::Unification { target, value, selected } => {
                 if *selected {
-                    let message = "unification identifier can not be selected";
-                    self.error(Code::COMPILE, "selected-attribute", target.span, message);
+                    self.error(target.span, &Mistake::SelectedUnification);
                 }
                 self.unification(target, *value)
             }
@@ -121,9 +119,7 @@ impl<R: Recorder> Checker<'_, R> {
             // The one below is the second of its name.
             self.assigned_first.entry(name.name.clone()).or_insert(name.span);
         } else if self.in_lambda() || self.globals.contains_key(&name.name) {
-            let message = format!("Unique key error name '{}'", name.name);
-            let title = "a schema is defined at the top of a file, not inside a block or a lambda";
-            self.mistake((Code::UNIQUE_KEY, "duplicate-schema"), name.span, message, title, None);
+            self.error(name.span, &Mistake::NestedSchema { name: name.name.clone() });
         } else {
             self.undefined(&name.name, name.span);
         }
@@ -202,8 +198,7 @@ impl<R: Recorder> Checker<'_, R> {
     fn attribute(&mut self, attr: &Attr) -> TyId {
         let Some(id) = self.current_schema() else { return TyId::ANY };
         if attr.selected {
-            let message = "schema attribute can not be selected";
-            self.error(Code::COMPILE, "selected-attribute", attr.name.span, message);
+            self.error(attr.name.span, &Mistake::SelectedAttribute);
         }
         let ty = self.schema_attr(id, &attr.name.name).map_or(TyId::ANY, |a| a.ty);
         let Some(default) = attr.default else { return ty };
@@ -235,16 +230,12 @@ impl<R: Recorder> Checker<'_, R> {
             let name = match tree.expr(func) {
                 Expr::Name(parts) if parts.len() == 1 => parts[0].name.clone(),
                 _ => {
-                    let message = "decorator name must be a single identifier";
-                    self.error(Code::TYPE, "decorator-name", span, message);
+                    self.error(span, &Mistake::DecoratorName);
                     continue;
                 }
             };
             let Some(ty) = self.builtin(Table::Decorators, &name) else {
-                let message = format!("UnKnown decorator {name}");
-                let title = format!("there is no decorator `{name}`");
-                let help = Some("there are `@deprecated` and `@info`".to_owned());
-                self.mistake((Code::COMPILE, "unknown-decorator"), span, message, title, help);
+                self.error(span, &Mistake::UnknownDecorator { name });
                 continue;
             };
             if let (Some(call), Ty::Func(func)) = (call, self.types.kind(ty).clone()) {

@@ -1,14 +1,15 @@
 //! The checker's mistakes in words for people.
 //!
-//! The sentence of the reference stays in every diagnostic (tools compare it); here is what a person reads instead: the mistake in one
-//! line, what is said beside the carets, what to try, and where it can be told, the change that mends it.
+//! Both sentences of a mistake are a row of the table in `mistake.rs`; here are its facts, what is said beside the carets, what to
+//! try, and where it can be told, the change that mends it.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{ExprId, Str};
 
 use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::index::Recorder;
+use crate::mistake::{Mistake, Shown};
 use crate::signatures::SYSTEM_MODULES;
 use crate::suggest;
 use crate::ty::{Loc, SchemaId, Ty, TyId, Types};
@@ -50,19 +51,12 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a Str>) -> Optio
 impl<R: Recorder> Checker<'_, R> {
     /// A value of another type than the one that is expected; `value` is where it was written.
     pub(crate) fn mismatch(&mut self, got: TyId, expected: TyId, at: Loc, value: Option<ExprId>) -> RawDiag {
-        let (want, have) = (self.text(expected), self.text(got));
-        let diag = RawDiag::new(
-            Code::TYPE,
-            "type-mismatch",
-            at.pkg,
-            at.span,
-            format!("expected {want}, got {have}"),
-        );
         let found = if self.types.has_literal(expected) { got } else { self.types.widen(got) };
-        let (want, found) = (self.types.words(expected), self.types.words(found));
-        let diag =
-            diag.told(format!("expected `{want}`, found `{found}`")).said_here(format!("this is `{found}`"));
-        let diag = diag.help(self.conversion(got, expected));
+        let found = self.types.words(found);
+        let said = format!("this is `{found}`");
+        let have = Shown { text: self.text(got), words: found };
+        let (want, convert) = (self.shown(expected), self.conversion(got, expected));
+        let diag = RawDiag::of(&Mistake::Mismatch { want, have, convert }, at.pkg, at.span).said_here(said);
         match value {
             Some(value) => diag.mark(self.here(self.tree.expr_span(value))),
             None => diag,
@@ -74,6 +68,16 @@ impl<R: Recorder> Checker<'_, R> {
         let (want, have) = (self.text(expected), self.text(got));
         diag.label(loc, format!("variable is defined here, its type is {want}, but got {have}"))
             .related("declared here")
+    }
+
+    /// A type as the reference writes it and as a person does.
+    pub(crate) fn shown(&self, ty: TyId) -> Shown {
+        Shown { text: self.text(ty), words: self.types.words(ty) }
+    }
+
+    /// The same, for a person without the values of its literals.
+    pub(crate) fn kind_shown(&mut self, ty: TyId) -> Shown {
+        Shown { text: self.text(ty), words: self.kind_words(ty) }
     }
 
     /// How a value of a near type is written.
@@ -103,14 +107,13 @@ impl<R: Recorder> Checker<'_, R> {
             return;
         }
         let similar = self.similar_names(name);
-        let message = format!("name '{name}' is not defined{}", suggest::hint(&similar));
-        let diag = RawDiag::new(Code::COMPILE, "unknown-name", self.home, at, message);
         let module = SYSTEM_MODULES.contains(&name.as_str());
         let help = match () {
             () if module => Some(format!("it is a module of the language: `import {name}`")),
             () => WORDS.iter().find(|(word, _)| name == word).map(|(_, help)| (*help).to_owned()),
         };
-        let diag = diag.told(format!("`{name}` is not defined")).help(help);
+        let mistake = Mistake::UnknownName { name: name.clone(), similar: similar.clone(), help };
+        let diag = RawDiag::of(&mistake, self.home, at);
         let foreign = FOREIGN.iter().find(|(theirs, _)| name == theirs).map(|(_, ours)| Str::from(*ours));
         let similar = foreign.map_or(similar, |ours| vec![ours]);
         self.report(if module { diag } else { self.did_you_mean(diag, name, at, &similar) });
@@ -121,11 +124,10 @@ impl<R: Recorder> Checker<'_, R> {
         let schema = self.schema_name(id);
         let attrs = &self.schema_info(id).attrs;
         let similar = suggest::similar(name, attrs.keys());
-        let message = format!("Cannot add member '{name}' to schema '{schema}'{}", suggest::hint(&similar));
-        let diag = RawDiag::new(Code::COMPILE, "unknown-attribute", self.home, at, message);
-        let diag = diag.told(format!("schema `{schema}` has no attribute `{name}`"));
-        let help = similar.is_empty().then(|| listed(attrs.keys())).flatten();
-        self.did_you_mean(diag.help(help), name, at, &similar)
+        let known = similar.is_empty().then(|| listed(attrs.keys())).flatten();
+        let mistake =
+            Mistake::UnknownAttribute { schema, name: name.into(), similar: similar.clone(), known };
+        self.did_you_mean(RawDiag::of(&mistake, self.home, at), name, at, &similar)
     }
 
     /// Says which name was meant, and offers it, where the place is that of the name.
@@ -138,13 +140,6 @@ impl<R: Recorder> Checker<'_, R> {
         } else {
             diag
         }
-    }
-
-    /// A name that has a value already.
-    pub(crate) fn cannot_change(&self, diag: RawDiag, name: &str) -> RawDiag {
-        let diag = diag.told(format!("`{name}` cannot be changed: it has a value already"));
-        let help = format!("a name that begins with `_` can be changed: `_{name}`");
-        diag.said_here("a second value").related("the first value").help(Some(help))
     }
 }
 

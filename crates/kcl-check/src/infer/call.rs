@@ -1,13 +1,13 @@
 //! Calls and schema expressions: arguments against parameters.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{Call, Expr, ExprId, Keyword, SchemaExpr};
 
 use crate::checker::{Checker, Expect};
-use crate::diag::RawDiag;
 use crate::globals::GlobalKind;
 use crate::index::Recorder;
 use crate::infer::ops;
+use crate::mistake::Mistake;
 use crate::package::Kind;
 use crate::ty::{ParamTy, Ty, TyId};
 
@@ -154,8 +154,8 @@ impl<R: Recorder> Checker<'_, R> {
             && before.iter().any(|keyword| keyword.name.name == *name)
         {
             let end = self.tree.expr_span(last.value).end;
-            let message = format!("{callee} has duplicated keyword argument {name}");
-            self.error(Code::COMPILE, "duplicate-argument", Span::new(end, end), message);
+            let mistake = Mistake::DuplicateArgument { callee: callee.to_owned(), name: name.clone() };
+            self.error(Span::new(end, end), &mistake);
         }
     }
 
@@ -213,8 +213,7 @@ impl<R: Recorder> Checker<'_, R> {
             }
             Ty::Schema(_, true) => {
                 self.braces(ty, schema.config);
-                let message = "Arguments cannot be used in the schema modification expression";
-                self.error(Code::COMPILE, "modification-arguments", at, message);
+                self.error(at, &Mistake::ModificationArguments);
                 TyId::ANY
             }
             // Nothing is known, so nothing in the braces is looked at.
@@ -225,8 +224,8 @@ impl<R: Recorder> Checker<'_, R> {
                 TyId::ANY
             }
             _ => {
-                let message = format!("Invalid schema type '{}'", self.text(ty));
-                self.error(Code::COMPILE, "not-a-schema", at, message);
+                let ty = self.text(ty);
+                self.error(at, &Mistake::NotASchema { ty });
                 TyId::ANY
             }
         }
@@ -234,8 +233,7 @@ impl<R: Recorder> Checker<'_, R> {
 
     fn braces(&mut self, ty: TyId, config: ExprId) -> TyId {
         if matches!(self.tree.expr(config), Expr::DictComp { .. }) {
-            let message = "Invalid schema config expr, expect config entries, e.g., {k1 = v1, k2 = v2}";
-            self.error(Code::COMPILE, "schema-config", self.tree.expr_span(config), message);
+            self.error(self.tree.expr_span(config), &Mistake::SchemaConfig);
             return TyId::ANY;
         }
         self.expects.push(Expect { ty: Some(ty), loc: None });
@@ -264,16 +262,9 @@ impl<R: Recorder> Checker<'_, R> {
                             || info.attrs.get(name).is_some_and(|a| a.has_default || a.optional)
                     });
                 if !provided {
-                    let message = format!(
-                        "attribute '{name}' of {} is required and can't be None or Undefined",
-                        self.schema_name(id)
-                    );
+                    let (schema, name) = (self.schema_name(id), name.clone());
                     let span = self.tree.expr_span(config);
-                    let diag = RawDiag::new(Code::COMPILE, "required-attribute", self.home, span, message);
-                    let schema = self.schema_name(id);
-                    let diag = diag.told(format!("`{name}` of schema `{schema}` has no value"));
-                    let help = format!("set it: `{name} = ..`, or declare it optional: `{name}?: ..`");
-                    self.report(diag.help(Some(help)));
+                    self.error(span, &Mistake::RequiredAttribute { schema, name });
                 }
             }
         }

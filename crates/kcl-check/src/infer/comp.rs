@@ -1,10 +1,11 @@
 //! Lists, comprehensions and quantifiers.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{CompClause, Entry, Expr, ExprId, Ident, Key, Quant, QuantOp, Str};
 
 use crate::checker::{Checker, Expect};
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::scope::ScopeKind;
 use crate::ty::{Ty, TyId};
 
@@ -61,10 +62,7 @@ impl<R: Recorder> Checker<'_, R> {
                 self.types.sup(&items)
             }
             _ => {
-                let message = "only list, dict, schema object can be used * unpacked, got any";
-                let span = self.tree.expr_span(value);
-                let title = "`*` unpacks a list or the keys of a dict";
-                self.mistake((Code::COMPILE, "unpack"), span, message, title, None);
+                self.error(self.tree.expr_span(value), &Mistake::CannotUnpack);
                 TyId::ANY
             }
         }
@@ -107,9 +105,7 @@ impl<R: Recorder> Checker<'_, R> {
         let item = self.expr(elt);
         self.expects.pop();
         if matches!(self.tree.expr(elt), Expr::Star(_)) {
-            let span = self.tree.expr_span(elt);
-            let message = "list unpacking cannot be used in list comprehension";
-            self.error(Code::COMPILE, "unpack-in-comprehension", span, message);
+            self.error(self.tree.expr_span(elt), &Mistake::ListUnpackedInComprehension);
         }
         self.leave();
         self.loop_keys.clear();
@@ -133,8 +129,7 @@ impl<R: Recorder> Checker<'_, R> {
             Key::Str(text) | Key::Indexed(text, _) => self.types.str_lit(text),
             Key::Computed(expr) => self.expr(*expr),
             Key::Unpack | Key::If { .. } => {
-                let message = "dict unpacking cannot be used in dict comprehension";
-                self.error(Code::COMPILE, "unpack-in-comprehension", value_span, message);
+                self.error(value_span, &Mistake::DictUnpackedInComprehension);
                 TyId::ANY
             }
         };
@@ -224,9 +219,7 @@ impl<R: Recorder> Checker<'_, R> {
         }
         if let [_, second, _, ..] = targets {
             let at = Span::new(second.span.end, second.span.end);
-            let message =
-                format!("the number of loop variables is {}, which can only be 1 or 2", targets.len());
-            self.error(Code::COMPILE, "loop-variables", at, message);
+            self.error(at, &Mistake::LoopVariables { count: targets.len() });
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{Entry, EntryOp, Expr, ExprId, Key, Str};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checker::{Checker, Expect};
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::scope::ScopeKind;
 use crate::ty::{DictAttr, DictTy, Loc, Ty, TyId, Types};
 
@@ -228,23 +229,19 @@ impl<R: Recorder> Checker<'_, R> {
     /// A key that is not a literal must be a string.
     pub(crate) fn must_be_key(&mut self, ty: TyId, at: Span) {
         if ty != TyId::ANY && (ty == TyId::NONE || !self.types.sub(ty, TyId::STR)) {
-            let message = format!("A attribute must be string type, got '{}'", self.text(ty));
-            let title = format!("a key is text, found `{}`", self.types.words(ty));
-            let help = match self.types.kind(ty) {
-                Ty::IntLit(number) => Some(format!("in quotes: \"{number}\"")),
+            let quoted = match self.types.kind(ty) {
+                Ty::IntLit(number) => Some(*number),
                 _ => None,
             };
-            self.mistake((Code::ATTRIBUTE, "key-type"), at, message, title, help);
+            let ty = self.shown(ty);
+            self.error(at, &Mistake::KeyType { ty, quoted });
         }
     }
 
     fn check_insert(&mut self, entry: &Entry, got: TyId) {
         if entry.op == EntryOp::Insert && !matches!(self.types.kind(got), Ty::List(_) | Ty::Any) {
-            let message = format!("only list type can in inserted, got '{}'", self.text(got));
-            let span = self.tree.expr_span(entry.value);
-            let title = format!("`+=` appends a list, found `{}`", self.kind_words(got));
-            let help = Some("put it into brackets: [..]".to_owned());
-            self.mistake((Code::ATTRIBUTE, "insert-type"), span, message, title, help);
+            let ty = self.kind_shown(got);
+            self.error(self.tree.expr_span(entry.value), &Mistake::InsertType { ty });
         }
     }
 
@@ -289,9 +286,8 @@ impl<R: Recorder> Checker<'_, R> {
                 parts.vals.append(&mut unknown.vals);
             }
             _ => {
-                let message = format!("only dict and schema can be used ** unpack, got '{}'", self.text(got));
-                let title = format!("`**` unpacks a dict or an instance, found `{}`", self.kind_words(got));
-                self.mistake((Code::COMPILE, "unpack"), at, message, title, None);
+                let ty = self.kind_shown(got);
+                self.error(at, &Mistake::CannotUnpackKeys { ty });
             }
         }
     }

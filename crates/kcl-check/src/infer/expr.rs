@@ -1,6 +1,6 @@
 //! Names, members, subscripts, literals, and the dispatch over all expressions.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{Expr, ExprId, Ident, JoinPart, Str, Type, TypeId};
 
 use super::ops;
@@ -8,6 +8,7 @@ use crate::checker::Checker;
 use crate::diag::RawDiag;
 use crate::globals::{Global, GlobalKind};
 use crate::index::Recorder;
+use crate::mistake::{Mistake, Shown};
 use crate::scope::{ScopeKind, Var};
 use crate::signatures::{self, Table};
 use crate::suggest;
@@ -104,13 +105,10 @@ impl<R: Recorder> Checker<'_, R> {
     fn selector(&mut self, value: ExprId, name: &Ident, optional: bool) -> TyId {
         let ty = self.expr(value);
         if optional && matches!(self.types.kind(ty), Ty::Module(_)) {
-            let message = format!(
-                "For the module type, the use of '?.{0}' is unnecessary and it can be modified as '.{0}'",
-                name.name
-            );
             // The reference points at the `?`.
             let end = self.tree.expr_span(value).end;
-            self.error(Code::COMPILE, "optional-module-member", Span::new(end, end), message);
+            let mistake = Mistake::OptionalModuleMember { name: name.name.clone() };
+            self.error(Span::new(end, end), &mistake);
         }
         let at = if optional { name.span } else { self.run_start(value, name.span) };
         let member = self.member(ty, &name.name, at);
@@ -191,10 +189,9 @@ impl<R: Recorder> Checker<'_, R> {
     }
 
     fn no_member(&mut self, ty: TyId, name: &str, at: Span, similar: &[Str]) -> TyId {
-        let message =
-            format!("attribute '{name}' not found in '{}'{}", self.text(ty), suggest::hint(similar));
-        let diag = RawDiag::new(Code::TYPE, "unknown-member", self.home, at, message);
-        let diag = diag.told(format!("`{}` has no `{name}`", self.types.words(ty)));
+        let of = self.shown(ty);
+        let mistake = Mistake::UnknownMember { of, name: name.into(), similar: similar.to_vec() };
+        let diag = RawDiag::of(&mistake, self.home, at);
         self.report(self.did_you_mean(diag, name, at, similar));
         TyId::ANY
     }
@@ -227,18 +224,16 @@ impl<R: Recorder> Checker<'_, R> {
             ModuleKind::Package(home) => {
                 let Some(package) = self.deps.get(&home).cloned() else { return TyId::ANY };
                 if self.options.is_0_13() && name.starts_with('_') && package.members.contains_key(name) {
-                    let message =
-                        format!("cannot reference private member '{name}' from module '{}'", module.path);
-                    self.error(Code::COMPILE, "private-member", at, message);
+                    let (module, name) = (module.path.clone(), name.into());
+                    self.error(at, &Mistake::PrivateMember { module, name });
                     return TyId::ANY;
                 }
                 if let Some(member) = package.members.get(name) {
                     return self.import_type(&package, *member);
                 }
                 if package.import_names.contains(name) {
-                    let message =
-                        format!("can not import the attribute '{name}' from the module '{}'", module.path);
-                    self.error(Code::COMPILE, "re-exported-import", at, message);
+                    let (module, name) = (module.path.clone(), name.into());
+                    self.error(at, &Mistake::ReExported { module, name });
                     return TyId::ANY;
                 }
                 let members = package.members.keys().filter(|n| !n.starts_with('_')).cloned().collect();
@@ -249,14 +244,12 @@ impl<R: Recorder> Checker<'_, R> {
 
     /// A member that a module does not have. The reference does not guess; people are told what was perhaps meant.
     fn not_in_module(&mut self, ty: TyId, name: &str, members: Vec<Str>, at: Span) -> TyId {
-        let message = format!("attribute '{name}' not found in '{}'", self.text(ty));
-        let diag = RawDiag::new(Code::TYPE, "unknown-member", self.home, at, message);
-        let module = self.text(ty).replace('\'', "`");
-        let diag = diag.told(format!("{module} has no member `{name}`"));
         // Each hint looks at every name; a file full of mistakes must not become quadratic.
         let similar = suggest::similar(name, members.iter().filter(|_| self.errors.len() < 200));
-        let help = similar.is_empty().then(|| words::listed(members.iter())).flatten();
-        self.report(self.did_you_mean(diag.help(help), name, at, &similar));
+        let known = similar.is_empty().then(|| words::listed(members.iter())).flatten();
+        let mistake = Mistake::NotInModule { module: self.text(ty), name: name.into(), known };
+        let diag = RawDiag::of(&mistake, self.home, at);
+        self.report(self.did_you_mean(diag, name, at, &similar));
         TyId::ANY
     }
 
@@ -302,9 +295,8 @@ impl<R: Recorder> Checker<'_, R> {
     }
 
     fn bad_key(&mut self, key: TyId, at: Span) -> TyId {
-        let message = format!("invalid dict/schema key type: '{}'", self.text(key));
-        let title = format!("a dict has text as keys, found `{}`", self.kind_words(key));
-        self.mistake((Code::COMPILE, "key-type"), at, message, title, None);
+        let ty = self.kind_shown(key);
+        self.error(at, &Mistake::BadKey { ty });
         TyId::ANY
     }
 
@@ -316,7 +308,7 @@ impl<R: Recorder> Checker<'_, R> {
             Ty::List(_) => ty,
             Ty::Str | Ty::StrLit(_) => TyId::STR,
             Ty::Dict(_) | Ty::Schema(..) => {
-                self.error(Code::COMPILE, "unhashable-slice", at, "unhashable type: 'slice'");
+                self.error(at, &Mistake::UnhashableSlice);
                 return TyId::ANY;
             }
             _ => {
@@ -340,8 +332,7 @@ impl<R: Recorder> Checker<'_, R> {
                 && !matches!(spec.to_lowercase().as_str(), "#json" | "#yaml")
             {
                 let span = self.tree.expr_span(*expr);
-                let message = format!("{spec} is a invalid format spec");
-                self.error(Code::COMPILE, "format-spec", span, message);
+                self.error(span, &Mistake::FormatSpec { spec: spec.clone() });
             }
         }
         TyId::STR
@@ -363,22 +354,15 @@ impl<R: Recorder> Checker<'_, R> {
         let at = self.tree.expr_span(value);
         if let Type::NotAType(right) = self.tree.ty(target) {
             self.expr(*right);
-            self.error(Code::COMPILE, "cast-to-value", at, "keyword 'as' right operand must be a type");
+            self.error(at, &Mistake::CastToValue);
             return TyId::ANY;
         }
         let ty = self.resolve_type(target);
         let wide = self.types.widen(got);
         if ty != TyId::ANY && !self.types.sub(ty, wide) {
-            let message = format!(
-                "Conversion of type '{}' to type '{}' may be a mistake because neither type sufficiently overlaps with the other",
-                self.full_text(got),
-                self.full_text(ty)
-            );
-            let (from, to) = (self.kind_words(got), self.types.words(ty));
-            let title = format!("`as` cannot make `{to}` of `{from}`");
-            let help = matches!(to.as_str(), "str" | "int" | "float" | "bool")
-                .then(|| format!("`as` only says which type it is; to convert: {to}(..)"));
-            self.mistake((Code::TYPE, "cast"), at, message, title, help);
+            let from = Shown { text: self.full_text(got), words: self.kind_words(got) };
+            let to = Shown { text: self.full_text(ty), words: self.types.words(ty) };
+            self.error(at, &Mistake::Cast { from, to });
         }
         // Like every operator, a cast of any is any.
         if got == TyId::ANY { TyId::ANY } else { ty }

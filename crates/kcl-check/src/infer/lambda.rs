@@ -1,10 +1,11 @@
 //! Lambdas.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{Lambda, Stmt};
 
 use crate::checker::{Checker, Expect};
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::scope::{ScopeKind, Var};
 use crate::ty::{FuncTy, Ty, TyId};
 
@@ -49,11 +50,7 @@ impl<R: Recorder> Checker<'_, R> {
             Stmt::Expr(_) | Stmt::Assign { .. } | Stmt::AugAssign { .. } | Stmt::Assert { .. }
         );
         if !yields {
-            let message = "The last statement of the lambda body must be a expression e.g., x, 1, etc.";
-            let help = "end it with the result; a choice is `a if condition else b`".to_owned();
-            let at = tree.stmt_span(*last);
-            let title = "a lambda ends with a value";
-            self.mistake((Code::COMPILE, "lambda-last-statement"), at, message, title, Some(help));
+            self.error(tree.stmt_span(*last), &Mistake::LambdaLastStatement);
         }
         for stmt in first {
             self.stmt(*stmt);

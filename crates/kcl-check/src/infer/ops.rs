@@ -1,10 +1,11 @@
 //! Operators: which types they take and what they give.
 
-use base_diag::{Code, Span};
+use base_diag::Span;
 use kcl_syntax::ast::{BinaryOp, CompareOp, Expr, ExprId, UnaryOp};
 
 use crate::checker::Checker;
 use crate::index::Recorder;
+use crate::mistake::Mistake;
 use crate::ty::{DictAttr, DictTy, Ty, TyId, Types};
 
 impl<R: Recorder> Checker<'_, R> {
@@ -42,9 +43,8 @@ pub(crate) fn unary(checker: &mut Checker<'_, impl Recorder>, op: UnaryOp, ty: T
     if accepted || wide == TyId::ANY && ty != TyId::NONE {
         return ty;
     }
-    let message = format!("bad operand type for unary {text}: '{}'", checker.text(ty));
-    let title = format!("`{text}` does not take `{}`", checker.kind_words(ty));
-    checker.mistake((Code::TYPE, "operand-type"), at, message, title, None);
+    let ty = checker.kind_shown(ty);
+    checker.error(at, &Mistake::Operand { op: text, ty });
     TyId::ANY
 }
 
@@ -61,8 +61,7 @@ pub(crate) fn binary(
         && judged_number(&mut checker.types, left)
         && right_expr.is_some_and(|e| is_zero(checker, e))
     {
-        let message = "integer division or modulo by zero";
-        checker.mistake((Code::TYPE, "division-by-zero"), at, message, "division by zero", None);
+        checker.error(at, &Mistake::DivisionByZero);
         return TyId::ANY;
     }
     let result = match op {
