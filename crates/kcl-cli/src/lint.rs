@@ -6,14 +6,12 @@ mod report;
 mod sarif;
 mod units;
 
-use std::num::NonZero;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kcl::{Compiler, Disk};
 
 use crate::flags::{Flag, Given, help, read};
+use crate::parallel::{jobs, on_all};
 use crate::wrong::Wrong;
 use judge::{Configs, Done, judge};
 use report::Report;
@@ -33,9 +31,6 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "jobs" Some('j'), "N" "how many packages at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };
-
-/// The parser's depth is bounded, but its frames are not small in debug builds.
-const STACK: usize = 32 << 20;
 
 /// The forms of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,13 +53,6 @@ struct Wish {
 
 impl Wish {
     fn new(given: &Given) -> Result<Wish, String> {
-        let jobs = match given.last("jobs") {
-            None => std::thread::available_parallelism().map_or(1, NonZero::get),
-            Some(text) => match text.parse() {
-                Ok(jobs @ 1..=256) => jobs,
-                _ => return Err(format!("--jobs {text}: write a number from 1 to 256")),
-            },
-        };
         let format = match given.last("format") {
             None | Some("full") => Format::Full,
             Some("short") => Format::Short,
@@ -77,7 +65,13 @@ impl Wish {
         };
         let with_unsafe = given.has("unsafe-fixes");
         let diff = given.has("diff");
-        Ok(Wish { format, fix: given.has("fix") || with_unsafe || diff, with_unsafe, diff, jobs })
+        Ok(Wish {
+            format,
+            fix: given.has("fix") || with_unsafe || diff,
+            with_unsafe,
+            diff,
+            jobs: jobs(given)?,
+        })
     }
 }
 
@@ -119,28 +113,9 @@ fn wrong_call(message: String) -> ExitCode {
 
 fn lint(units: Units, wish: &Wish) -> Report {
     let Units { units, notes, errors } = units;
-    let slots: Vec<Mutex<Option<Done>>> = units.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
     let compiler = Compiler::new(Disk);
     let configs = Configs::default();
-    let work = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(unit), Some(slot)) = (units.get(number), slots.get(number)) else { return };
-            let done = guarded(&compiler, unit, &configs, wish);
-            if let Ok(mut slot) = slot.lock() {
-                *slot = Some(done);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..wish.jobs.min(units.len()) {
-            // A thread that cannot be started leaves its share to the others; the last resort is this one.
-            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        }
-    });
-    work();
-    let done = slots.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()).collect();
+    let done = on_all(wish.jobs, units.len(), |at| guarded(&compiler, &units[at], &configs, wish));
     Report::new(done, notes, errors)
 }
 
