@@ -56,3 +56,8 @@ pub use sim::{SimMedium, Stack as SimStack};
 pub use sim_objects::SimObjects;
 pub use store::{Claim, StackStore, Store};
 pub use wait::wait;
+
+/// The examples of the user's page run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/state.md")]
+struct StatePage;

@@ -17,6 +17,8 @@ pub mod format;
 pub mod fuzz;
 #[cfg(feature = "kube")]
 pub mod fuzz_kube;
+#[cfg(feature = "state")]
+pub mod fuzz_state;
 pub mod generate;
 pub mod library_calls;
 #[cfg(feature = "ours")]

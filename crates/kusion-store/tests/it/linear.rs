@@ -161,6 +161,7 @@ impl Dice {
     }
 }
 
+type Client = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 type Log = Arc<Mutex<(usize, Vec<Op>)>>;
 
 fn call(log: &Log, deed: Deed) -> usize {
@@ -231,7 +232,7 @@ fn history(seed: u64, broken: bool) -> Result<Vec<Op>, String> {
     if dice.roll(3) == 0 {
         plug.lose_answers(Some(3 + dice.roll(9)));
     }
-    let mut clients: Vec<Pin<Box<dyn Future<Output = Result<(), String>>>>> = Vec::new();
+    let mut clients: Vec<Client> = Vec::new();
     for number in 1..=4 {
         let store = Store::new(backend.clone()).stack(&scope());
         clients.push(Box::pin(client(store, log.clone(), number, Dice(dice.roll(u64::MAX)))));

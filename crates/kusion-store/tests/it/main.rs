@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod corpus;
 mod crash;
 mod damage;
 mod earlier;
