@@ -137,12 +137,6 @@ fn of_variable(number: usize, file: &File, name: &str) -> Result<Vec<Span>, Refu
         if let Expr::Name(parts) = &node.kind
             && parts[0].name == name
         {
-            if let Some(braces) = keyed_around(tree, node.span, name) {
-                let message =
-                    format!("a key `{name}` stands around this: the text alone does not tell which is read");
-                let refusal = Refusal::new("unclear", message, "give the key another name first");
-                return Err(refusal.at(number, tree.expr_span(braces)));
-            }
             found.push(parts[0].span);
         }
     }
@@ -152,17 +146,27 @@ fn of_variable(number: usize, file: &File, name: &str) -> Result<Vec<Span>, Refu
         let message = format!("`{name}` is written as a type here");
         return Err(Refusal::new("unclear", message, "edit the file by hand").at(number, node.span));
     }
+    if let Some(other) = other_of_name(tree, name).filter(|_| !found.is_empty()) {
+        let message =
+            format!("another `{name}` stands here: the text alone does not tell which is read where");
+        return Err(Refusal::new("unclear", message, "give this one another name first").at(number, other));
+    }
     found.sort_by_key(|span| span.start);
     found.dedup();
     Ok(found)
 }
 
-/// Braces around a place that have a key.
-fn keyed_around(tree: &Tree, at: Span, name: &str) -> Option<ExprId> {
-    let has =
-        |entry: &kcl_syntax::ast::Entry| matches!(&entry.key, Key::Name(key) | Key::Str(key) if key == name);
-    let ids = (0..tree.exprs.len()).map(|i| ExprId(i as u32));
-    ids.into_iter().find(|id| contains(tree.expr_span(*id), at) && entries(tree, *id).iter().any(has))
+/// A key, parameter, loop variable or attribute with the name of a variable. Bodies and lambdas see what is around their caller,
+/// and `x {..}` gives keys `x` another meaning: only a name that nothing else has is renamed by its text.
+fn other_of_name(tree: &Tree, name: &str) -> Option<Span> {
+    let key = tree.exprs.iter().find_map(|node| match &node.kind {
+        Expr::Config(entries) => {
+            let is_key = |key: &Key| matches!(key, Key::Name(key) | Key::Str(key) if key == name);
+            entries.iter().find(|entry| is_key(&entry.key)).map(|entry| entry.key_span)
+        }
+        _ => None,
+    });
+    key.or_else(|| scopes(tree, name).into_iter().next())
 }
 
 fn rename_key(

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use kcl_edit::{Action, Change, File, Member, Outcome, apply, find, plan};
+use kcl_edit::{Action, Change, File, Member, Outcome, apply, find, plan, rename};
 use kcl_syntax::ast::{ExprId, Key, Stmt, Tree};
 use kcl_syntax::source::{Site, SourcePath, Step, entries, literal_braces, sites};
 use testkit::format::noisy;
@@ -166,6 +166,97 @@ fn the_programs_of_the_specs() {
     }
     eprintln!("{count:?}");
     assert!(count.replaced > 500 && count.created > 100, "{count:?}");
+}
+
+/// The program with the files that a plan makes.
+fn with(program: &Program, files: &[(usize, File)]) -> Program {
+    let mut program = program.clone();
+    for (at, file) in files {
+        program.files[*at].text = file.text.to_string();
+    }
+    program
+}
+
+fn members_of(program: &Program) -> Option<Vec<Member>> {
+    let file = program.files.first().filter(|file| file.entry && file.path.ends_with(".k"))?;
+    let alone = program.files.iter().filter(|file| file.entry).count() == 1;
+    let file = Rc::new(File::new(&*file.path, file.text.as_str()));
+    (alone && file.errors().is_empty()).then(|| vec![Member { file, own: true }])
+}
+
+fn spec_programs() -> Vec<Program> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec");
+    let cases = testkit::spec::load(&root).unwrap().into_iter().flat_map(|file| file.cases);
+    cases.map(|case| case.program).filter(|program| program.flags == testkit::Flags::default()).collect()
+}
+
+#[test]
+fn what_is_unset_is_gone_as_an_override_deletes_it() {
+    let mut rng = Rng::new(8);
+    let (mut same, mut apart) = (0, 0);
+    for program in spec_programs() {
+        let Some(members) = members_of(&program) else { continue };
+        let mut all = paths(&tree_of(&members[0].file.text).unwrap());
+        for _ in 0..3.min(all.len()) {
+            let path = all.swap_remove(rng.below(all.len()));
+            let change = Change { path: path.clone(), action: Action::Unset };
+            let Ok(planned) = plan(&members, &change) else { continue };
+            // A decorator cannot stand alone: refused.
+            let Ok(files) = apply(&members, &planned) else { continue };
+            let mut deleted = program.clone();
+            deleted.flags.overrides.push(format!("{path}-"));
+            let texts = [members[0].file.text.as_ref()];
+            let is_apart = is_apart(&texts, path.steps[0].key().unwrap());
+            let edited = with(&program, &files);
+            match (testkit::ours::run_small(&deleted), testkit::ours::run_small(&edited)) {
+                _ if is_apart => apart += 1,
+                (Verdict::Output(wanted), Verdict::Output(got)) => {
+                    assert_eq!(got.yaml, wanted.yaml, "{path}\n{edited:#?}");
+                    same += 1;
+                }
+                (Verdict::Output(_), got) => panic!("{path}-: {got:?}\n{edited:#?}"),
+                _ => apart += 1,
+            }
+        }
+    }
+    eprintln!("{same} the same, {apart} apart");
+    assert!(same > 300, "{same}");
+}
+
+#[test]
+fn a_renamed_variable_is_the_same_program() {
+    let (mut same, mut refused) = (0, 0);
+    for program in spec_programs() {
+        let Some(members) = members_of(&program) else { continue };
+        let Verdict::Output(before) = testkit::ours::run_small(&program) else { continue };
+        let tree = tree_of(&members[0].file.text).unwrap();
+        let variables = paths(&tree).into_iter().filter(|path| path.steps.len() == 1);
+        for path in variables.take(4) {
+            let name = path.to_string();
+            let new = if name.starts_with('_') { "_zz_new" } else { "zz_new" };
+            let Ok(planned) = rename(&members, &path, new) else {
+                refused += 1;
+                continue;
+            };
+            let edited = with(&program, &apply(&members, &planned).unwrap());
+            let Verdict::Output(after) = testkit::ours::run_small(&edited) else {
+                panic!("{name}: {:?}\n{edited:#?}", testkit::ours::run_small(&edited))
+            };
+            let back: String = after
+                .yaml
+                .lines()
+                .map(|line| match line.strip_prefix("zz_new:") {
+                    Some(rest) => format!("{name}:{rest}\n"),
+                    None => format!("{line}\n"),
+                })
+                .collect();
+            let quoted = |text: &str| text.replace(['\'', '\"'], "").trim_end().to_owned();
+            assert_eq!(quoted(&back), quoted(&before.yaml), "{name}\n{edited:#?}");
+            same += 1;
+        }
+    }
+    eprintln!("{same} the same, {refused} refused");
+    assert!(same > 300, "{same}");
 }
 
 #[test]

@@ -226,6 +226,11 @@ fn delete_target(tree: &mut Tree, stmt: StmtId, name: &str) {
     for file in &mut tree.files {
         file.body.retain(|id| *id != stmt);
     }
+    if let Stmt::Assign { value, .. } | Stmt::AugAssign { value, .. } | Stmt::Unification { value, .. } =
+        tree.stmt(stmt)
+    {
+        forget(tree, *value);
+    }
 }
 
 /// Gives a variable that shares its value with others (`a = b = {..}`) a statement and a copy of its own.
