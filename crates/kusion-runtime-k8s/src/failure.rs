@@ -17,7 +17,7 @@ pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
     let text =
         |pointer: &str| status.and_then(|s| s.pointer(pointer)).and_then(Value::as_str).unwrap_or_default();
     let message = match (status, answer.text()) {
-        (Some(_), _) => text("/message").to_owned(),
+        (Some(_), _) => in_words(text("/message")),
         (None, Some(body)) => format!("the API server answered {}: {body}", answer.code),
         (None, None) => format!("{} was answered {} with {}", answer.asked, answer.code, answer.looks()),
     };
@@ -36,6 +36,20 @@ pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
         error.retry_after = Some(SOON);
     }
     error
+}
+
+/// A server's sentence without the names of its own types: `got &value.valueUnstructured{Value:1}` is `got 1`.
+fn in_words(message: &str) -> String {
+    const SIGN: &str = "&value.valueUnstructured{Value:";
+    let (mut out, mut rest) = (String::new(), message);
+    while let Some(at) = rest.find(SIGN) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + SIGN.len()..];
+        let end = rest.find('}').unwrap_or(rest.len());
+        out.push_str(&rest[..end]);
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    out + rest
 }
 
 fn of_status(code: u16, status: &Value, message: &str) -> ErrorKind {
@@ -77,6 +91,7 @@ pub(crate) fn from_client(error: kube::Error) -> RuntimeError {
     let text = chain(&error);
     let kind = match &error {
         kube::Error::Auth(_) => ErrorKind::Unauthorized,
+        kube::Error::Service(_) if text.contains("certificate") => ErrorKind::Untrusted,
         kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => ErrorKind::Broken,
         kube::Error::Service(_) if is_connect(&text) => ErrorKind::Unreachable,
         kube::Error::Service(_) => ErrorKind::Broken,
@@ -85,23 +100,38 @@ pub(crate) fn from_client(error: kube::Error) -> RuntimeError {
     let what = match kind {
         ErrorKind::Unauthorized => "no credential for the API server",
         ErrorKind::Unreachable => "the API server cannot be reached",
+        ErrorKind::Untrusted => "the certificate of the API server is not trusted",
         ErrorKind::Broken => "the connection to the API server broke",
         _ => "the API server's answer was not understood",
     };
-    RuntimeError::new(kind, format!("{what}: {text}"))
+    RuntimeError::new(kind, format!("{what}: {}", plain(&error)))
+}
+
+/// The innermost cause, which a person can act on, without the names of our libraries.
+fn plain(error: &kube::Error) -> String {
+    let mut last = error as &dyn std::error::Error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    let text = last.to_string();
+    let text =
+        text.split(" (os error").next().unwrap_or(&text).trim_start_matches("invalid peer certificate: ");
+    let words = [
+        ("UnknownIssuer", "it is signed by an authority that the kubeconfig does not name"),
+        ("NotValidForName", "it is not made for this address"),
+        ("Expired", "it has expired"),
+        ("NotValidYet", "it is not valid yet"),
+        ("Connection refused", "nobody listens there (connection refused)"),
+        ("unexpected end of file", "the server ended the connection"),
+    ];
+    let found = words.iter().find(|(sign, _)| text.contains(sign));
+    found.map_or_else(|| text.to_owned(), |(_, words)| (*words).to_owned())
 }
 
 fn is_connect(text: &str) -> bool {
-    [
-        "onnection refused",
-        "dns error",
-        "error trying to connect",
-        "client error (Connect)",
-        "certificate",
-        "unreachable",
-    ]
-    .iter()
-    .any(|sign| text.contains(sign))
+    ["onnection refused", "dns error", "error trying to connect", "client error (Connect)", "unreachable"]
+        .iter()
+        .any(|sign| text.contains(sign))
 }
 
 /// The innermost cause is what a person can act on.
@@ -153,6 +183,14 @@ mod tests {
         assert!(busy.is_transient() && busy.message.contains("Too many requests"));
         let unknown = failure(404, b"404 page not found");
         assert_eq!((unknown.kind, unknown.is_transient()), (ErrorKind::UnknownKind, true));
+    }
+
+    #[test]
+    fn names_of_the_servers_types_are_not_told() {
+        let told = in_words(".data.a: expected string, got &value.valueUnstructured{Value:1}; and more");
+        assert_eq!(told, ".data.a: expected string, got 1; and more");
+        assert_eq!(in_words("&value.valueUnstructured{Value:"), "");
+        assert_eq!(in_words("plain"), "plain");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum ErrorKind {
     /// No connection: nothing was sent.
     Unreachable,
+    /// The server's certificate is not trusted: nothing was sent.
+    Untrusted,
     /// No answer in time: the write may have happened.
     Timeout,
     /// The connection broke in the middle: the write may have happened.
@@ -59,11 +61,12 @@ impl RuntimeError {
         use ErrorKind::{
             Broken, Conflict, Forbidden, Immutable, Invalid, NotFound, Owned, ParentMissing, Server, Timeout,
             TooManyRequests, Unauthorized, Unexpected, UnknownKind, UnknownSecret, Unreachable, Unreadable,
+            Untrusted,
         };
         match self.kind {
             Unreachable | Timeout | Broken | Unreadable | TooManyRequests | Server | Conflict => true,
             Owned | NotFound | UnknownKind | Unauthorized | Forbidden | Invalid | Immutable
-            | UnknownSecret | ParentMissing | Unexpected => self.retry_after.is_some(),
+            | UnknownSecret | ParentMissing | Untrusted | Unexpected => self.retry_after.is_some(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Where a road ends early: which stage, with what facts; and the same in the words of a user.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use kusion_apply::ApplyError;
@@ -87,6 +88,20 @@ pub fn refuse(plan: &Plan) -> Result<(), RoadError> {
 }
 
 impl RoadError {
+    /// The command that applies all the same, where the user may decide so.
+    #[must_use]
+    pub fn take_over(&self, scope: &Scope) -> Option<String> {
+        match self {
+            RoadError::Strangers(_) => Some(format!("kusion apply {scope} --take-over")),
+            RoadError::Conflicts(list) => {
+                let rules: BTreeSet<String> = list.iter().map(Owned::rule).collect();
+                let flags: Vec<String> = rules.iter().map(|rule| format!(" --conflict {rule}")).collect();
+                Some(format!("kusion apply {scope}{}", flags.concat()))
+            }
+            _ => None,
+        }
+    }
+
     /// The same in the words of a user.
     #[must_use]
     pub fn told(self, target: &Target, server: &str) -> Failure {

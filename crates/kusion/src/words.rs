@@ -104,6 +104,9 @@ pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
     match error.kind {
         ErrorKind::Unreachable => failure("the cluster cannot be reached")
             .next("check the address and the network, or choose another context: --context NAME"),
+        ErrorKind::Untrusted => failure("the cluster's certificate is not trusted").next(
+            "is this the right cluster? then name its authority: `certificate-authority` in the kubeconfig",
+        ),
         ErrorKind::Unreadable => failure("the cluster's answer cannot be used")
             .next("is a proxy or a login page in between? then sign in, and try again; nothing was planned"),
         ErrorKind::Timeout | ErrorKind::Broken => failure("the cluster did not answer").next("try again"),

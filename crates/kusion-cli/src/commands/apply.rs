@@ -11,7 +11,7 @@ use kusion_store::{StoreError, wait};
 
 use crate::input::cluster::{World, seconds, tokio};
 use crate::input::consent::Terminal;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, liveness, open, owner, subject};
 use crate::input::planned::{ended, ruled, wanted, world_of};
 use crate::views::company::Company;
@@ -20,25 +20,29 @@ use crate::views::output::{Format, format_of, print};
 use crate::views::plan_view::ago;
 use crate::views::unchanged::tell_rest;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("yes", Some('y'), "", "do not ask"),
-    flag("output", Some('o'), "FORMAT", "text, or json: one event per line"),
-    flag("no-wait", None, "", "do not wait for health"),
-    flag("watch", None, "", "a live tree until the end (the default on a terminal)"),
-    flag("no-watch", None, "", "plain lines, also on a terminal"),
-    flag("timeout", None, "TIME", "how long to wait for the health of each resource"),
-    flag("on-failure", None, "POLICY", "stop (default), continue or rollback"),
-    flag("lock-timeout", None, "TIME", "how long to wait for a locked stack"),
-    flag("detail", None, "all", "show everything"),
-    flag("message", Some('m'), "TEXT", "a word about this release"),
-    flag("same-project", None, "", "this folder is the same project as the one that made the state"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("yes", Some('y'), "", "do not ask"),
+        flag("output", Some('o'), "FORMAT", "text, or json: one event per line"),
+        flag("no-wait", None, "", "do not wait for health"),
+        flag("watch", None, "", "a live tree until the end (the default on a terminal)"),
+        flag("no-watch", None, "", "plain lines, also on a terminal"),
+        flag("timeout", None, "TIME", "how long to wait for the health of each resource"),
+        flag("on-failure", None, "POLICY", "stop (default), continue or rollback"),
+        flag("lock-timeout", None, "TIME", "how long to wait for a locked stack"),
+        flag("detail", None, "all", "show everything"),
+        flag("message", Some('m'), "TEXT", "a word about this release"),
+        flag("same-project", None, "", "this folder is the same project as the one that made the state"),
+    ]
+}
 
-pub(crate) const PLAN: &[Flag] =
-    &[flag("plan", None, "FILE", "apply exactly this saved plan, or say what moved")];
+pub(crate) fn plan() -> Vec<Arg> {
+    vec![flag("plan", None, "FILE", "apply exactly this saved plan, or say what moved")]
+}
 
-pub(crate) const TO: &[Flag] =
-    &[flag("to", None, "N", "the release to go back to (default: the last good one before)")];
+pub(crate) fn to() -> Vec<Arg> {
+    vec![flag("to", None, "N", "the release to go back to (default: the last good one before)")]
+}
 
 pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
     let place = ruled(given, open(given)?)?;

@@ -54,8 +54,8 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
         return Vec::new();
     };
     if last.starts_with('-') {
-        let flags = command.flags.iter().flat_map(|rows| rows.iter());
-        return flags.map(|flag| format!("--{}", flag.long)).collect();
+        let flags = command.flags.iter().flat_map(|rows| rows());
+        return flags.filter_map(|flag| Some(format!("--{}", flag.get_long()?))).collect();
     }
     let previous = before.last().map(String::as_str).unwrap_or_default();
     match (command.name, previous) {

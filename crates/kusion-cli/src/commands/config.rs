@@ -8,14 +8,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag, variable_name};
+use crate::input::flags::{Arg, Given, flag, variable_name};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json, tell};
 use crate::views::style::Style;
 use crate::views::table::table;
 use crate::views::yaml;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text or json")]
+}
 
 /// Flags that may have a default of the user; consent is not among them.
 const KEYS: &[(&str, &str)] = &[

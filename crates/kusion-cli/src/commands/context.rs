@@ -6,17 +6,19 @@ use serde_json::{Value, json};
 use crate::commands::config;
 use crate::input::cluster;
 use crate::input::cluster::choice;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("kubeconfig", None, "FILE", "the kubeconfig (default: $KUBECONFIG)"),
-    flag("context", None, "NAME", "the context that commands use"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("kubeconfig", None, "FILE", "the kubeconfig (default: $KUBECONFIG)"),
+        flag("context", None, "NAME", "the context that commands use"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let (file, chosen) = choice(given, None)?;

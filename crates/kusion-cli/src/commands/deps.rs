@@ -6,22 +6,24 @@ use kcl::Disk;
 use kusion_generate::{Inputs, StackFolder, source_files, stacks_below};
 use serde_json::json;
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{here, tell_broken};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("focus", None, "FILE", "the file or folder in question; may be repeated"),
-    flag(
-        "direct",
-        None,
-        "WAY",
-        "down (default): what depends on the focus; up: what the focus's stacks are made of",
-    ),
-    flag("only", None, "WHAT", "project or stack (default stack), for `down`"),
-    flag("output", Some('o'), "FORMAT", "text or json"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("focus", None, "FILE", "the file or folder in question; may be repeated"),
+        flag(
+            "direct",
+            None,
+            "WAY",
+            "down (default): what depends on the focus; up: what the focus's stacks are made of",
+        ),
+        flag("only", None, "WHAT", "project or stack (default stack), for `down`"),
+        flag("output", Some('o'), "FORMAT", "text or json"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let here = here()?;

@@ -8,17 +8,19 @@ use kusion_plan::three_way;
 use kusion_store::wait;
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{here, open, stores};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::fields;
 use crate::views::style::Style;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("exit-code", None, "", "leave with 2 if there are differences"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("exit-code", None, "", "leave with 2 if there are differences"),
+    ]
+}
 
 type Side = BTreeMap<ResourceKey, Attr>;
 

@@ -11,14 +11,17 @@ use kusion_store::wait;
 use serde_json::json;
 
 use crate::input::cluster::{World, tokio, world};
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
-use crate::views::plan_view::{self, Detail};
+use crate::views::plan_view::{self, Detail, count};
+use crate::views::refused::Refused;
 use crate::views::style::Style;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text or json")]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
@@ -34,6 +37,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         Format::Json => print_json(&json!({
             "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": world.context,
             "release": state.latest().map(|release| release.no), "drift": steps,
+            "refused": Refused::of(&ready).map(|refused| refused.json(&place)),
             "secrets": secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }))?,
         Format::Text => {
@@ -44,7 +48,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 let what = style.yellow("drift: a secret was changed or is gone");
                 out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
             }
+            let refused = Refused::of(&ready).map(|refused| refused.text(&place));
             out.push_str(&match steps.len() + secrets.len() {
+                n if n > 0 && refused.is_some() => {
+                    let have = if n == 1 { "has" } else { "have" };
+                    format!("\n{} {have} drifted. {}", count(n, "resource"), refused.unwrap_or_default())
+                }
                 0 if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
                 0 => "No drift: everything is as the last release left it.\n".to_owned(),
                 1 => format!("\n1 resource has drifted. `kusion apply {}` brings it back.\n", plan.scope),

@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::open;
 use crate::views::failure::Failure;
 use crate::views::output::{print, print_json};
 use crate::views::yaml;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT|FILE", "yaml, json, or a file to write"),
-    flag("context", None, "NAME", "the option `cluster` of the program"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT|FILE", "yaml, json, or a file to write"),
+        flag("context", None, "NAME", "the option `cluster` of the program"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;

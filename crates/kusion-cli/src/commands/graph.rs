@@ -3,16 +3,18 @@
 use kusion_plan::{Prepared, prepare};
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::open;
-use crate::input::planned::{SPEC, wanted};
+use crate::input::planned::wanted;
 use crate::views::board::short;
 use crate::views::failure::Failure;
 use crate::views::output::{print, print_json};
 use crate::views::plan_view::count;
 use crate::views::style::Style;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text, dot, svg or json"), SPEC[0]];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text, dot, svg or json")]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let place = open(given)?;

@@ -7,19 +7,26 @@ use kusion_generate::read_documents;
 use kusion_health::{Rules, judge_input};
 use serde_json::Value;
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::text::read_text;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::tree::mark;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("filename", Some('f'), "FILE", "YAML or JSON objects; `-` reads standard input; may be repeated"),
-    flag("rules", None, "FILE", "health rules for custom kinds: lines, or JSON with CEL expressions"),
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag(
+            "filename",
+            Some('f'),
+            "FILE",
+            "YAML or JSON objects; `-` reads standard input; may be repeated",
+        ),
+        flag("rules", None, "FILE", "health rules for custom kinds: lines, or JSON with CEL expressions"),
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;

@@ -6,18 +6,25 @@ use std::path::Path;
 use kusion_generate::embedded_konfig;
 use serde_json::json;
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::here;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("template", Some('t'), "NAME", "server (default), job or plain; `kusion init templates` lists them"),
-    flag("project-name", None, "NAME", "the project's name (default: the folder's)"),
-    flag("vendor", None, "", "write a copy of the models into the project, to change them"),
-    flag("force", None, "", "also into a folder that is not empty; files of the same name are replaced"),
-    flag("output", Some('o'), "FORMAT", "text or json"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag(
+            "template",
+            Some('t'),
+            "NAME",
+            "server (default), job or plain; `kusion init templates` lists them",
+        ),
+        flag("project-name", None, "NAME", "the project's name (default: the folder's)"),
+        flag("vendor", None, "", "write a copy of the models into the project, to change them"),
+        flag("force", None, "", "also into a folder that is not empty; files of the same name are replaced"),
+        flag("output", Some('o'), "FORMAT", "text or json"),
+    ]
+}
 
 struct Template {
     name: &'static str,

@@ -6,18 +6,20 @@ use kusion_store::wait;
 use serde_json::Value;
 
 use crate::input::cluster::tokio;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::open_named;
 use crate::input::sight::{Sight, look, named, pods};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, tell};
 use crate::views::style::Style;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("tail", None, "N", "how many lines of each container (default 20)"),
-    flag("previous", Some('p'), "", "the run before the last restart"),
-    flag("output", Some('o'), "FORMAT", "text, or json: one line of JSON per line of log"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("tail", None, "N", "how many lines of each container (default 20)"),
+        flag("previous", Some('p'), "", "the run before the last restart"),
+        flag("output", Some('o'), "FORMAT", "text, or json: one line of JSON per line of log"),
+    ]
+}
 
 /// A container of a pod.
 struct Source {

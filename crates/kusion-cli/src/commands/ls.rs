@@ -5,7 +5,7 @@ use kusion_generate::{StackFolder, locate, stacks_below};
 use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{here, open_named, stores, tell_broken};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
@@ -13,7 +13,9 @@ use crate::views::plan_view::ago;
 use crate::views::style::Style;
 use crate::views::table::table;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text or json")]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let word = given.rest.first().cloned().or_else(|| given.last("workdir"));

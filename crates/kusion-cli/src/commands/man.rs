@@ -25,7 +25,7 @@ fn page() -> String {
         }
         out.push_str(".nf\n");
         command.examples.iter().for_each(|example| out.push_str(&format!("    {}\n", plain(example))));
-        command.flags.iter().for_each(|rows| out.push_str(&plain(&flags::help(rows))));
+        command.flags.iter().for_each(|rows| out.push_str(&plain(&flags::listed(&rows()))));
         out.push_str(".fi\n");
     }
     out.push_str(".SH ENVIRONMENT\nEach flag is also a variable: --lock-timeout is KUSION_LOCK_TIMEOUT.\n");

@@ -24,10 +24,10 @@ mod state;
 mod status;
 mod why;
 
-use crate::input::cluster::CLUSTER;
-use crate::input::flags::{self, Flag, Given};
-use crate::input::place::STACK;
-use crate::input::planned::{CONFLICT, IMPORTED, MOVE, OWNERS, SPEC};
+use crate::input::cluster::clusters;
+use crate::input::flags::{self, Arg, Given, Read};
+use crate::input::place::stack;
+use crate::input::planned::{conflict, imported, moving, owners, spec_file};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 
@@ -39,7 +39,7 @@ pub(crate) struct Command {
     pub(crate) words: &'static str,
     pub(crate) help: &'static str,
     pub(crate) examples: &'static [&'static str],
-    pub(crate) flags: &'static [&'static [Flag]],
+    pub(crate) flags: &'static [fn() -> Vec<Arg>],
     pub(crate) run: fn(&Given) -> Result<(), Failure>,
 }
 
@@ -49,7 +49,7 @@ const fn command(
     words: &'static str,
     help: &'static str,
     examples: &'static [&'static str],
-    flags: &'static [&'static [Flag]],
+    flags: &'static [fn() -> Vec<Arg>],
     run: fn(&Given) -> Result<(), Failure>,
 ) -> Command {
     Command { name, alias: "", words, help, examples, flags, run }
@@ -69,7 +69,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[FOLDER]",
         "an application from the first line of configuration to healthy, in a minute",
         &["kusion quickstart", "kusion quickstart try-it", "cd quickstart && kusion preview dev"],
-        &[quickstart::FLAGS],
+        &[quickstart::flags],
         quickstart::main,
     ),
     command(
@@ -77,7 +77,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[FOLDER]",
         "make a project from a template",
         &["kusion init shop", "kusion init shop --template job", "kusion init templates"],
-        &[init::FLAGS],
+        &[init::flags],
         init::main,
     ),
     command(
@@ -89,7 +89,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion generate guestbook/prod -o json",
             "kusion generate dev -D replicas=3",
         ],
-        &[generate::FLAGS, STACK],
+        &[generate::flags, stack],
         generate::main,
     )
     .also("compile"),
@@ -102,7 +102,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion preview dev --plan dev.plan",
             "kusion preview dev -o json --exit-code",
         ],
-        &[preview::FLAGS, CONFLICT, OWNERS, SPEC, MOVE, STACK, CLUSTER],
+        &[preview::flags, conflict, owners, imported, spec_file, moving, stack, clusters],
         preview::main,
     )
     .also("plan"),
@@ -111,7 +111,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "change the cluster, wait until everything is healthy, record a release",
         &["kusion apply dev", "kusion apply dev -y --context my-cluster", "kusion apply dev --plan dev.plan"],
-        &[apply::FLAGS, apply::PLAN, CONFLICT, OWNERS, SPEC, MOVE, STACK, CLUSTER],
+        &[apply::flags, apply::plan, conflict, owners, imported, spec_file, moving, stack, clusters],
         apply::apply,
     )
     .also("up"),
@@ -120,7 +120,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "delete everything that the stack has made",
         &["kusion destroy dev", "kusion destroy dev -y", "kusion destroy shop/dev --context my-cluster"],
-        &[apply::FLAGS, IMPORTED, MOVE, STACK, CLUSTER],
+        &[apply::flags, imported, moving, stack, clusters],
         apply::destroy,
     )
     .also("down"),
@@ -129,7 +129,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "go back to an earlier release",
         &["kusion rollback dev", "kusion rollback dev --to 3", "kusion rollback dev --to 3 -y"],
-        &[apply::FLAGS, apply::TO, CONFLICT, OWNERS, STACK, CLUSTER],
+        &[apply::flags, apply::to, conflict, owners, imported, stack, clusters],
         apply::rollback,
     ),
     command(
@@ -137,7 +137,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "list|show|diff|unlock [STACK] [N] [N]",
         "what happened to a stack, by whom, with what result",
         &["kusion release list dev", "kusion release show dev 3", "kusion release diff dev 3 5"],
-        &[release::FLAGS, STACK],
+        &[release::flags, stack],
         release::main,
     ),
     command(
@@ -145,7 +145,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "ls|check|show [STACK] [ref://NAME/PROPERTY]",
         "which secrets of stores a stack uses, and whether they are to be had",
         &["kusion secret ls dev", "kusion secret check dev", "kusion secret show dev ref://db/password"],
-        &[secret::FLAGS, SPEC, STACK, CLUSTER],
+        &[secret::flags, spec_file, stack, clusters],
         secret::main,
     ),
     command(
@@ -158,7 +158,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion state rotate dev --new-key passphrase",
             "kusion state unlock dev",
         ],
-        &[state::FLAGS, SPEC, STACK, CLUSTER],
+        &[state::flags, spec_file, stack, clusters],
         state::main,
     ),
     command(
@@ -166,7 +166,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "the health of everything a stack has made, right now",
         &["kusion status dev", "kusion status dev --watch", "kusion status dev -o json --exit-code"],
-        &[status::FLAGS, STACK, CLUSTER],
+        &[status::flags, stack, clusters],
         status::main,
     ),
     command(
@@ -174,7 +174,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "what others have changed since the last release; leaves with 2 if something has",
         &["kusion drift dev", "kusion drift dev -o json", "kusion drift shop/prod --context my-cluster"],
-        &[drift::FLAGS, STACK, CLUSTER],
+        &[drift::flags, stack, clusters],
         drift::main,
     ),
     command(
@@ -182,7 +182,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK] | FILE FILE",
         "the configuration beside the last release, or two files; no cluster is asked",
         &["kusion diff dev", "kusion diff old.yaml new.yaml", "kusion diff dev -o json --exit-code"],
-        &[diff::FLAGS, STACK],
+        &[diff::flags, stack],
         diff::main,
     ),
     command(
@@ -194,7 +194,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion why dev v1:Namespace:shop-dev metadata.name",
             "kusion why dev Deployment/web 'spec.template.spec.containers[main].image' -o json",
         ],
-        &[why::FLAGS, STACK],
+        &[why::flags, stack],
         why::main,
     ),
     command(
@@ -202,7 +202,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[FOLDER|STACK]",
         "the stacks of a folder, or what a stack has made",
         &["kusion ls", "kusion ls dev", "kusion ls -o json"],
-        &[ls::FLAGS, STACK],
+        &[ls::flags, stack],
         ls::main,
     ),
     command(
@@ -210,7 +210,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK]",
         "what comes before what, and why",
         &["kusion graph dev", "kusion graph dev -o dot", "kusion graph dev -o svg > dev.svg"],
-        &[graph::FLAGS, STACK],
+        &[graph::flags, spec_file, stack],
         graph::main,
     ),
     command(
@@ -222,7 +222,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion deps --direct up --focus dev/main.k",
             "kusion deps --focus base/base.k -o json",
         ],
-        &[deps::FLAGS],
+        &[deps::flags],
         deps::main,
     ),
     command(
@@ -230,7 +230,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[STACK] [RESOURCE]",
         "the ends of the logs of a stack's pods",
         &["kusion logs dev", "kusion logs dev Deployment/web --tail 100", "kusion logs dev web --previous"],
-        &[logs::FLAGS, STACK, CLUSTER],
+        &[logs::flags, stack, clusters],
         logs::main,
     ),
     command(
@@ -242,7 +242,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion port-forward dev Deployment/web 8080",
             "kusion port-forward dev web",
         ],
-        &[port_forward::FLAGS, STACK, CLUSTER],
+        &[port_forward::flags, stack, clusters],
         port_forward::main,
     ),
     command(
@@ -254,7 +254,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             "kusion health -f - -o json < objects.yaml",
             "kusion health -f objects.yaml --rules health.rules --exit-code",
         ],
-        &[health::FLAGS],
+        &[health::flags],
         health::main,
     ),
     command(
@@ -262,7 +262,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "start|stop|reset|status",
         "a Kubernetes-compatible API on this machine, for trying and for tests",
         &["kusion sandbox start", "kusion sandbox status -o json", "kusion sandbox stop"],
-        &[sandbox::FLAGS],
+        &[sandbox::flags],
         sandbox::main,
     ),
     command(
@@ -270,7 +270,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "list|show|use [NAME]",
         "the clusters that the kubeconfig knows",
         &["kusion context", "kusion context show", "kusion context use kind-dev"],
-        &[context::FLAGS],
+        &[context::flags],
         context::main,
     ),
     command(
@@ -278,7 +278,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "list|get|set|unset|explain [KEY] [VALUE]",
         "defaults of flags, and where each value comes from",
         &["kusion config explain", "kusion config set context kind-dev", "kusion config unset context"],
-        &[config::FLAGS],
+        &[config::flags],
         config::main,
     ),
     command(
@@ -306,55 +306,57 @@ pub(crate) const COMMANDS: &[Command] = &[
         "",
         "print the version",
         &["kusion version", "kusion version -o json", "kusion --version"],
-        &[VERSION],
+        &[version_flags],
         version,
     ),
 ];
 
-const VERSION: &[Flag] = &[flags::flag("output", Some('o'), "FORMAT", "text or json")];
+fn version_flags() -> Vec<Arg> {
+    vec![flags::flag("output", Some('o'), "FORMAT", "text or json")]
+}
+
+/// The whole command line, as clap reads it.
+pub(crate) fn cli() -> clap::Command {
+    let top = clap::Command::new("kusion")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("from a stack of configuration to healthy resources")
+        .arg_required_else_help(true)
+        .subcommand_required(true)
+        .args_override_self(true)
+        .help_template(help());
+    COMMANDS.iter().fold(top, |top, command| top.subcommand(command.to_clap()))
+}
 
 /// Runs the words of a command line.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
-    let Some(first) = words.first() else {
-        print(&help())?;
-        return Err(Failure::told(Exit::Usage));
-    };
-    match first.as_str() {
-        "-h" | "--help" | "help" => match words.get(1).and_then(|name| find(name)) {
-            Some(command) => print(&help_of(command)),
-            None => print(&help()),
-        },
-        "__complete" => completion::complete(&words[1..]),
-        "-V" | "--version" => version(&Given::default()),
-        name => {
-            let command = find(name).ok_or_else(|| unknown(name))?;
-            if words[1..].iter().take_while(|word| *word != "--").any(|word| word == "-h" || word == "--help")
-            {
-                return print(&help_of(command));
-            }
-            let table: Vec<Flag> = command.flags.iter().flat_map(|rows| rows.iter().copied()).collect();
-            let mut given = flags::read(&table, &words[1..]).map_err(|mut failure| {
-                failure.place.get_or_insert_with(|| format!("kusion {}", command.name));
-                failure
-            })?;
-            given.file = config::load()?;
-            given.command = command.name;
-            (command.run)(&given)
-        }
+    if let Some(("__complete", rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return completion::complete(rest);
     }
+    let mut read = match flags::read(cli(), words)? {
+        Read::Given(given) => given,
+        Read::Text(text) => return print(&text),
+        Read::Nothing(text) => {
+            print(&text)?;
+            return Err(Failure::told(Exit::Usage));
+        }
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == read.command) else {
+        return Err(Failure::new(Exit::Bug, format!("nobody runs `kusion {}`", read.command)));
+    };
+    read.file = config::load()?;
+    (command.run)(&read)
 }
 
-fn find(name: &str) -> Option<&'static Command> {
-    COMMANDS
-        .iter()
-        .find(|command| command.name == name || (!command.alias.is_empty() && command.alias == name))
-}
-
-fn unknown(name: &str) -> Failure {
-    let failure = Failure::usage(format!("there is no command `{name}`"));
-    match base_diag::nearest(COMMANDS.iter().map(|command| command.name), name) {
-        Some(near) => failure.next(format!("did you mean `kusion {near}`?")),
-        None => failure.next("`kusion --help` lists the commands"),
+impl Command {
+    fn to_clap(&self) -> clap::Command {
+        let command = clap::Command::new(self.name)
+            .about(self.help)
+            .disable_version_flag(true)
+            .args_override_self(true)
+            .help_template(help_of(self))
+            .args(self.flags.iter().flat_map(|rows| rows()))
+            .arg(flags::words());
+        if self.alias.is_empty() { command } else { command.visible_alias(self.alias) }
     }
 }
 
@@ -372,6 +374,7 @@ fn help() -> String {
     out
 }
 
+/// Examples first; clap puts the flags in.
 fn help_of(command: &Command) -> String {
     let mut out = String::from("Examples:\n");
     for example in command.examples {
@@ -381,10 +384,7 @@ fn help_of(command: &Command) -> String {
     if !command.alias.is_empty() {
         out.push_str(&format!("  (also `kusion {}`)\n", command.alias));
     }
-    if command.flags.iter().any(|rows| !rows.is_empty()) {
-        out.push_str("\nFlags (each also as a variable, e.g. --exit-code as KUSION_EXIT_CODE):\n");
-        command.flags.iter().for_each(|rows| out.push_str(&flags::help(rows)));
-    }
+    out.push_str("\nFlags (each also as a variable, e.g. --exit-code as KUSION_EXIT_CODE):\n{options}\n");
     let codes: Vec<String> =
         Exit::ALL.iter().map(|exit| format!("{} {}", exit.code(), exit.meaning())).collect();
     out.push_str(&format!("\nExit codes: {}.\n", codes.join("; ")));
@@ -406,10 +406,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_help_starts_with_three_examples() {
+    fn every_help_starts_with_three_examples_and_lists_its_flags() {
+        cli().debug_assert();
         for command in COMMANDS {
             assert!(command.examples.len() >= 3, "{}", command.name);
-            assert!(help_of(command).starts_with("Examples:\n"), "{}", command.name);
+            let words = [command.name.to_owned(), "--help".to_owned()];
+            let Ok(Read::Text(help)) = flags::read(cli(), &words) else {
+                panic!("no help: {}", command.name)
+            };
+            assert!(help.starts_with("Examples:\n"), "{help}");
+            for flag in command.flags.iter().flat_map(|rows| rows()) {
+                let long = format!("--{}", flag.get_long().unwrap());
+                assert!(help.contains(&long), "{long} is missing: {help}");
+            }
         }
     }
 }

@@ -11,14 +11,16 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::input::cluster::tokio;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::open_named;
 use crate::input::sight::{look, named, pods};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, tell};
 use crate::views::progress::EVENT;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text, or json: one line per port")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text, or json: one line per port")]
+}
 
 /// `8080:80`; a local port of 0 is any free one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,21 +8,24 @@ use kusion_store::wait;
 
 use crate::commands::apply::apply_ask;
 use crate::input::cluster::{World, tokio};
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open};
 use crate::input::planned::{ended, ruled, wanted, world_of};
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::format_of;
+use crate::views::output::{Format, format_of, print};
 use crate::views::preview::{detail_of, show};
 use crate::views::private;
+use crate::views::refused::Refused;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("detail", None, "all", "show everything, also what does not change"),
-    flag("exit-code", None, "", "leave with 2 if changes are pending"),
-    flag("plan", None, "FILE", "save the plan, for `kusion apply --plan FILE`"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("detail", None, "all", "show everything, also what does not change"),
+        flag("exit-code", None, "", "leave with 2 if changes are pending"),
+        flag("plan", None, "FILE", "save the plan, for `kusion apply --plan FILE`"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
@@ -33,7 +36,11 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let world = tokio.block_on(world_of(given, &place, &wanted))?;
     let place = Arc::new(place);
     let ready = tokio.block_on(plan(given, &place, &world, wanted))?;
-    show(&ready, &world.context, format, detail_of(given)?)?;
+    let refused = (format == Format::Json).then(|| Refused::of(&ready).map(|refused| refused.json(&place)));
+    show(&ready, &world.context, format, detail_of(given)?, refused.flatten())?;
+    if let Some(refused) = Refused::of(&ready).filter(|_| format == Format::Text) {
+        print(&format!("\n{}", refused.text(&place)))?;
+    }
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {
         let sealed = wait(place.target.store.seal("plan", &plan.to_json()))?;

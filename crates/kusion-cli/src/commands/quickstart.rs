@@ -8,14 +8,15 @@ use std::time::Instant;
 
 use crate::commands;
 use crate::commands::sandbox;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::here;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::print;
 use crate::views::style::Style;
 
-pub(crate) const FLAGS: &[Flag] =
-    &[flag("port", None, "N", "the port of the sandbox on 127.0.0.1 (default: a free one)")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("port", None, "N", "the port of the sandbox on 127.0.0.1 (default: a free one)")]
+}
 
 const PROJECT: &str = "name: quickstart\n";
 const STACK: &str = "name: dev\n# The sandbox of this folder. Remove the line to use your own cluster.\nkubeConfig: ../.kusion/sandbox/kubeconfig\n";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::apply::release_number;
 use crate::commands::state;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open_named};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
@@ -15,11 +15,13 @@ use crate::views::plan_view::{ago, count, done, fields};
 use crate::views::style::Style;
 use crate::views::table::table;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("revision", None, "N", "the release to show (default: the latest)"),
-    flag("yes", Some('y'), "", "do not ask"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("revision", None, "N", "the release to show (default: the latest)"),
+        flag("yes", Some('y'), "", "do not ask"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {

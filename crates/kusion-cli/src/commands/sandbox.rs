@@ -14,28 +14,35 @@ use sandbox_server::{Sandbox, Setup};
 use serde_json::json;
 
 use crate::input::cluster::tokio;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{here, home_at};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json, tell};
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("folder", None, "DIR", "where it keeps its objects (default: sandbox in the home of kusion)"),
-    flag("port", None, "N", "the port on 127.0.0.1 (default: the last one, else a free one)"),
-    flag(
-        "listen",
-        None,
-        "ADDRESS",
-        "another address than 127.0.0.1; needs --beyond-loopback if it is not loopback",
-    ),
-    flag("beyond-loopback", None, "", "let other machines reach it; whoever has its token rules it"),
-    flag("memory", None, "", "forget the objects when it stops"),
-    flag("fault", None, "SCRIPT", "inject faults, e.g. `verb=write call=every:5 error=503 retry-after=1`"),
-    flag("foreground", None, "", "do not go to the background"),
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("home", None, "DIR", "the home of kusion (default ~/.kusion)"),
-    flag("yes", Some('y'), "", "do not ask"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("folder", None, "DIR", "where it keeps its objects (default: sandbox in the home of kusion)"),
+        flag("port", None, "N", "the port on 127.0.0.1 (default: the last one, else a free one)"),
+        flag(
+            "listen",
+            None,
+            "ADDRESS",
+            "another address than 127.0.0.1; needs --beyond-loopback if it is not loopback",
+        ),
+        flag("beyond-loopback", None, "", "let other machines reach it; whoever has its token rules it"),
+        flag("memory", None, "", "forget the objects when it stops"),
+        flag(
+            "fault",
+            None,
+            "SCRIPT",
+            "inject faults, e.g. `verb=write call=every:5 error=503 retry-after=1`",
+        ),
+        flag("foreground", None, "", "do not go to the background"),
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("home", None, "DIR", "the home of kusion (default ~/.kusion)"),
+        flag("yes", Some('y'), "", "do not ask"),
+    ]
+}
 
 /// How long a new process may take to answer.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -8,7 +8,7 @@ use kusion_secrets::{Refusal, SecretError, Stores};
 use serde_json::{Value, json};
 
 use crate::input::cluster::{tokio, world};
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open_named};
 use crate::input::planned::wanted;
 use crate::views::failure::{Exit, Failure};
@@ -17,10 +17,12 @@ use crate::views::plan_view::count;
 use crate::views::style::Style;
 use crate::views::table::table;
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("reveal", None, "", "`show`: print the value itself"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("reveal", None, "", "`show`: print the value itself"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {

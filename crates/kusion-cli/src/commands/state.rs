@@ -9,18 +9,20 @@ use serde_json::json;
 
 use crate::input::cluster::{tokio, world};
 use crate::input::consent;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::locks::{lock, new_lock};
 use crate::input::place::{Place, liveness, now, open_named, owner};
 use crate::input::planned::{wanted, warn};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("yes", Some('y'), "", "do not ask"),
-    flag("new-key", None, "HOW", "what locks the state after `rotate`; as --key"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("yes", Some('y'), "", "do not ask"),
+        flag("new-key", None, "HOW", "what locks the state after `rotate`; as --key"),
+    ]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {

@@ -6,22 +6,24 @@ use kusion_model::ResourceKey;
 use serde_json::{Value, json};
 
 use crate::input::cluster::tokio;
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open};
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
 use crate::views::plan_view::header;
-use crate::views::screen::Screen;
+use crate::views::screen::{Screen, fitted, size};
 use crate::views::style::Style;
 use crate::views::tree::{folded, mark, row_of};
 
-pub(crate) const FLAGS: &[Flag] = &[
-    flag("output", Some('o'), "FORMAT", "text or json"),
-    flag("watch", None, "", "look again every two seconds until interrupted"),
-    flag("no-tree", None, "", "only the stack's own resources"),
-    flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
-];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("output", Some('o'), "FORMAT", "text or json"),
+        flag("watch", None, "", "look again every two seconds until interrupted"),
+        flag("no-tree", None, "", "only the stack's own resources"),
+        flag("exit-code", None, "", "leave with 6 unless everything is healthy or suspended"),
+    ]
+}
 
 /// One resource as it is.
 struct Row {
@@ -40,19 +42,31 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let runtime = tokio()?;
     if !given.has("watch") {
         let (good, text) = runtime.block_on(look(given, &place, format))?;
-        print(&text)?;
+        print(&if format == Format::Text { fitted(&text) } else { text })?;
         return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
     }
     let mut screen = Screen::default();
     loop {
         let (_, text) = runtime.block_on(look(given, &place, format))?;
         if format == Format::Text && Screen::is_possible() {
-            screen.draw(&text.lines().map(str::to_owned).collect::<Vec<_>>());
+            screen.draw(&visible(&fitted(&text)));
         } else {
             print(&text)?;
         }
         std::thread::sleep(std::time::Duration::from_secs(2));
     }
+}
+
+/// As many lines as the terminal has; what scrolled away could not be drawn over.
+fn visible(text: &str) -> Vec<String> {
+    let room = size().1.saturating_sub(1);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if lines.len() > room {
+        let more = lines.len() - room + 1;
+        lines.truncate(room - 1);
+        lines.push(format!("... {more} more lines"));
+    }
+    lines
 }
 
 async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {

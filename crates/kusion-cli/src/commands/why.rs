@@ -1,12 +1,13 @@
 //! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
 
 use base_diag::nearest;
-use kcl::{OriginKind, WhyStep};
+use kcl::{OriginKind, WhyAt, WhyStep};
 use kusion_model::{Attr, FieldPath, Resource, Segment};
 use serde_json::{Value, json};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, open_named};
+use crate::input::sight::names;
 use crate::views::blame::{Author, author};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
@@ -14,7 +15,9 @@ use crate::views::plan_view::ago;
 use crate::views::style::Style;
 use crate::views::table::table;
 
-pub(crate) const FLAGS: &[Flag] = &[flag("output", Some('o'), "FORMAT", "text or json")];
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![flag("output", Some('o'), "FORMAT", "text or json")]
+}
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
@@ -29,14 +32,20 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let place = open_named(given, stack.as_deref())?;
     let generated = place.generate(&given.last("context").unwrap_or_default(), true)?;
     let resources = &generated.spec.resources;
-    let at = resources.iter().position(|resource| matches(resource, id));
-    let at = at.ok_or_else(|| unknown_resource(&place, resources, id))?;
+    let at = meant(&place, resources, id, path)?;
     let resource = &resources[at];
-    let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
-    let (value, text) = walk(&resource.attributes, &field).ok_or_else(|| unknown_field(resource, path))?;
+    let (value, way) = field(resource, path)?.ok_or_else(|| unknown_field(resource, path))?;
     let prefix = generated.paths.get(at).cloned().unwrap_or_default();
-    let full = format!("{prefix}{}{text}", if text.starts_with('[') || prefix.is_empty() { "" } else { "." });
-    let steps = generated.why.as_ref().and_then(|why| why.get(&full)).unwrap_or_default();
+    let asked = |way: &[Way]| {
+        let why = generated.why.as_ref()?;
+        let top = if prefix.is_empty() { Some(why.top()) } else { why.at(&prefix) };
+        let found = way.iter().try_fold(top?, |at, step| match step {
+            Way::Key(key) => at.key(key),
+            Way::Item(index) => at.index(*index),
+        });
+        found.map(WhyAt::steps).filter(|steps| !steps.is_empty())
+    };
+    let steps = asked(&way).or_else(|| asked(&in_clear(&way)?)).unwrap_or_default();
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
     let shown = if value.is_secret() { "(secret)".to_owned() } else { short(value) };
     let place_of = |step: &WhyStep| format!("{}:{}", place.shown(&step.file), step.line);
@@ -109,13 +118,63 @@ fn line(step: &WhyStep, value: &Attr) -> String {
     if value.is_secret() { "(secret)".to_owned() } else { step.text.clone() }
 }
 
-/// By id, or by `Kind/name`.
-fn matches(resource: &Resource, word: &str) -> bool {
-    if resource.id.as_str() == word || resource.key().to_string() == word {
-        return true;
+/// The resource that a word names; of several, the one that has the field.
+fn meant(place: &Place, resources: &[Resource], word: &str, path: &str) -> Result<usize, Failure> {
+    let named = |at: &usize| names(&resources[*at].key(), word);
+    let mut found: Vec<usize> = (0..resources.len()).filter(named).collect();
+    if found.len() > 1 {
+        let has = |at: &usize| matches!(field(&resources[*at], path), Ok(Some(_)));
+        let with_it: Vec<usize> = found.iter().copied().filter(has).collect();
+        found = if with_it.is_empty() { found } else { with_it };
     }
-    let Ok(id) = resource.id.to_kubernetes() else { return false };
-    word.split_once('/').is_some_and(|(kind, name)| id.kind.eq_ignore_ascii_case(kind) && id.name == name)
+    match found.as_slice() {
+        [] => Err(unknown_resource(place, resources, word)),
+        [one] => Ok(*one),
+        several => {
+            let scope = &place.target.scope;
+            let lines: Vec<String> =
+                several.iter().map(|&at| format!("kusion why {scope} {} {path}", resources[at].id)).collect();
+            let what = format!("`{word}` is the name of {} resources that have this field", several.len());
+            Err(Failure::usage(what).next(format!("say which one:\n{}", lines.join("\n"))))
+        }
+    }
+}
+
+/// A field of a resource, and the way to it.
+fn field<'r>(resource: &'r Resource, path: &str) -> Result<Option<(&'r Attr, Vec<Way>)>, Failure> {
+    let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
+    let root = &resource.attributes;
+    let plain = || {
+        let mut clear = field.clone();
+        let first = clear.0.first_mut().filter(|first| **first == Segment::Key("stringData".into()))?;
+        *first = Segment::Key("data".into());
+        walk(root, &clear)
+    };
+    Ok(walk(root, &field).or_else(plain).or_else(|| walk(root, &joined(root, &field)?)))
+}
+
+/// The same path where keys have dots in them: at each step the longest key that is there.
+fn joined(root: &Attr, path: &FieldPath) -> Option<FieldPath> {
+    let (mut at, mut done, mut rest) = (root, Vec::new(), path.0.as_slice());
+    while !rest.is_empty() {
+        let keys = rest.iter().take_while(|segment| matches!(segment, Segment::Key(_))).count();
+        let texts = |n: usize| {
+            let texts = rest[..n].iter().filter_map(|segment| match segment {
+                Segment::Key(key) => Some(key.as_str()),
+                _ => None,
+            });
+            texts.collect::<Vec<_>>().join(".")
+        };
+        let there = |n: &usize| at.as_map().is_some_and(|map| map.contains_key(texts(*n).as_str()));
+        let (n, segment) = match (1..=keys).rev().find(there) {
+            Some(n) => (n, Segment::Key(texts(n).into())),
+            None => (1, rest[0].clone()),
+        };
+        at = FieldPath(vec![segment.clone()]).get(at)?;
+        done.push(segment);
+        rest = &rest[n..];
+    }
+    Some(FieldPath(done))
 }
 
 fn unknown_resource(place: &Place, resources: &[Resource], word: &str) -> Failure {
@@ -150,24 +209,37 @@ fn unknown_field(resource: &Resource, path: &str) -> Failure {
         .next(format!("there is: {}", known.join(", ")))
 }
 
-/// Follows a path; returns the value and the path as the evaluator writes it (list items by number).
-fn walk<'v>(root: &'v Attr, path: &FieldPath) -> Option<(&'v Attr, String)> {
-    let (mut at, mut text) = (root, String::new());
+/// A step from a value to one in it.
+enum Way {
+    Key(String),
+    Item(usize),
+}
+
+/// The texts of a Secret may have been written in clear, under another name.
+fn in_clear(way: &[Way]) -> Option<Vec<Way>> {
+    match way {
+        [Way::Key(data), Way::Key(key)] if data == "data" => {
+            Some(vec![Way::Key("stringData".to_owned()), Way::Key(key.clone())])
+        }
+        _ => None,
+    }
+}
+
+/// Follows a path; returns the value and the way to it (list items by number).
+fn walk<'v>(root: &'v Attr, path: &FieldPath) -> Option<(&'v Attr, Vec<Way>)> {
+    let (mut at, mut way) = (root, Vec::new());
     for (n, segment) in path.0.iter().enumerate() {
         let parent = at;
         at = FieldPath(path.0[n..=n].to_vec()).get(parent)?;
         match segment {
-            Segment::Key(key) => {
-                text.push_str(if text.is_empty() { "" } else { "." });
-                text.push_str(key);
-            }
+            Segment::Key(key) => way.push(Way::Key(key.to_string())),
             _ => {
                 let index = parent.as_list()?.iter().position(|item| std::ptr::eq(item, at))?;
-                text.push_str(&format!("[{index}]"));
+                way.push(Way::Item(index));
             }
         }
     }
-    Some((at, text))
+    Some((at, way))
 }
 
 fn short(value: &Attr) -> String {

@@ -8,30 +8,37 @@ use kusion::{Cluster, Connected, Engine, Profile};
 use kusion_health::Rules;
 use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, here};
 use crate::views::failure::{Exit, Failure};
 
 /// Flags of every command that talks to a cluster.
-pub(crate) const CLUSTER: &[Flag] = &[
-    flag(
-        "context",
-        None,
-        "NAME",
-        "the context of the kubeconfig (default: stack.yaml's, then the current one)",
-    ),
-    flag("kubeconfig", None, "FILE", "the kubeconfig (default: stack.yaml's, then $KUBECONFIG)"),
-    flag("as", None, "USER", "act as another user, where the cluster allows it"),
-    flag("as-group", None, "GROUP", "act as a member of a group; may be repeated"),
-    flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
-    flag(
-        "profile",
-        None,
-        "NAME",
-        "how long health may take before it counts as failed: default, or sandbox (short)",
-    ),
-    flag("rules", None, "FILE", "health rules for custom kinds, beside health.rules of project and stack"),
-];
+pub(crate) fn clusters() -> Vec<Arg> {
+    vec![
+        flag(
+            "context",
+            None,
+            "NAME",
+            "the context of the kubeconfig (default: stack.yaml's, then the current one)",
+        ),
+        flag("kubeconfig", None, "FILE", "the kubeconfig (default: stack.yaml's, then $KUBECONFIG)"),
+        flag("as", None, "USER", "act as another user, where the cluster allows it"),
+        flag("as-group", None, "GROUP", "act as a member of a group; may be repeated"),
+        flag("request-timeout", None, "TIME", "how long one request may take (default 60s)"),
+        flag(
+            "profile",
+            None,
+            "NAME",
+            "how long health may take before it counts as failed: default, or sandbox (short)",
+        ),
+        flag(
+            "rules",
+            None,
+            "FILE",
+            "health rules for custom kinds, beside health.rules of project and stack",
+        ),
+    ]
+}
 
 /// The world of a command.
 pub(crate) struct World {

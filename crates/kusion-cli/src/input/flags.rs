@@ -1,45 +1,50 @@
-//! A table of flags: read, listed and completed from the same rows.
-//!
-//! A small reader rather than a general library: the command starts in a millisecond, and every flag also has its
-//! `KUSION_*` variable from the same row.
+//! The flags of a command line, read by clap: parsed, listed and completed from the same rows. Every flag also has its
+//! `KUSION_*` variable, and may have a default in the user's configuration.
 
 use std::collections::BTreeMap;
 
-use base_diag::nearest;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches};
 
 use crate::views::failure::Failure;
 
-/// One flag.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flag {
-    /// Long name without dashes.
-    pub(crate) long: &'static str,
-    pub(crate) short: Option<char>,
-    /// Name of its value; empty for a switch.
-    pub(crate) value: &'static str,
-    pub(crate) help: &'static str,
+pub(crate) use clap::Arg;
+
+/// The name of the words that belong to no flag.
+const WORDS: &str = "words";
+
+/// A flag: its long name without dashes, a letter, the name of its value (none for a switch), what it does.
+pub(crate) fn flag(long: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
+    let flag = Arg::new(long).long(long).help(help);
+    let flag = match short {
+        Some(letter) => flag.short(letter),
+        None => flag,
+    };
+    // Both spellings are accepted.
+    let flag = if long.contains('-') { flag.alias(long.replace('-', "_")) } else { flag };
+    match value {
+        "" => flag.action(ArgAction::SetTrue),
+        _ => flag.action(ArgAction::Append).value_name(value).allow_hyphen_values(true),
+    }
 }
 
-/// Builds a row.
-pub(crate) const fn flag(
-    long: &'static str,
-    short: Option<char>,
-    value: &'static str,
-    help: &'static str,
-) -> Flag {
-    Flag { long, short, value, help }
+/// The words that belong to no flag.
+pub(crate) fn words() -> Arg {
+    Arg::new(WORDS).num_args(0..).hide(true)
 }
 
 /// What was given, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    flags: Vec<(&'static str, String)>,
+    flags: Vec<(String, String)>,
     /// Words that belong to no flag.
     pub(crate) rest: Vec<String>,
     /// Defaults of the user's configuration file.
     pub(crate) file: BTreeMap<String, String>,
     /// The name of the command.
-    pub(crate) command: &'static str,
+    pub(crate) command: String,
 }
 
 impl Given {
@@ -69,7 +74,7 @@ impl Given {
         let mut out = format!("kusion {}", self.command);
         self.rest.iter().for_each(|word| out.push_str(&format!(" {word}")));
         for (name, value) in &self.flags {
-            out.push_str(&match (*name, value.split_once('=')) {
+            out.push_str(&match (name.as_str(), value.split_once('=')) {
                 ("argument", Some((argument, _))) => format!(" -D {argument}=.."),
                 _ if value.is_empty() => format!(" --{name}"),
                 _ => format!(" --{name}=.."),
@@ -101,76 +106,110 @@ fn variable(long: &str) -> Option<String> {
     std::env::var(variable_name(long)).ok()
 }
 
-/// Reads words by a table.
+/// What a command line asks for.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// A command with its flags.
+    Given(Given),
+    /// Help or the version.
+    Text(String),
+    /// Nothing was asked for; the help says what can be.
+    Nothing(String),
+}
+
+/// Reads words.
 ///
 /// # Errors
 /// The first word that does not fit, with a suggestion where one is near.
-pub(crate) fn read(table: &[Flag], words: &[String]) -> Result<Given, Failure> {
-    let mut given = Given::default();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if word == "--" {
-            given.rest.extend(words.cloned());
-            break;
-        }
-        if word == "-" || !word.starts_with('-') {
-            given.rest.push(word.clone());
-            continue;
-        }
-        let (flag, attached) = find(table, word)?;
-        let value = match (flag.value.is_empty(), attached) {
-            (true, None) => String::new(),
-            (true, Some(_)) => return Err(Failure::usage(format!("--{} takes no value", flag.long))),
-            (false, Some(value)) => value,
-            (false, None) => match words.next() {
-                Some(value) => value.clone(),
-                None => {
-                    let next = format!("{word} {}", flag.value);
-                    return Err(Failure::usage(format!("{word} needs a value")).next(next));
-                }
-            },
-        };
-        given.flags.push((flag.long, value));
+pub(crate) fn read(command: clap::Command, words: &[String]) -> Result<Read, Failure> {
+    let line = std::iter::once("kusion").chain(words.iter().map(String::as_str));
+    match command.try_get_matches_from(line) {
+        Ok(matches) => Ok(Read::Given(given(&matches))),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Read::Text(text(&error.render()))),
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+                Ok(Read::Nothing(text(&error.render())))
+            }
+            _ => Err(told(&error, words)),
+        },
     }
-    Ok(given)
 }
 
-fn find(table: &[Flag], word: &str) -> Result<(Flag, Option<String>), Failure> {
-    let unknown = |name: &str| {
-        let failure = Failure::usage(format!("there is no flag {word}"));
-        match nearest(table.iter().map(|flag| flag.long), name) {
-            Some(near) => failure.next(format!("did you mean --{near}?")),
-            None => failure.next("`--help` behind the command lists its flags"),
-        }
+fn text(styled: &StyledStr) -> String {
+    styled.to_string()
+}
+
+/// What clap has read, in the order of the line.
+fn given(matches: &ArgMatches) -> Given {
+    let Some((command, matches)) = matches.subcommand() else { return Given::default() };
+    let mut found: Vec<(usize, String, String)> = Vec::new();
+    let on_line = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    for id in matches.ids().filter(on_line).filter(|id| id.as_str() != WORDS) {
+        let name = id.as_str();
+        let indices: Vec<usize> = matches.indices_of(name).into_iter().flatten().collect();
+        let values: Vec<String> = match matches.try_get_many::<String>(name) {
+            Ok(values) => values.into_iter().flatten().cloned().collect(),
+            // A switch has no text.
+            Err(_) => vec![String::new()],
+        };
+        let rows = indices.into_iter().zip(values);
+        found.extend(rows.map(|(index, value)| (index, name.to_owned(), value)));
+    }
+    found.sort();
+    let flags = found.into_iter().map(|(_, name, value)| (name, value)).collect();
+    let rest = matches.get_many::<String>(WORDS).into_iter().flatten().cloned().collect();
+    Given { flags, rest, file: BTreeMap::new(), command: command.to_owned() }
+}
+
+/// What clap refuses, in our words.
+fn told(error: &clap::Error, words: &[String]) -> Failure {
+    let fact = |kind: ContextKind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
     };
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, value) = match long.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (long, None),
-        };
-        let name = name.replace('_', "-");
-        let found = table.iter().find(|flag| flag.long == name).ok_or_else(|| unknown(&name))?;
-        return Ok((*found, value));
-    }
-    let mut letters = word[1..].chars();
-    let letter = letters.next();
-    let found = table.iter().find(|flag| flag.short.is_some() && flag.short == letter);
-    let found = found.ok_or_else(|| unknown(&word[1..]))?;
-    let rest = letters.as_str().trim_start_matches('=');
-    match (rest.is_empty(), found.value.is_empty()) {
-        (true, _) => Ok((*found, None)),
-        (false, false) => Ok((*found, Some(rest.to_owned()))),
-        (false, true) => Err(unknown(&word[1..])),
+    let flag = fact(ContextKind::InvalidArg).unwrap_or_default();
+    let (name, value) = flag.split_once(' ').unwrap_or((&flag, ""));
+    let place = words.first().map(|command| format!("kusion {command}")).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let wrong = fact(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let failure = Failure::usage(format!("there is no command `{wrong}`"));
+            match fact(ContextKind::SuggestedSubcommand) {
+                Some(near) => failure.next(format!("did you mean `kusion {near}`?")),
+                None => failure.next("`kusion --help` lists the commands"),
+            }
+        }
+        ErrorKind::UnknownArgument => {
+            let failure = Failure::usage(format!("there is no flag {name}")).place(place);
+            match fact(ContextKind::SuggestedArg) {
+                Some(near) => failure.next(format!("did you mean {near}?")),
+                None => failure.next("`--help` behind the command lists its flags"),
+            }
+        }
+        ErrorKind::InvalidValue => {
+            let value = value.trim_matches(['<', '>']);
+            Failure::usage(format!("{name} needs a value")).place(place).next(format!("{name} {value}"))
+        }
+        ErrorKind::TooManyValues => Failure::usage(format!("{name} takes no value")).place(place),
+        _ => {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Failure::usage(first.trim_start_matches("error: ").to_owned()).place(place)
+        }
     }
 }
 
-/// Writes the rows of a table as help.
-pub(crate) fn help(table: &[Flag]) -> String {
+/// Flags as lines of a manual page.
+pub(crate) fn listed(flags: &[Arg]) -> String {
     let mut out = String::new();
-    for flag in table {
-        let short = flag.short.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
-        let name = format!("{short}--{} {}", flag.long, flag.value);
-        out.push_str(&format!("  {:<28} {}\n", name.trim_end(), flag.help));
+    for flag in flags {
+        let short = flag.get_short().map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
+        let values = flag.get_value_names().filter(|_| flag.get_action().takes_values()).unwrap_or_default();
+        let value = values.first().map(|name| name.as_str()).unwrap_or_default();
+        let name = format!("{short}--{} {value}", flag.get_long().unwrap_or_default());
+        let help = flag.get_help().map(text).unwrap_or_default();
+        out.push_str(&format!("  {:<28} {help}\n", name.trim_end()));
     }
     out
 }
@@ -179,37 +218,50 @@ pub(crate) fn help(table: &[Flag]) -> String {
 mod tests {
     use super::*;
 
-    const TABLE: &[Flag] = &[
-        flag("yes", Some('y'), "", ""),
-        flag("output", Some('o'), "FORMAT", ""),
-        flag("plan", None, "FILE", ""),
-    ];
+    fn cli() -> clap::Command {
+        let flags = [
+            flag("yes", Some('y'), "", ""),
+            flag("output", Some('o'), "FORMAT", ""),
+            flag("plan-file", None, "FILE", ""),
+            flag("argument", Some('D'), "K=V", ""),
+        ];
+        let apply = clap::Command::new("apply").args_override_self(true).args(flags).arg(words());
+        clap::Command::new("kusion").subcommand(apply)
+    }
 
-    fn words(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
+    fn given(text: &str) -> Result<Given, Failure> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        match read(cli(), &words)? {
+            Read::Given(given) => Ok(given),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn values_attach_or_follow_and_words_stay() {
-        let given = read(TABLE, &words("dev -ojson --plan=p -y -- -x")).unwrap();
-        assert_eq!(given.last("output").as_deref(), Some("json"));
-        assert_eq!(given.last("plan").as_deref(), Some("p"));
+        let given = given("apply dev -ojson --plan_file=p -y -y -o text -- -x").unwrap();
+        assert_eq!(given.last("output").as_deref(), Some("text"));
+        assert_eq!(given.last("plan-file").as_deref(), Some("p"));
         assert!(given.has("yes"));
         assert_eq!(given.rest, ["dev", "-x"]);
+        assert_eq!(given.command, "apply");
     }
 
     #[test]
     fn others_see_no_values() {
-        let table = [TABLE, &[flag("argument", Some('D'), "K=V", "")]].concat();
-        let mut given = read(&table, &words("dev -y -ojson -D password=x=y -Dbare")).unwrap();
-        given.command = "apply";
+        let given = given("apply dev -y -ojson -D password=x=y -Dbare").unwrap();
         assert_eq!(given.without_values(), "kusion apply dev --yes --output=.. -D password=.. --argument=..");
     }
 
     #[test]
-    fn a_wrong_flag_gets_a_suggestion_and_a_missing_value_is_named() {
-        assert!(read(TABLE, &words("--plna x")).unwrap_err().next.unwrap().contains("--plan"));
-        assert!(read(TABLE, &words("-o")).unwrap_err().what.contains("needs a value"));
-        assert!(read(TABLE, &words("--yes=1")).unwrap_err().what.contains("no value"));
+    fn a_wrong_word_gets_a_suggestion_and_a_missing_value_is_named() {
+        assert_eq!(given("apply --plan-fiel x").unwrap_err().next.unwrap(), "did you mean --plan-file?");
+        let missing = given("apply -o").unwrap_err();
+        assert_eq!(
+            (missing.what.as_str(), missing.next.as_deref()),
+            ("--output needs a value", Some("--output FORMAT"))
+        );
+        assert_eq!(given("apply --yes=1").unwrap_err().what, "--yes takes no value");
+        assert_eq!(given("aply").unwrap_err().next.unwrap(), "did you mean `kusion apply`?");
     }
 }

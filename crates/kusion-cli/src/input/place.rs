@@ -13,7 +13,7 @@ use kusion_generate::{
 use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, LocalFolder, Owner, Store, local_liveness, local_owner, wait};
 
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::hush::Hush;
 use crate::input::locks::lock;
 use crate::input::meter::{Meter, Metered};
@@ -22,13 +22,20 @@ use crate::views::output::tell;
 use crate::views::style::Style;
 
 /// Flags of every command that works on a stack.
-pub(crate) const STACK: &[Flag] = &[
-    flag("workdir", Some('w'), "DIR", "the stack's folder, or `project/stack`; the same as the word STACK"),
-    flag("workspace", None, "NAME", "only `default` for now"),
-    flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
-    flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
-    flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
-];
+pub(crate) fn stack() -> Vec<Arg> {
+    vec![
+        flag(
+            "workdir",
+            Some('w'),
+            "DIR",
+            "the stack's folder, or `project/stack`; the same as the word STACK",
+        ),
+        flag("workspace", None, "NAME", "only `default` for now"),
+        flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
+        flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
+        flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
+    ]
+}
 
 /// A stack with its state.
 pub(crate) struct Place {

@@ -5,28 +5,33 @@ use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec
 use kusion_runtime::ErrorKind;
 
 use crate::input::cluster::{World, choice, world};
-use crate::input::flags::{Flag, Given, flag};
+use crate::input::flags::{Arg, Given, flag};
 use crate::input::place::{Place, here, home_at};
 use crate::views::failure::Failure;
 use crate::views::output::tell;
 use crate::views::style::Style;
 
-pub(crate) const CONFLICT: &[Flag] = &[flag(
-    "conflict",
-    None,
-    "RULE",
-    "KIND:FIELD=refuse, take-over or leave, for fields that others own; before those of stack.yaml",
-)];
+pub(crate) fn conflict() -> Vec<Arg> {
+    vec![flag(
+        "conflict",
+        None,
+        "RULE",
+        "KIND:FIELD=refuse, take-over or leave, for fields that others own; before those of stack.yaml",
+    )]
+}
 
-pub(crate) const OWNERS: &[Flag] =
-    &[flag("take-over", None, "", "take objects over that belong to other stacks"), IMPORTED[0]];
+pub(crate) fn owners() -> Vec<Arg> {
+    vec![flag("take-over", None, "", "take objects over that belong to other stacks")]
+}
 
-pub(crate) const IMPORTED: &[Flag] = &[flag(
-    "delete-imported",
-    None,
-    "",
-    "delete imported objects that leave the stack, instead of leaving them in place",
-)];
+pub(crate) fn imported() -> Vec<Arg> {
+    vec![flag(
+        "delete-imported",
+        None,
+        "",
+        "delete imported objects that leave the stack, instead of leaving them in place",
+    )]
+}
 
 /// The conflict rules of the command line: `Deployment:spec.replicas=leave`.
 fn rules(given: &Given) -> Result<Vec<ConflictRule>, Failure> {
@@ -50,19 +55,23 @@ fn rules(given: &Given) -> Result<Vec<ConflictRule>, Failure> {
     given.all("conflict").into_iter().map(rule).collect()
 }
 
-pub(crate) const MOVE: &[Flag] = &[flag(
-    "move-cluster",
-    None,
-    "",
-    "work on another cluster than before: what was made on the old one stays there and is forgotten",
-)];
+pub(crate) fn moving() -> Vec<Arg> {
+    vec![flag(
+        "move-cluster",
+        None,
+        "",
+        "work on another cluster than before: what was made on the old one stays there and is forgotten",
+    )]
+}
 
-pub(crate) const SPEC: &[Flag] = &[flag(
-    "spec-file",
-    None,
-    "FILE",
-    "use this Spec instead of the stack's program; `-` reads standard input",
-)];
+pub(crate) fn spec_file() -> Vec<Arg> {
+    vec![flag(
+        "spec-file",
+        None,
+        "FILE",
+        "use this Spec instead of the stack's program; `-` reads standard input",
+    )]
+}
 
 /// What the stack wants: its program's output, or a Spec file.
 pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {

@@ -27,7 +27,7 @@ pub(crate) struct Sight {
 
 /// The recorded resources that a word names; all of them without a word.
 pub(crate) fn named(state: &State, word: Option<&str>) -> Result<Vec<ResourceKey>, Failure> {
-    let keys = state.records.keys().filter(|key| word.is_none_or(|word| is(key, word)));
+    let keys = state.records.keys().filter(|key| word.is_none_or(|word| names(key, word)));
     let keys: Vec<ResourceKey> = keys.cloned().collect();
     match word {
         Some(word) if keys.is_empty() => {
@@ -38,11 +38,13 @@ pub(crate) fn named(state: &State, word: Option<&str>) -> Result<Vec<ResourceKey
     }
 }
 
-/// Whether a word names a resource: its id, its name, or `Kind/name`.
-fn is(key: &ResourceKey, word: &str) -> bool {
+/// Whether a word names a resource: its id (names with dots need no escapes), its name, or `Kind/name`.
+pub(crate) fn names(key: &ResourceKey, word: &str) -> bool {
     let (kind, name) = short(key);
     let bare = name.rsplit('/').next().unwrap_or(&name);
-    key.to_string() == word
+    let id = key.to_string();
+    id == word
+        || id.replace('\\', "") == word
         || bare == word
         || word.split_once('/').is_some_and(|(k, n)| k.eq_ignore_ascii_case(&kind) && n == bare)
 }

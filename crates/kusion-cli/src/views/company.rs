@@ -151,7 +151,7 @@ impl Inner {
         if again {
             note("another release was made meanwhile, so the plan is made again");
         }
-        show(ready, &self.context, self.format, self.detail)
+        show(ready, &self.context, self.format, self.detail, None)
     }
 
     fn on_the_way(&self, happening: &Happening<'_>) {

@@ -2,7 +2,7 @@
 
 use kusion::Ready;
 use kusion_model::upstream_view;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
@@ -18,7 +18,14 @@ pub(crate) fn detail_of(given: &Given) -> Result<Detail, Failure> {
     }
 }
 
-pub(crate) fn show(ready: &Ready, context: &str, format: Format, detail: Detail) -> Result<(), Failure> {
+/// Shows a plan; a preview also says whether an apply would refuse it.
+pub(crate) fn show(
+    ready: &Ready,
+    context: &str,
+    format: Format,
+    detail: Detail,
+    refused: Option<Value>,
+) -> Result<(), Failure> {
     let plan = ready.plan();
     let style = Style::stdout();
     match format {
@@ -34,6 +41,7 @@ pub(crate) fn show(ready: &Ready, context: &str, format: Format, detail: Detail)
                 "cluster": context,
                 "release": ready.state.latest(),
                 "tally": plan.tally(),
+                "refused": refused,
                 "plan": plan,
                 "stepKeys": view["stepKeys"],
                 "changeSteps": view["changeSteps"],

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use crate::views::output::without_secrets;
+use crate::views::wrap::wrap;
 
 /// Draws pictures over each other; what is left at the end stays.
 #[derive(Default)]
@@ -17,13 +18,15 @@ impl Screen {
         std::io::stdout().is_terminal() && !dumb
     }
 
-    /// Replaces the picture.
+    /// Replaces the picture. Lines that are too long are broken here: what the terminal breaks cannot be drawn over.
     pub(crate) fn draw(&mut self, lines: &[String]) {
+        let room = size().0;
+        let lines: Vec<String> = lines.iter().flat_map(|line| wrap(line, room)).collect();
         let mut text = String::from("\x1b[?2026h");
         if self.drawn > 0 {
             text.push_str(&format!("\x1b[{}A", self.drawn));
         }
-        for line in lines {
+        for line in &lines {
             text.push_str("\r\x1b[K");
             text.push_str(line);
             text.push('\n');
@@ -45,4 +48,13 @@ pub(crate) fn size() -> (usize, usize) {
     let columns = if columns > 0 { columns } else { of("COLUMNS").unwrap_or(100) };
     let rows = if rows > 0 { rows } else { of("LINES").unwrap_or(30) };
     (columns.max(20), rows.max(8))
+}
+
+/// A text as a terminal shows it whole: no word is cut at its edge.
+pub(crate) fn fitted(text: &str) -> String {
+    if !Screen::is_possible() {
+        return text.to_owned();
+    }
+    let room = size().0;
+    text.lines().flat_map(|line| wrap(line, room)).map(|line| line + "\n").collect()
 }

@@ -1,0 +1,33 @@
+//! What an apply would refuse, said before it does.
+
+use kusion::{Ready, RoadError, refuse};
+use serde_json::{Value, json};
+
+use crate::input::place::Place;
+
+/// A plan that `kusion apply` refuses, and the command that takes over.
+pub(crate) struct Refused {
+    error: RoadError,
+}
+
+impl Refused {
+    pub(crate) fn of(ready: &Ready) -> Option<Refused> {
+        refuse(ready.plan()).err().map(|error| Refused { error })
+    }
+
+    /// `` `kusion apply shop/dev` refuses it: ... ``, and what to do.
+    pub(crate) fn text(self, place: &Place) -> String {
+        let scope = &place.target.scope;
+        let command = self.error.take_over(scope).unwrap_or_default();
+        let told = self.error.told(&place.target, "");
+        let cause = told.cause.unwrap_or_default().replace('\n', "\n  ");
+        let leave = if command.contains("=take-over") { " (or =leave: theirs stays)" } else { "" };
+        format!("`kusion apply {scope}` refuses it: {}\n  {cause}\nTake over: {command}{leave}\n", told.what)
+    }
+
+    pub(crate) fn json(self, place: &Place) -> Value {
+        let command = self.error.take_over(&place.target.scope);
+        let told = self.error.told(&place.target, "");
+        json!({"code": told.exit.code(), "error": told.what, "cause": told.cause, "next": told.next, "takeOver": command})
+    }
+}
