@@ -1,6 +1,6 @@
 //! The semantic index of a package: the type of every expression and the meaning of every name.
 //!
-//! The checker tells a [`Recorder`] what it infers; who does not listen pays nothing. When the package is checked, `walk` goes over
+//! The checker tells a `Recorder` what it infers; who does not listen pays nothing. When the package is checked, `walk` goes over
 //! the tree once more with a stack of frames and gives each name its meaning: names by scope, members and keys by the types that
 //! were recorded. Everything is looked at, also what the checker passes over (the braces of an unknown schema), so a name that is
 //! not in the index is used nowhere.
