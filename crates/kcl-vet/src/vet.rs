@@ -132,6 +132,7 @@ impl<'c, 'f> Vet<'c, 'f> {
         };
         let mut verdict =
             Verdict { diagnostics: outcome.diagnostics, sources: outcome.sources, log: outcome.log, filled };
+        unknown_first(&document.node, &mut verdict.diagnostics);
         verdict.diagnostics.iter_mut().for_each(|d| in_data(d, &verdict.sources, source));
         if schema != SchemaName::None {
             scalars(source, &document.node, &mut verdict);
@@ -270,6 +271,38 @@ fn wrong(diagnostic: Box<Diagnostic>, sources: SourceMap) -> WrongCode {
 
 fn span(node: &Node) -> Span {
     Span::new(node.span.start as u32, node.span.end as u32)
+}
+
+/// Of data, unlike of code, the reference tells first what is wrong further inside, then which keys an instance does not know, then
+/// what its own values are.
+fn unknown_first(node: &Node, diagnostics: &mut [Diagnostic]) {
+    if diagnostics.len() < 2 {
+        return;
+    }
+    let entries = match &node.value {
+        Data::List(items) => return items.iter().for_each(|item| unknown_first(item, diagnostics)),
+        Data::Map(entries) => entries,
+        _ => return,
+    };
+    let start = |diagnostic: &Diagnostic| match diagnostic.place() {
+        Place::Span(_, span) => Some(span.start as usize),
+        _ => None,
+    };
+    let inside = |diagnostic: &Diagnostic| {
+        start(diagnostic)
+            .is_some_and(|at| (node.span.start..node.span.end.max(node.span.start + 1)).contains(&at))
+    };
+    let rank = |diagnostic: &Diagnostic| {
+        let own = entries.iter().any(|entry| Some(entry.key_span.start) == start(diagnostic));
+        match own {
+            false => 0,
+            true if diagnostic.id == "unknown-attribute" => 1,
+            true => 2,
+        }
+    };
+    let Some(first) = diagnostics.iter().position(inside) else { return };
+    let count = diagnostics[first..].iter().take_while(|diagnostic| inside(diagnostic)).count();
+    diagnostics[first..first + count].sort_by_key(rank);
 }
 
 /// A rule that cannot be computed is told at the data that it is about, with the rule beside it.

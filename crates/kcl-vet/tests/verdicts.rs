@@ -152,6 +152,17 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
+fn keys_that_are_unknown_come_before_wrong_values() {
+    let code = "schema S:\n    a: int\n    b: {str:int}\n";
+    let found = json(code, "{\"a\": \"x\", \"c\": 1, \"b\": {}}");
+    assert_eq!(found, ["1:12: Cannot add member 'c' to schema 'S'", "1:2: expected int, got str(x)"]);
+    assert_eq!(
+        json(code, "{\"a\": 1, \"b\": {\"k\": true}, \"c\": 1}")[0],
+        "1:16: expected int, got bool(True)"
+    );
+}
+
+#[test]
 fn merge_keys_and_aliases_are_what_they_stand_for() {
     let code = "schema S:\n    [...str]: {str:int}\n";
     assert!(yaml(code, "base: &b {n: 1}\nx: {<<: *b, m: 2}\n").is_empty());
