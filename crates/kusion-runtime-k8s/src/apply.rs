@@ -110,7 +110,7 @@ pub(crate) fn not_plain(why: NotPlain) -> RuntimeError {
     match why {
         NotPlain::Secret(path) => {
             let text = format!(
-                "the value of secret field `{path}` is not known: a release records digests only; apply the sources of that release"
+                "the value of secret field `{path}` is not known: that release was recorded without it; apply the sources of that release"
             );
             RuntimeError::new(ErrorKind::UnknownSecret, text)
         }
