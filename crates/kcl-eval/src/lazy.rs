@@ -67,7 +67,8 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    // What a body made run, the lambdas that it calls see: until it ends, or the braces or the loop in it that read it.
+    // Reading an attribute inside a schema's body can be what computes it. Lambdas that the body calls then see the value,
+    // until the body ends; where braces or a loop inside of the body read it, until these end.
     fn note_woken(&mut self, record: &Record, i: usize, value: &Value) {
         let (at, origin) = (record.package, self.origin);
         let frames = &self.packages[self.pkg].frames;

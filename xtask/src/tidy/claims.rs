@@ -93,6 +93,47 @@ pub(super) fn corpora() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
+/// Longer lines of text are hard to compare and to review.
+const LONGEST_LINE: usize = 120;
+/// Documents with longer lines; none is added here.
+const STILL_LONG: [&str; 11] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "docs/doc.md",
+    "docs/edit.md",
+    "docs/evidence.md",
+    "docs/import.md",
+    "docs/lint.md",
+    "docs/mod.md",
+    "docs/status.md",
+    "docs/test.md",
+    "docs/vet.md",
+];
+
+/// Lines of text in documents are short; tables, headings and what stands between fences may be long.
+pub(super) fn lines() -> Result<Vec<String>, String> {
+    let mut all = documents()?;
+    let design = root().join("docs/design");
+    for entry in std::fs::read_dir(&design).map_err(|e| format!("{}: {e}", design.display()))? {
+        all.push(entry.map_err(|e| e.to_string())?.path());
+    }
+    all.sort();
+    let mut problems = Vec::new();
+    for document in all.iter().filter(|document| !STILL_LONG.contains(&shown(document).as_str())) {
+        let text = read(document)?;
+        let mut fenced = false;
+        for (number, line) in text.lines().enumerate() {
+            let begin = line.trim_start();
+            fenced ^= begin.starts_with("```");
+            let length = line.chars().count();
+            if !fenced && !begin.starts_with(['|', '#', '<']) && length > LONGEST_LINE {
+                problems.push(format!("{}:{}: a line of {length} characters", shown(document), number + 1));
+            }
+        }
+    }
+    Ok(problems)
+}
+
 /// The documents that speak about the repository as it is; the changelog and the figures speak about what was.
 fn documents() -> Result<Vec<PathBuf>, String> {
     let mut all: Vec<PathBuf> =

@@ -25,6 +25,7 @@ const RULES: &[Rule] = &[
     ("divergence keys", divergences),
     ("paths in documents", claims::paths),
     ("crates in documents", claims::crates),
+    ("lines of documents", claims::lines),
     ("fuzz corpora", claims::corpora),
     ("licences, sources, bans", supply::packages),
     ("unused dependencies", supply::unused),
