@@ -3,6 +3,9 @@
 /// Where a word that is too long for a line may be broken, after the character.
 const JOINTS: [char; 4] = [':', '/', '.', '-'];
 
+/// A piece of a broken word is at least so long.
+const LEAST: usize = 8;
+
 /// The characters of a line that take room: escapes that colour take none.
 pub(crate) fn width(line: &str) -> usize {
     pieces(line).filter(|piece| !piece.starts_with('\x1b')).count()
@@ -18,7 +21,9 @@ pub(crate) fn wrap(line: &str, room: usize) -> Vec<String> {
     let (mut lines, mut now) = (Vec::new(), " ".repeat(indent.min(room / 2)));
     let mut is_empty = true;
     for (space, word) in words(&line[indent..]) {
-        if !is_empty && width(&now) + space + width(word) > room {
+        // A word that fits on no line is broken where it stands, if there is some room.
+        let fits = width(&further) + width(word) <= room || width(&now) + space + LEAST > room;
+        if !is_empty && fits && width(&now) + space + width(word) > room {
             lines.push(now.trim_end().to_owned());
             now = further.clone();
         } else if !is_empty {
