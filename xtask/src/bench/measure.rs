@@ -140,7 +140,7 @@ fn run_to_end(command: &mut Command) -> Outcome {
     if status.success() { Ok(ExitCode::SUCCESS) } else { Err(format!("{command:?}: {status}")) }
 }
 
-pub(super) fn kcl_binary() -> Result<PathBuf, String> {
+pub(crate) fn kcl_binary() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let path = here.with_file_name("kcl");
     if path.exists() {

@@ -1,10 +1,12 @@
 //! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
+//! `bench vet` and `bench test` in [`authors`],
 //! `bench engine` in [`engine`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
 //! façade with one compiler. Before a row is timed, both outputs are compared.
 
+mod authors;
 mod edit;
 mod engine;
 mod format;
@@ -16,13 +18,14 @@ mod workloads;
 
 use crate::Outcome;
 use crate::oracle::Oracle;
+pub(crate) use measure::kcl_binary;
 use measure::{OnDisk, Sample};
 use std::process::ExitCode;
 use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench engine … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench engine … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -33,9 +36,13 @@ struct Wish {
 
 pub(crate) fn main(words: &[String]) -> Outcome {
     match words.first().map(String::as_str) {
-        Some("kcl" | "fmt" | "edit" | "lint") if cfg!(debug_assertions) => measure::again_in_release(words),
+        Some("kcl" | "fmt" | "edit" | "lint" | "vet" | "test") if cfg!(debug_assertions) => {
+            measure::again_in_release(words)
+        }
         Some("kcl") => table(&parse(&words[1..])?),
         Some("fmt") => format::main(&words[1..]),
+        Some("vet") => authors::vet(),
+        Some("test") => authors::test(),
         Some("edit") => edit::main(&words[1..]),
         Some("lint") => lint::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),

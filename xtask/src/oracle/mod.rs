@@ -14,6 +14,7 @@ mod read;
 mod report;
 mod shrink;
 mod sources;
+mod vet;
 
 pub(crate) use child::Oracle;
 pub(crate) use explain::KEYS;
@@ -52,9 +53,15 @@ struct Wish {
 }
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
-    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]";
+    \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
+    \x20      cargo xtask oracle --vet N [SEED]";
 
 pub(crate) fn main(words: &[String]) -> Outcome {
+    if let [flag, rest @ ..] = words
+        && flag == "--vet"
+    {
+        return vet::main(rest);
+    }
     let wish = parse(words)?;
     if wish.print {
         return report::print_programs(&wish);
