@@ -72,7 +72,8 @@ fn fetched(home: &Path, module: &str, pattern: &str) -> Result<Vec<PathBuf>, Str
 fn module_zip(home: &Path, module: &str) -> Result<PathBuf, String> {
     let told = Command::new("go").args(["mod", "download", "-json", module]).current_dir(home).output();
     let told = told.map_err(|e| format!("cannot run go: {e}"))?;
-    let answer: serde_json::Value = serde_json::from_slice(&told.stdout).map_err(|e| format!("{module}: {e}"))?;
+    let answer: serde_json::Value =
+        serde_json::from_slice(&told.stdout).map_err(|e| format!("{module}: {e}"))?;
     let zip = answer.get("Zip").and_then(serde_json::Value::as_str);
     zip.map(PathBuf::from).ok_or_else(|| format!("{module} cannot be had: {answer}"))
 }
