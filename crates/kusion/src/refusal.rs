@@ -20,8 +20,8 @@ pub enum RoadError {
     Plan(PlanFailure),
     /// A saved plan is of another stack.
     OtherStack {
-        saved: Scope,
-        here: Scope,
+        saved: Box<Scope>,
+        here: Box<Scope>,
     },
     /// The world has moved since a plan was saved.
     Moved(Vec<Moved>),

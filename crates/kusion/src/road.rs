@@ -377,7 +377,8 @@ impl Road<'_> {
 /// Whether the world is still as it was when a plan was saved.
 fn still_true(saved: &Plan, now: &Plan) -> Result<(), RoadError> {
     if saved.scope != now.scope {
-        return Err(RoadError::OtherStack { saved: saved.scope.clone(), here: now.scope.clone() });
+        let (saved, here) = (Box::new(saved.scope.clone()), Box::new(now.scope.clone()));
+        return Err(RoadError::OtherStack { saved, here });
     }
     let moved = moved_since(saved, now);
     if moved.is_empty() { Ok(()) } else { Err(RoadError::Moved(moved)) }

@@ -1,4 +1,5 @@
-//! `kusion diff`: two Spec or manifest files, or a stack's configuration beside its last release. No cluster is asked.
+//! `kusion diff`: two Spec or manifest files, or a stack's configuration beside its last release. No cluster is asked, unless a
+//! secret that the stack refers to is kept in it.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             let place = open(given)?;
             let state = wait(place.target.store.read())?;
             let spec = place.generate(&given.last("context").unwrap_or_default(), true)?.spec;
+            let spec = crate::commands::secret::resolved(given, &place, spec)?;
             let title = match state.latest() {
                 Some(release) => {
                     format!("From release {} of {} to the configuration", release.no, state.scope)

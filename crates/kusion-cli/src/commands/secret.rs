@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kusion::{SecretUse, open_stores, secret_uses};
-use kusion_model::{Attr, Provider, Secret, SecretRef};
+use kusion::{PlanFailure, SecretUse, open_stores, plan_failed, resolve_secrets, secret_uses};
+use kusion_model::{Attr, Provider, Secret, SecretRef, Spec};
 use kusion_secrets::{Refusal, SecretError, Stores};
 use serde_json::{Value, json};
 
@@ -70,6 +70,17 @@ fn stores(given: &Given, place: &Place) -> Result<Stores, Failure> {
         }
     };
     open_stores(&target.secret_stores, &target.project_dir, kube.as_ref()).map_err(|error| refused(&error))
+}
+
+/// The Spec with the secrets of stores in it: beside a release it must hold what a plan would hold, or every secret would look changed.
+pub(crate) fn resolved(given: &Given, place: &Place, spec: Spec) -> Result<Spec, Failure> {
+    if secret_uses(&spec).is_empty() {
+        return Ok(spec);
+    }
+    let (stores, platforms) = (stores(given, place)?, kusion::platforms());
+    let found = tokio()?.block_on(resolve_secrets(&spec, &stores, &platforms, &place.target.key));
+    let found = found.map_err(|problems| plan_failed(PlanFailure::Secrets(problems), &place.target, ""))?;
+    Ok(found.unwrap_or(spec))
 }
 
 fn refused(error: &SecretError) -> Failure {

@@ -146,8 +146,13 @@ fn field<'r>(resource: &'r Resource, path: &str) -> Result<Option<(&'r Attr, Vec
     let root = &resource.attributes;
     let plain = || {
         let mut clear = field.clone();
-        let first = clear.0.first_mut().filter(|first| **first == Segment::Key("stringData".into()))?;
-        *first = Segment::Key("data".into());
+        let Some(Segment::Key(first)) = clear.0.first_mut() else { return None };
+        // A Secret's text is asked for by either name, whichever it was written under.
+        *first = match first.as_str() {
+            "stringData" => "data".into(),
+            "data" => "stringData".into(),
+            _ => return None,
+        };
         walk(root, &clear)
     };
     Ok(walk(root, &field).or_else(plain).or_else(|| walk(root, &joined(root, &field)?)))
@@ -167,7 +172,7 @@ fn joined(root: &Attr, path: &FieldPath) -> Option<FieldPath> {
         };
         let there = |n: &usize| at.as_map().is_some_and(|map| map.contains_key(texts(*n).as_str()));
         let (n, segment) = match (1..=keys).rev().find(there) {
-            Some(n) => (n, Segment::Key(texts(n).into())),
+            Some(n) => (n, Segment::Key(texts(n))),
             None => (1, rest[0].clone()),
         };
         at = FieldPath(vec![segment.clone()]).get(at)?;
