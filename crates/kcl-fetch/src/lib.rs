@@ -1,7 +1,7 @@
 //! Packages from elsewhere.
 //!
 //! [`resolve`] walks from a module to everything it needs, takes what the lock and the store have, fetches the rest in parallel, and
-//! returns which packages were chosen with the folder of each. [`Store`] keeps contents by their sums; [`git`] and [`oci`] bring them.
+//! returns which packages were chosen with the folder of each. [`Store`] keeps contents by their sums; `git` and `oci` bring them.
 //! Every content goes through `kcl_mod::unpack`: what is kept is what was summed.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

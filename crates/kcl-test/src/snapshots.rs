@@ -1,7 +1,7 @@
 //! `snapshot(name, value)`: a value beside the test, compared whenever the test runs.
 //!
 //! The function is an ordinary lambda that is put beside the test files; it hands the value to a plugin, which is the
-//! [`Recorder`]. So test files stay plain KCL, and the evaluator knows nothing of snapshots.
+//! `Recorder`. So test files stay plain KCL, and the evaluator knows nothing of snapshots.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -2,7 +2,7 @@
 //!
 //! Data becomes the *tree* of that statement, not its text: every node of the tree has the range of the data that it
 //! stands for, so checker and evaluator report mistakes in the data file by themselves, and nothing is printed to be
-//! parsed again. [`read`] turns a text into documents, a [`Vet`] knows the code, and [`Vet::check`] judges one document.
+//! parsed again. `read` turns a text into documents, a [`Vet`] knows the code, and [`Vet::check`] judges one document.
 //!
 //! ```
 //! let compiler = kcl::Compiler::new(kcl::MemoryFiles::default());
