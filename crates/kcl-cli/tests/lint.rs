@@ -274,3 +274,16 @@ fn sarif_is_valid_and_complete() {
     assert_eq!(results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a%20b.k");
     assert!(results.iter().any(|result| result["fixes"].is_array()));
 }
+
+/// The report of a secret goes to the logs of CI: it says where, not what.
+#[test]
+fn a_secret_is_not_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    write(dir.path(), &[("a.k", &format!("import regex\n\ntoken = \"{secret}\"\n"))]);
+    for format in ["full", "short", "json", "sarif", "github"] {
+        let output = kcl(dir.path(), &["lint", "--format", format]);
+        let said = format!("{}{}", out(&output), err(&output));
+        assert!(said.contains("GitHub token") && !said.contains(secret), "{format}: {said}");
+    }
+}

@@ -179,8 +179,24 @@ fn tell(analysis: &mut Analysis, unit: &Unit, findings: &[Finding], wish: &Wish,
         Place::None => true,
     };
     let errors = analysis.diagnostics.iter().filter(is_ours);
+    let from = done.items.len();
     done.items.extend(errors.map(|diagnostic| Item::new(diagnostic, Level::Error, sources, form)));
     done.items.extend(findings.iter().map(|finding| Item::found(finding, sources, form)));
+    hide_secrets(findings, sources, &mut done.items[from..]);
+}
+
+/// The report of a secret goes to logs that many read: source lines are shown without it, at the same width.
+fn hide_secrets(findings: &[Finding], sources: &SourceMap, items: &mut [Item]) {
+    for finding in findings.iter().filter(|finding| finding.rule.id == "secret-in-source") {
+        let range = finding.span.start as usize..finding.span.end as usize;
+        let text = sources.get(finding.file).and_then(|file| file.text.get(range)).unwrap_or_default();
+        for secret in
+            text.lines().map(|line| line.trim_matches(['"', '\'', ' '])).filter(|line| line.len() >= 4)
+        {
+            let stars = "*".repeat(secret.chars().count());
+            items.iter_mut().for_each(|item| item.text = item.text.replace(secret, &stars));
+        }
+    }
 }
 
 /// Writes what was mended, or shows it.
