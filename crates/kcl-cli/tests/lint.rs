@@ -85,12 +85,12 @@ fn fixes_are_shown_written_and_kept_apart() {
     let text = "import math\nimport math\nimport regex\n\n_left = 1\na = str(\"x\")\nb = math.pow(2, 3)\n";
     write(dir.path(), &[("kcl.mod", ""), ("a.k", text)]);
     let diff = kcl(dir.path(), &["lint", "--diff", "a.k"]);
-    assert!(out(&diff).contains("-import regex\n") && out(&diff).contains("+a = \"x\"\n"), "{}", out(&diff));
+    assert!(out(&diff).contains("-import regex\n") && !out(&diff).contains("+a = "), "{}", out(&diff));
     assert_eq!(fs::read_to_string(dir.path().join("a.k")).unwrap(), text, "--diff writes nothing");
     let fixed = kcl(dir.path(), &["lint", "--fix", "--format", "short", "a.k"]);
-    assert_eq!(fixed.status.code(), Some(1), "the unsafe one is left: {}", out(&fixed));
+    assert_eq!(fixed.status.code(), Some(1), "the unsafe ones are left: {}", out(&fixed));
     let now = fs::read_to_string(dir.path().join("a.k")).unwrap();
-    assert_eq!(now, "import math\n\n_left = 1\na = \"x\"\nb = math.pow(2, 3)\n");
+    assert_eq!(now, "import math\n\n_left = 1\na = str(\"x\")\nb = math.pow(2, 3)\n");
     let all = kcl(dir.path(), &["lint", "--unsafe-fixes", "a.k"]);
     assert_eq!(all.status.code(), Some(0), "{}", out(&all));
     assert_eq!(

@@ -14,11 +14,11 @@ pub(crate) static RULE: Rule = Rule {
     kind: "NeedlessCast",
     level: Level::Info,
     summary: "a conversion to the type that the value has already",
-    why: "`str(..)` of text and `x as int` of an int change nothing. For a literal the fix is safe; a variable may be None or \
-          Undefined in spite of its type, and then the conversion makes a difference: that fix is unsafe.",
+    why: "`str(..)` of text and `x as int` of an int change nothing. The fix is unsafe: a variable may be None or Undefined in \
+          spite of its type, and a bare literal is checked against the literals that an attribute allows.",
     bad: "a = str(\"x\")\nb = 1 as int\n",
     good: "a = \"x\"\nb = 1\n",
-    fix: FixKind::Mixed,
+    fix: FixKind::Unsafe,
     checks: &[Check::Expr(check)],
 };
 
@@ -88,7 +88,7 @@ fn report(
     let simple =
         literal || matches!(tree.expr(value), Expr::Name(_) | Expr::Paren(_) | Expr::Call(_) | Expr::List(_));
     if simple && !is_position_that_matters(context, span) {
-        finding.replace(context.package, literal, span, context.text(inner));
+        finding.replace(context.package, false, span, context.text(inner));
     }
 }
 
