@@ -11,16 +11,10 @@ use kcl_doc::{Options, Source};
 use serde_json::json;
 
 use crate::EXIT_WRONG;
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use crate::run::ErrorFormat;
 use module::Module;
 use output::Output;
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "format" Some('f'), "md|openapi|json-schema|html" "what to write (default: md)";
@@ -41,14 +35,10 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Some((first, rest)) if first == "generate" => (rest, true),
         _ => (words, false),
     };
-    let given = match read(FLAGS, words) {
+    let given = match opened("doc", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     match Wish::new(&given, generate) {
         Ok(wish) => work(&wish),
         Err(message) => wrong_call(&message),

@@ -11,18 +11,12 @@ use std::process::ExitCode;
 use kcl_edit::Action;
 use kcl_syntax::source::SourcePath;
 
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use crate::wrong::Wrong;
 use report::Report;
 use session::Session;
 
 pub(crate) use write_back::write_back;
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "string" Some('s'), "" "take values as plain text instead of KCL expressions";
@@ -63,14 +57,10 @@ pub(crate) struct Wish {
 }
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("edit", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return Wrong::from(message).tell("edit"),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     let wishes = match wishes(&given) {
         Ok(wishes) => wishes,
         Err(wrong) => return wrong.tell("edit"),

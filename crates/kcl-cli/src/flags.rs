@@ -1,5 +1,17 @@
 //! A table of flags, read, listed and completed from the same rows.
 
+use std::process::ExitCode;
+
+use crate::wrong::Wrong;
+
+/// Rows of a table: long name, short letter, name of the value (empty for a switch), help.
+macro_rules! flags {
+    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
+        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
+    };
+}
+pub(crate) use flags;
+
 /// One flag.
 pub(crate) struct Flag {
     /// Long name without dashes, hyphenated; underscores are accepted, too.
@@ -36,6 +48,26 @@ impl Given {
     /// Returns all values of a flag in order.
     pub(crate) fn all(&self, long: &str) -> Vec<&str> {
         self.flags.iter().filter(|(name, _)| *name == long).map(|(_, v)| v.as_str()).collect()
+    }
+}
+
+/// Reads the words of a command.
+///
+/// # Errors
+/// The exit code, when everything is said: its help was asked for, or the words do not fit.
+pub(crate) fn opened(
+    command: &str,
+    table: &'static [Flag],
+    words: &[String],
+    usage: fn() -> String,
+) -> Result<Given, ExitCode> {
+    match read(table, words) {
+        Ok(given) if given.has("help") => {
+            print!("{}", usage());
+            Err(ExitCode::SUCCESS)
+        }
+        Ok(given) => Ok(given),
+        Err(message) => Err(Wrong::from(message).tell(command)),
     }
 }
 

@@ -13,14 +13,8 @@ use base_diag::{FileId, SourceMap};
 
 use crate::EXIT_WRONG;
 use crate::files::{self, Found, MAX_BYTES, text_of, too_large};
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use report::{Done, Failure, Report, Status};
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "check" Some('c'), "" "write nothing; list the files that are not formatted, exit 1 if there are any";
@@ -36,14 +30,10 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 const STACK: usize = 32 << 20;
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("fmt", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     let wish = match Wish::new(&given) {
         Ok(wish) => wish,
         Err(message) => return wrong_call(&message),

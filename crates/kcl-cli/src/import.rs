@@ -10,14 +10,8 @@ use kcl_import::{Imported, Input, Mode, detect, import};
 use serde_json::json;
 
 use crate::EXIT_WRONG;
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use crate::written::write_all;
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "mode" Some('m'), "MODE" "auto, json, yaml, toml, jsonschema, openapi, crd or terraformschema (default: auto)";
@@ -33,14 +27,10 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 const MAX_BYTES: u64 = 256 << 20;
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("import", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     if given.rest.is_empty() {
         return wrong_call("name a file: kcl import FILE");
     }

@@ -10,18 +10,12 @@ use std::process::ExitCode;
 
 use kcl::{Compiler, Disk};
 
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use crate::parallel::{jobs, on_all};
 use crate::wrong::Wrong;
 use judge::{Configs, Done, judge};
 use report::Report;
 use units::{Unit, Units};
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "fix" None, "" "mend what can be mended without changing what a program means";
@@ -76,14 +70,10 @@ impl Wish {
 }
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("lint", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     let wish = match Wish::new(&given) {
         Ok(wish) => wish,
         Err(message) => return wrong_call(message),

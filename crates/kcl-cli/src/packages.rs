@@ -10,17 +10,10 @@ use std::process::ExitCode;
 
 use kcl_fetch::{Options, Resolution, Store, Trouble};
 
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, read};
 use crate::wrong::Wrong;
 
 pub(crate) use registry::{CLEAN_FLAGS, REGISTRY_FLAGS, clean, registry};
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
-use flags;
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "git" None, "URL" "add: from a Git repository";

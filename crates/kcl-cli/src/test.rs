@@ -14,17 +14,11 @@ use kcl::{Compiler, Coverage, Disk, DiskWorld};
 use kcl_test::{Case, Kind, Suite};
 
 use crate::EXIT_WRONG;
-use crate::flags::{Flag, help, read};
+use crate::flags::{Flag, flags, help, opened};
 use crate::parallel::on_all;
 use inputs::Inputs;
 use outputs::Results;
 use packages::Package;
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "run" None, "REGEX" "only the cases whose name matches";
@@ -46,14 +40,10 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 };
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("test", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     let inputs = match Inputs::new(&given) {
         Ok(inputs) => inputs,
         Err(message) => return wrong_call(&message),

@@ -9,16 +9,10 @@ use kcl::{Compiler, Disk, DiskWorld, ReadOnly};
 use kcl_vet::{Source, Unreadable, Verdict, Vet, WrongCode};
 
 use crate::EXIT_WRONG;
-use crate::flags::{Flag, help, read};
+use crate::flags::{Flag, flags, help, opened};
 use crate::parallel::on_all;
 use inputs::Inputs;
 use report::{Checked, Report};
-
-macro_rules! flags {
-    ($($long:literal $short:expr, $value:literal $help:literal;)*) => {
-        &[$(Flag { long: $long, short: $short, value: $value, greedy: false, help: $help },)*]
-    };
-}
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "schema" Some('s'), "NAME" "the schema: Name, or package.path.Name (default: the first of the code)";
@@ -37,14 +31,10 @@ pub(crate) const FLAGS: &[Flag] = flags! {
 };
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let given = match read(FLAGS, words) {
+    let given = match opened("vet", FLAGS, words, usage) {
         Ok(given) => given,
-        Err(message) => return wrong_call(&message),
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
     let inputs = match Inputs::new(&given) {
         Ok(inputs) => inputs,
         Err(message) => return wrong_call(&message),

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use kcl_fetch::{Client, Credentials, Registry};
 
-use super::flags;
-use crate::flags::{Flag, Given, help, read};
+use crate::flags::{Flag, Given, flags, help, opened};
 use crate::wrong::Wrong;
 
 pub(crate) const REGISTRY_FLAGS: &[Flag] = flags! {
@@ -104,12 +103,8 @@ fn told(
     usage: fn() -> String,
     run: impl Fn(&Given) -> Result<(), Wrong>,
 ) -> ExitCode {
-    match read(table, words) {
-        Ok(given) if given.has("help") => {
-            print!("{}", usage());
-            ExitCode::SUCCESS
-        }
+    match opened(name, table, words, usage) {
         Ok(given) => run(&given).map_or_else(|wrong| wrong.tell(name), |()| ExitCode::SUCCESS),
-        Err(message) => Wrong::from(message).tell(name),
+        Err(code) => code,
     }
 }
