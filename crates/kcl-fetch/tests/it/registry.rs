@@ -120,11 +120,17 @@ fn a_damaged_blob_is_refused_and_nothing_is_kept() {
 fn a_password_is_asked_for_and_a_wrong_one_is_told() {
     let lab = Lab::new();
     // User `team`, password `open sesame`, bcrypt.
-    lab.write("passwords", "team:$2y$05$EJ8ATZWqUqZkHR7ZbfXkBOdC8xxEbA7a9Jj1GgVQk5eXjXv1z6l8K\n");
+    lab.write("passwords", "team:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n");
     let auth = format!("auth:\n  htpasswd: {{realm: test, path: {}}}\n", lab.path("passwords").display());
     let Some(server) = start(&lab.path(""), &auth) else { return };
     let stranger = Client::with(Registry::new(&server.host), None).check().unwrap_err();
     assert!(stranger.next.unwrap().contains("kcl registry login"));
+    let right = Credentials { user: "team".to_owned(), password: "open sesame".to_owned() };
+    let mut known = Client::with(Registry::new(&server.host), Some(right));
+    known.check().unwrap();
+    lab.module("web", "1.0.0", "");
+    push(&lab, &mut known, "web");
+    assert_eq!(known.tags("team/web").unwrap(), ["1.0.0"]);
     let wrong = Credentials { user: "team".to_owned(), password: "no".to_owned() };
     let told = Client::with(Registry::new(&server.host), Some(wrong)).check().unwrap_err();
     assert!(told.what.contains("does not take the credentials") && !told.what.contains("no:"), "{told}");
