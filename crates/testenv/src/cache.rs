@@ -15,12 +15,12 @@ struct Program {
     label: &'static str,
     /// The wrapper module: file names and texts.
     sources: &'static [(&'static str, &'static str)],
-    package: &'static str,
-    executable: &'static str,
-    /// The names under which the one executable is started.
+    /// What is built of it: executables and their packages.
+    executables: &'static [(&'static str, &'static str)],
+    /// The names under which the first executable is started.
     names: &'static [&'static str],
-    /// Packages that carry the Kubernetes version they report.
-    versions: &'static [&'static str],
+    /// What the linker writes into variables: a version that the executable reports.
+    links: &'static [&'static str],
 }
 
 const KUBEBOX: Program = Program {
@@ -32,25 +32,62 @@ const KUBEBOX: Program = Program {
         ("pki.go", include_str!("../../../xtask/testenv/kubebox/pki.go")),
         ("lifeline.go", include_str!("../../../xtask/testenv/kubebox/lifeline.go")),
     ],
-    package: ".",
-    executable: "kubebox",
+    executables: &[("kubebox", ".")],
     names: &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kubectl"],
-    versions: &["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"],
-};
-
-const HELM: Program = Program {
-    label: "helm-v4.2.4",
-    sources: &[
-        ("go.mod", include_str!("../../../xtask/testenv/helm/go.mod")),
-        ("go.sum", include_str!("../../../xtask/testenv/helm/go.sum")),
+    links: &[
+        "k8s.io/component-base/version.gitVersion=v1.36.3",
+        "k8s.io/component-base/version.gitMajor=1",
+        "k8s.io/component-base/version.gitMinor=36",
+        "k8s.io/component-base/version.gitTreeState=clean",
+        "k8s.io/client-go/pkg/version.gitVersion=v1.36.3",
+        "k8s.io/client-go/pkg/version.gitMajor=1",
+        "k8s.io/client-go/pkg/version.gitMinor=36",
+        "k8s.io/client-go/pkg/version.gitTreeState=clean",
     ],
-    package: "helm.sh/helm/v4/cmd/helm",
-    executable: "helm",
-    names: &[],
-    versions: &[],
 };
 
-/// The server version that the executable reports.
+/// A program that is built from a pinned module alone: name, version, executables with their packages, linked variables.
+macro_rules! pinned {
+    ($name:literal, $version:literal, [$($executable:expr),+], $links:expr) => {
+        Program {
+            label: concat!($name, "-", $version),
+            sources: &[
+                ("go.mod", include_str!(concat!("../../../xtask/testenv/", $name, "/go.mod"))),
+                ("go.sum", include_str!(concat!("../../../xtask/testenv/", $name, "/go.sum"))),
+            ],
+            executables: &[$($executable),+],
+            names: &[],
+            links: $links,
+        }
+    };
+}
+
+/// Every program that tests and benches can ask for, by the name of its first executable.
+const PROGRAMS: &[Program] = &[
+    KUBEBOX,
+    pinned!("helm", "v4.2.4", [("helm", "helm.sh/helm/v4/cmd/helm")], &[]),
+    pinned!(
+        "providers",
+        "2026-09",
+        [
+            ("terraform-provider-random", "github.com/terraform-providers/terraform-provider-random"),
+            ("terraform-provider-time", "github.com/hashicorp/terraform-provider-time"),
+            ("terraform-provider-tls", "github.com/hashicorp/terraform-provider-tls"),
+            ("terraform-provider-local", "github.com/terraform-providers/terraform-provider-local"),
+            ("terraform-provider-http", "github.com/terraform-providers/terraform-provider-http")
+        ],
+        &[]
+    ),
+    pinned!(
+        "tofu",
+        "v1.12.6",
+        [("tofu", "github.com/opentofu/opentofu/cmd/tofu")],
+        &["github.com/opentofu/opentofu/version.dev=no"]
+    ),
+    pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
+];
+
+/// The server version that kubebox reports.
 const VERSION: &str = "v1.36.3";
 
 /// The folder of all cached builds: `$KUSION_TESTENV_CACHE`, else `~/.cache/kusion-testenv`.
@@ -74,20 +111,25 @@ pub fn build() -> Result<PathBuf, Error> {
     KUBEBOX.build()
 }
 
-/// The pinned Helm, a peer in benches, if it is built.
-pub fn helm() -> Option<PathBuf> {
-    HELM.built().map(|bin| bin.join(HELM.executable))
+/// A pinned executable (`helm`, `tofu`, `versitygw`, `terraform-provider-random`), if it is built.
+pub fn program(executable: &str) -> Option<PathBuf> {
+    find(executable)?.built().map(|bin| bin.join(executable))
 }
 
-/// Builds the pinned Helm unless it is there.
-pub fn build_helm() -> Result<PathBuf, Error> {
-    HELM.build().map(|bin| bin.join(HELM.executable))
+/// Builds a pinned executable, and what is built with it, unless it is there.
+pub fn build_program(executable: &str) -> Result<PathBuf, Error> {
+    let program = find(executable).ok_or_else(|| Error::new(format!("no program `{executable}` is pinned")))?;
+    program.build().map(|bin| bin.join(executable))
+}
+
+fn find(executable: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| program.executables.iter().any(|(name, _)| *name == executable))
 }
 
 impl Program {
     fn built(&self) -> Option<PathBuf> {
         let bin = self.folder().join("bin");
-        bin.join(self.executable).exists().then_some(bin)
+        bin.exists().then_some(bin)
     }
 
     fn build(&self) -> Result<PathBuf, Error> {
@@ -107,21 +149,22 @@ impl Program {
             let path = source.join(name);
             fs::write(&path, text).context(|| format!("writing {}", path.display()))?;
         }
-        self.compile(&source)?;
-        self.install(&source.join(self.executable), &folder)
+        for (executable, package) in self.executables {
+            self.compile(&source, executable, package)?;
+        }
+        self.install(&source, &folder)
     }
 
-    fn compile(&self, source: &Path) -> Result<(), Error> {
+    fn compile(&self, source: &Path, executable: &str, package: &str) -> Result<(), Error> {
         let mut flags = String::from("-s -w");
-        for package in self.versions {
-            flags.push_str(&format!(
-                " -X {package}.gitVersion={VERSION} -X {package}.gitMajor=1 -X {package}.gitMinor=36 -X {package}.gitTreeState=clean"
-            ));
+        for link in self.links {
+            flags.push_str(&format!(" -X {link}"));
         }
         let status = Command::new("go")
-            .args(["build", "-p", "2", "-trimpath", "-ldflags", &flags, "-o", self.executable, self.package])
+            .args(["build", "-p", "2", "-trimpath", "-ldflags", &flags, "-o", executable, package])
             .current_dir(source)
             .env("CGO_ENABLED", "0")
+            .env("GOTOOLCHAIN", "local")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
@@ -133,16 +176,18 @@ impl Program {
     }
 
     /// Makes `bin` complete under another name, then renames it into place.
-    fn install(&self, executable: &Path, folder: &Path) -> Result<PathBuf, Error> {
+    fn install(&self, source: &Path, folder: &Path) -> Result<PathBuf, Error> {
         let fresh = folder.join("bin.new");
         let bin = folder.join("bin");
         let _ = fs::remove_dir_all(&fresh);
         fs::create_dir_all(&fresh).context(|| format!("creating {}", fresh.display()))?;
-        fs::rename(executable, fresh.join(self.executable))
-            .context(|| format!("moving {}", executable.display()))?;
+        for (executable, _) in self.executables {
+            fs::rename(source.join(executable), fresh.join(executable))
+                .context(|| format!("moving {executable} out of {}", source.display()))?;
+        }
         for name in self.names {
             let link = fresh.join(name);
-            std::os::unix::fs::symlink(self.executable, &link)
+            std::os::unix::fs::symlink(self.executables[0].0, &link)
                 .context(|| format!("linking {}", link.display()))?;
         }
         fs::rename(&fresh, &bin).context(|| format!("moving {} into place", fresh.display()))?;
@@ -153,10 +198,12 @@ impl Program {
         cache_folder().join(format!("{}-{:016x}", self.label, self.source_hash()))
     }
 
-    /// FNV-1a over names and texts: the same on every machine and with every Rust version.
+    /// FNV-1a over names, texts and what the linker is told: the same on every machine and with every Rust version.
     fn source_hash(&self) -> u64 {
+        let pairs = self.sources.iter().chain(self.executables).copied();
+        let links = self.links.iter().map(|link| (*link, ""));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for (name, text) in self.sources {
+        for (name, text) in pairs.chain(links) {
             for byte in name.bytes().chain([0]).chain(text.bytes()).chain([0]) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
             }

@@ -22,7 +22,7 @@ mod process;
 mod shared;
 mod usage;
 
-pub use cache::{binary, build, build_helm, cache_folder, helm};
+pub use cache::{binary, build, build_program, cache_folder, program};
 pub use plane::{ControlPlane, Options};
 pub use shared::{ENV_PLANE, attached, required, shared, skip};
 pub use usage::Usage;

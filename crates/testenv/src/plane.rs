@@ -150,7 +150,7 @@ impl ControlPlane {
             ("KUSION_KUBECTL", self.kubectl_path()),
             (crate::ENV_PLANE, self.folder.clone()),
         ];
-        variables.extend(cache::helm().map(|helm| ("KUSION_HELM", helm)));
+        variables.extend(cache::program("helm").map(|helm| ("KUSION_HELM", helm)));
         variables
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask testenv build [helm]|start|stop|status|run -- CMD…`: the real control plane by hand and around a command.
+//! `cargo xtask testenv build [PROGRAM…]|start|stop|status|run -- CMD…`: the real control plane by hand and around a command.
 //!
 //! In: the sub-command. Out: a built, running or ended control plane.
 //! Invariant: `run` always ends what it started; `start` leaves exactly one holder process behind, which `stop` ends.
@@ -18,17 +18,24 @@ pub(crate) fn main(words: &[String]) -> Outcome {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["build"] => build(testenv::build),
-        ["build", "helm"] => build(testenv::build_helm),
+        ["build", programs @ ..] => build_programs(programs),
         ["start"] => hold::start(),
         ["stop"] => hold::stop(),
         ["status"] => hold::status(),
         ["hold"] => hold::hold(),
         ["run", "--", command, arguments @ ..] => run(command, arguments),
-        _ => Err("usage: cargo xtask testenv build [helm]|start|stop|status|run -- CMD…".into()),
+        _ => Err("usage: cargo xtask testenv build [PROGRAM…]|start|stop|status|run -- CMD…".into()),
     }
 }
 
-fn build(program: fn() -> Result<PathBuf, testenv::Error>) -> Outcome {
+fn build_programs(programs: &[&str]) -> Outcome {
+    for program in programs {
+        build(|| testenv::build_program(program))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn build(program: impl Fn() -> Result<PathBuf, testenv::Error>) -> Outcome {
     let begin = Instant::now();
     let bin = program().map_err(|error| error.to_string())?;
     println!("{} ({:.1} s)", bin.display(), begin.elapsed().as_secs_f64());

@@ -321,7 +321,7 @@ impl Runner<'_> {
 
 /// The pinned Helm, if it is built.
 pub(crate) fn helm() -> Option<PathBuf> {
-    std::env::var_os("KUSION_HELM").map(PathBuf::from).or_else(testenv::helm)
+    std::env::var_os("KUSION_HELM").map(PathBuf::from).or_else(|| testenv::program("helm"))
 }
 
 fn every_file(folder: &Path, files: &mut Vec<PathBuf>) {
