@@ -118,7 +118,8 @@ pub fn program(executable: &str) -> Option<PathBuf> {
 
 /// Builds a pinned executable, and what is built with it, unless it is there.
 pub fn build_program(executable: &str) -> Result<PathBuf, Error> {
-    let program = find(executable).ok_or_else(|| Error::new(format!("no program `{executable}` is pinned")))?;
+    let program =
+        find(executable).ok_or_else(|| Error::new(format!("no program `{executable}` is pinned")))?;
     program.build().map(|bin| bin.join(executable))
 }
 

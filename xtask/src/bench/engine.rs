@@ -27,7 +27,8 @@ pub(super) fn main(words: &[String]) -> Outcome {
     }
     let plane = ControlPlane::start(Options { controllers: false, ..Options::default() })
         .map_err(|e| e.to_string())?;
-    let helm = if with_helm { Some(testenv::build_program("helm").map_err(|e| e.to_string())?) } else { None };
+    let helm =
+        if with_helm { Some(testenv::build_program("helm").map_err(|e| e.to_string())?) } else { None };
     let folder = std::env::temp_dir().join(format!("engine-bench-{}", std::process::id()));
     let bench = Bench { plane, kusion: beside("kusion")?, helm, folder: folder.clone(), scale };
     let result = bench.all();

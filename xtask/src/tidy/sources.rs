@@ -23,6 +23,7 @@ const PURE: &[&str] = &[
     "kusion-model",
     "kusion-plan",
     "kusion-health",
+    "tf-value",
 ];
 
 /// What they must not mention.

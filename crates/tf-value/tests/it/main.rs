@@ -1,0 +1,7 @@
+//! Values of Terraform providers, judged by tables of bytes that the reference wrote.
+#![allow(clippy::unwrap_used)]
+
+mod conversion;
+mod limits;
+mod numbers;
+mod vectors;
