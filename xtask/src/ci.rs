@@ -7,7 +7,7 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// Name, and the words after `cargo`.
 type Stage = (&'static str, &'static [&'static str]);
@@ -49,7 +49,7 @@ const STAGES: &[Stage] = &[
     ),
 ];
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let Some(word) = words.first() {
         return Err(format!("`ci` takes no words, got `{word}`"));
     }

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 
-pub(crate) fn main(_words: &[String]) -> Outcome {
+pub(crate) fn main(_words: &[String]) -> ChoreResult {
     let home = target_dir().join("documents");
     std::fs::create_dir_all(&home).map_err(|e| format!("{}: {e}", home.display()))?;
     let python = validators(&home)?;

@@ -3,7 +3,7 @@
 //! Every program must stay the same program with the same comments, and what is formatted must be a fixed point. Programs are
 //! those of the specs, generated ones (both get random comments, blanks and line ends), and the `.k` files of folders.
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ const USAGE: &str = "usage: cargo xtask fmt [--generated N] [--seed S] [--files 
 /// So many broken promises are shown.
 const SHOWN: usize = 5;
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let (mut generated, mut seed, mut folders) = (10_000, 1, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 
 /// Module and version, the files in it, how they are imported.
@@ -20,7 +20,7 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ("github.com/argoproj/argo-cd/v2@v2.12.0", "*manifests/crds/*-crd.yaml", "crd"),
 ];
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let home = target_dir().join("import-proof");
     make(&home)?;
     run(Command::new("cargo").args(["build", "--quiet", "-p", "kcl-cli"]).current_dir(root()))?;

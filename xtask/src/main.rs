@@ -18,10 +18,10 @@ mod testenv;
 mod tidy;
 
 /// What every chore returns: the exit code to leave with, or a message for stderr (exit 1).
-pub(crate) type Outcome = Result<ExitCode, String>;
+pub(crate) type ChoreResult = Result<ExitCode, String>;
 
 /// Name, one-line help, entry point. To add a chore: a module beside this file and a row here.
-type Chore = (&'static str, &'static str, fn(&[String]) -> Outcome);
+type Chore = (&'static str, &'static str, fn(&[String]) -> ChoreResult);
 
 const CHORES: &[Chore] = &[
     ("ci", "everything that judges a change, in one command", ci::main),

@@ -11,10 +11,10 @@ use kube_sequences::live::Live;
 use kube_sequences::model::{Answer, Class, Difference, Model};
 use testenv::{ControlPlane, Options};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// Entry point.
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let sequences = number(words, "--sequences", 300)?;
     let from = number(words, "--from", 0)?;
     let show = number(words, "--show", 3)?;

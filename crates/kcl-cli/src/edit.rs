@@ -2,8 +2,8 @@
 
 mod batch;
 mod report;
-mod session;
 mod stack;
+mod workbench;
 mod write_back;
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use kcl_syntax::source::SourcePath;
 use crate::flags::{Flag, Given, flags, help, opened};
 use crate::wrong::Wrong;
 use report::Report;
-use session::Session;
+use workbench::Workbench;
 
 pub(crate) use write_back::write_back;
 
@@ -65,7 +65,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Ok(wishes) => wishes,
         Err(wrong) => return wrong.tell("edit"),
     };
-    let mut session = Session::default();
+    let mut session = Workbench::default();
     let mut report = Report::new(&given);
     for wish in &wishes {
         let answer = session.answer(wish);

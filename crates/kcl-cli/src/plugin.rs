@@ -10,14 +10,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kcl::{DiskWorld, World};
+use kcl::{DiskOutside, Outside};
 
 /// How long a call may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The disk, and the plugins that the command line names.
 pub(crate) struct Plugins {
-    disk: DiskWorld,
+    disk: DiskOutside,
     commands: BTreeMap<String, String>,
     running: Mutex<BTreeMap<String, Running>>,
 }
@@ -37,7 +37,7 @@ impl Drop for Running {
 }
 
 impl Plugins {
-    pub(crate) fn new(disk: DiskWorld, commands: &[(String, String)]) -> Self {
+    pub(crate) fn new(disk: DiskOutside, commands: &[(String, String)]) -> Self {
         Plugins { disk, commands: commands.iter().cloned().collect(), running: Mutex::default() }
     }
 
@@ -114,7 +114,7 @@ fn result_of(module: &str, function: &str, line: &str) -> Result<String, String>
     Ok(answer.get("result").unwrap_or(&serde_json::Value::Null).to_string())
 }
 
-impl World for Plugins {
+impl Outside for Plugins {
     fn enter(&self, modules: &[&Path]) {
         self.disk.enter(modules);
     }

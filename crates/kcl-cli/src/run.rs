@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use base_diag::{Color, Diagnostic, SourceMap, render_full, render_short, to_json};
-use kcl::{Compiler, Disk, DiskWorld, Entry, Formats, Outcome, Reads, Request, SettingsError};
+use kcl::{Compiler, Disk, DiskOutside, Entry, Formats, Reads, Request, RunResult, SettingsError};
 
 use crate::flags::{Flag, Given, help, read};
 use crate::plugin::Plugins;
@@ -190,12 +190,12 @@ impl Job {
 
     /// What the program may touch.
     pub(crate) fn world(&self) -> Plugins {
-        let mut world = DiskWorld::new(&self.request.work_dir);
+        let mut world = DiskOutside::new(&self.request.work_dir);
         world.allow_all_files = self.allow_files;
         Plugins::new(world, &self.plugins)
     }
 
-    fn tell(&self, mut outcome: Outcome) -> ExitCode {
+    fn tell(&self, mut outcome: RunResult) -> ExitCode {
         if !outcome.log.is_empty() {
             print!("{}", outcome.log);
         }
@@ -218,7 +218,7 @@ impl Job {
         self.print(&mut outcome)
     }
 
-    fn print(&self, outcome: &mut Outcome) -> ExitCode {
+    fn print(&self, outcome: &mut RunResult) -> ExitCode {
         let mut text = match self.format {
             Format::Yaml => std::mem::take(&mut outcome.yaml),
             Format::Json => std::mem::take(&mut outcome.json_pretty),
@@ -243,7 +243,7 @@ impl Job {
         }
     }
 
-    fn fail(&self, outcome: &Outcome) -> ExitCode {
+    fn fail(&self, outcome: &RunResult) -> ExitCode {
         let mut sources = outcome.sources.clone();
         if let Ok(folder) = std::env::current_dir() {
             sources.show_from(folder.display().to_string());

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
-use kcl::{Compiler, Coverage, Disk, DiskWorld};
+use kcl::{Compiler, Coverage, Disk, DiskOutside};
 use kcl_test::{Case, Kind, Suite};
 
 use crate::EXIT_WRONG;
@@ -106,7 +106,7 @@ fn run_cases(inputs: &Inputs, packages: &[Package], results: &mut Results) {
             return None;
         }
         let (package, case) = jobs.get(at)?;
-        let world = DiskWorld::new(&inputs.request.work_dir);
+        let world = DiskOutside::new(&inputs.request.work_dir);
         let started = Instant::now();
         let mut ran = match case.kind {
             Kind::Test => package.suite.run(case, &world),

@@ -5,7 +5,7 @@ mod report;
 
 use std::process::ExitCode;
 
-use kcl::{Compiler, Disk, DiskWorld, ReadOnly};
+use kcl::{Compiler, Disk, DiskOutside, ReadOnly};
 use kcl_vet::{Source, Unreadable, Verdict, Vet, WrongCode};
 
 use crate::EXIT_WRONG;
@@ -74,7 +74,7 @@ enum LoadError {
 fn vet(inputs: &Inputs) -> Result<Report, WrongCode> {
     let compiler = Compiler::new(Disk);
     let vet = Vet::new(&compiler, inputs.code.clone(), &inputs.wish)?;
-    let world = ReadOnly(DiskWorld::new(&inputs.code.work_dir));
+    let world = ReadOnly(DiskOutside::new(&inputs.code.work_dir));
     let sources: Vec<Loaded> = on_all(inputs.jobs, inputs.data.len(), |at| inputs.load(at));
     let jobs: Vec<(usize, usize)> = (0..)
         .zip(&sources)

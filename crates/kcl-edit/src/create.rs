@@ -7,11 +7,11 @@ use kcl_syntax::source::{Reached, Step, entries, reach, setters, value_at};
 use crate::layout::{self, Brackets};
 use crate::plan::{Ask, declarations, fitted, is_derived, range};
 use crate::value::{entry_text, is_name};
-use crate::{Edit, File, Outcome, Plan, Refusal};
+use crate::{Edit, EditPlan, Effect, File, Refusal};
 
 impl Ask<'_> {
     /// Writes `path OP value` where the stack's own files reach furthest.
-    pub(crate) fn create(&self, operator: &str, value: &str) -> Result<Plan, Refusal> {
+    pub(crate) fn create(&self, operator: &str, value: &str) -> Result<EditPlan, Refusal> {
         match self.furthest()? {
             Some(place) => self.add_entry(&place, operator, value),
             None => self.add_statement(operator, value),
@@ -19,14 +19,14 @@ impl Ask<'_> {
     }
 
     /// The braces in the stack's own files that most of the path leads to; of several the last.
-    fn furthest(&self) -> Result<Option<Place<'_>>, Refusal> {
-        let mut best: Option<Place<'_>> = None;
+    fn furthest(&self) -> Result<Option<PathEnd<'_>>, Refusal> {
+        let mut best: Option<PathEnd<'_>> = None;
         for (number, file) in self.own().collect::<Vec<_>>().into_iter().rev() {
             for (stmt, root) in declarations(file.tree(), self.name) {
                 self.one_item(number, file, root)?;
                 for reached in reach(file.tree(), root, self.rest) {
                     if best.as_ref().is_none_or(|best| best.reached.depth <= reached.depth) {
-                        best = Some(Place { number, file, stmt, root, reached });
+                        best = Some(PathEnd { number, file, stmt, root, reached });
                     }
                 }
             }
@@ -34,8 +34,8 @@ impl Ask<'_> {
         Ok(best)
     }
 
-    fn add_entry(&self, place: &Place<'_>, operator: &str, value: &str) -> Result<Plan, Refusal> {
-        let Place { number, file, stmt, reached, .. } = place;
+    fn add_entry(&self, place: &PathEnd<'_>, operator: &str, value: &str) -> Result<EditPlan, Refusal> {
+        let PathEnd { number, file, stmt, reached, .. } = place;
         let tree = file.tree();
         self.alone(*number, file, *stmt)?;
         self.can_go_on(place)?;
@@ -59,12 +59,12 @@ impl Ask<'_> {
             return Err(Refusal::new("no-room", message, help).at(*number, tree.expr_span(reached.holder)));
         };
         let edit = Edit { file: *number, start, end: start, text: fitted(file, &text) };
-        Ok(Plan { edits: vec![edit], outcome: Outcome::Created, file: Some(*number) })
+        Ok(EditPlan { edits: vec![edit], outcome: Effect::Created, file: Some(*number) })
     }
 
     /// Refuses what cannot be created: items of lists, and keys of what is no braces.
-    fn can_go_on(&self, place: &Place<'_>) -> Result<(), Refusal> {
-        let Place { number, file, reached, .. } = place;
+    fn can_go_on(&self, place: &PathEnd<'_>) -> Result<(), Refusal> {
+        let PathEnd { number, file, reached, .. } = place;
         let tree = file.tree();
         let holder = tree.expr_span(reached.holder);
         if self.rest[reached.depth..].iter().any(|step| step.key().is_none()) {
@@ -89,7 +89,7 @@ impl Ask<'_> {
         Ok(())
     }
 
-    fn add_statement(&self, operator: &str, value: &str) -> Result<Plan, Refusal> {
+    fn add_statement(&self, operator: &str, value: &str) -> Result<EditPlan, Refusal> {
         if self.rest.iter().any(|step| step.key().is_none()) {
             let message = format!("there is no list for `{}`", self.path);
             return Err(Refusal::new("no-item", message, "set the list first: PATH='[..]'"));
@@ -122,7 +122,7 @@ impl Ask<'_> {
         let end = file.text.len();
         let text = layout::at_end(&file.text, &fitted(file, &statement));
         edits.push(Edit { file: number, start: end, end, text });
-        Ok(Plan { edits, outcome: Outcome::Created, file: Some(number) })
+        Ok(EditPlan { edits, outcome: Effect::Created, file: Some(number) })
     }
 
     /// The file that gets new statements: `main.k`, else the last of the stack's own.
@@ -189,7 +189,7 @@ impl Ask<'_> {
 type Declared = (String, Option<(String, String)>);
 
 /// Where a path ends.
-struct Place<'a> {
+struct PathEnd<'a> {
     number: usize,
     file: &'a File,
     stmt: StmtId,
@@ -197,7 +197,7 @@ struct Place<'a> {
     reached: Reached,
 }
 
-impl Place<'_> {
+impl PathEnd<'_> {
     /// The innermost braces on the way that are written as braces, and how many steps lead to them: an entry cannot be put
     /// into the inner braces of a dotted key.
     fn real_holder(&self, rest: &[Step]) -> (ExprId, usize) {

@@ -109,7 +109,7 @@ pub struct Edit {
 
 /// What a change comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Effect {
     /// It is so already.
     Unchanged,
     /// A value was replaced.
@@ -122,26 +122,26 @@ pub enum Outcome {
     Renamed,
 }
 
-impl Outcome {
+impl Effect {
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Unchanged => "unchanged",
-            Outcome::Replaced => "replaced",
-            Outcome::Created => "created",
-            Outcome::Removed => "removed",
-            Outcome::Renamed => "renamed",
+            Effect::Unchanged => "unchanged",
+            Effect::Replaced => "replaced",
+            Effect::Created => "created",
+            Effect::Removed => "removed",
+            Effect::Renamed => "renamed",
         }
     }
 }
 
 /// The edits that make a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct EditPlan {
     /// Edits that do not overlap, by file and place.
     pub edits: Vec<Edit>,
     /// What they do.
-    pub outcome: Outcome,
+    pub outcome: Effect,
     /// The file that is meant, even if nothing has to change.
     pub file: Option<usize>,
 }
@@ -173,7 +173,7 @@ impl Refusal {
 ///
 /// # Errors
 /// A new text would not parse: nothing of the plan may be written.
-pub fn apply(members: &[Member], plan: &Plan) -> Result<Vec<(usize, File)>, Refusal> {
+pub fn apply(members: &[Member], plan: &EditPlan) -> Result<Vec<(usize, File)>, Refusal> {
     let mut out: Vec<(usize, File)> = Vec::new();
     let mut numbers: Vec<usize> = plan.edits.iter().map(|edit| edit.file).collect();
     numbers.sort_unstable();

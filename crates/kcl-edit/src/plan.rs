@@ -8,7 +8,7 @@ use kcl_syntax::source::{Reached, Site, SourcePath, Step, entries, reach, setter
 
 use crate::layout::{self, Brackets};
 use crate::value::{self, Value};
-use crate::{Action, Change, Edit, File, Member, Outcome, Plan, Refusal};
+use crate::{Action, Change, Edit, EditPlan, Effect, File, Member, Refusal};
 
 /// A place where a path is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub fn find(members: &[Member], path: &SourcePath) -> Vec<Found> {
 ///
 /// # Errors
 /// Why it cannot be made exactly.
-pub fn plan(members: &[Member], change: &Change) -> Result<Plan, Refusal> {
+pub fn plan(members: &[Member], change: &Change) -> Result<EditPlan, Refusal> {
     let Some((name, rest)) = change.path.split() else {
         return Err(Refusal::new("bad-path", "a path starts with the name of a variable", "write app.image"));
     };
@@ -131,7 +131,7 @@ impl Ask<'_> {
         Ok(())
     }
 
-    fn set(&self, value: &Value<'_>) -> Result<Plan, Refusal> {
+    fn set(&self, value: &Value<'_>) -> Result<EditPlan, Refusal> {
         for (number, file) in self.own() {
             let ranges = match self.rest.is_empty() {
                 true => self.variable_values(number, file, value)?,
@@ -230,7 +230,7 @@ impl Ask<'_> {
         }
     }
 
-    fn append(&self, value: &Value<'_>) -> Result<Plan, Refusal> {
+    fn append(&self, value: &Value<'_>) -> Result<EditPlan, Refusal> {
         for (number, file) in self.own() {
             let tree = file.tree();
             let lists: Vec<ExprId> = if self.rest.is_empty() {
@@ -254,7 +254,7 @@ impl Ask<'_> {
         self.create(operator, &format!("[{}]", value.text))
     }
 
-    fn add_item(&self, number: usize, file: &File, list: ExprId, item: &str) -> Result<Plan, Refusal> {
+    fn add_item(&self, number: usize, file: &File, list: ExprId, item: &str) -> Result<EditPlan, Refusal> {
         let tree = file.tree();
         let span = tree.expr_span(list);
         let place = match tree.expr(list) {
@@ -272,17 +272,17 @@ impl Ask<'_> {
             return Err(Refusal::new("no-list", message, help).at(number, span));
         };
         let edit = Edit { file: number, start, end: start, text: fitted(file, &text) };
-        Ok(Plan { edits: vec![edit], outcome: Outcome::Created, file: Some(number) })
+        Ok(EditPlan { edits: vec![edit], outcome: Effect::Created, file: Some(number) })
     }
 
-    fn unset(&self) -> Result<Plan, Refusal> {
+    fn unset(&self) -> Result<EditPlan, Refusal> {
         for (number, file) in self.own() {
             let edits = match self.rest.is_empty() {
                 true => self.without_variable(number, file),
                 false => self.without_entries(number, file)?,
             };
             if !edits.is_empty() {
-                return Ok(Plan { edits, outcome: Outcome::Removed, file: Some(number) });
+                return Ok(EditPlan { edits, outcome: Effect::Removed, file: Some(number) });
             }
         }
         if let Some(found) = find(self.members, self.path).last() {
@@ -291,7 +291,7 @@ impl Ask<'_> {
             let help = "take it out there, if no stack should have it";
             return Err(Refusal::new("not-own", message, help).at(found.file, found.value));
         }
-        Ok(Plan { edits: Vec::new(), outcome: Outcome::Unchanged, file: None })
+        Ok(EditPlan { edits: Vec::new(), outcome: Effect::Unchanged, file: None })
     }
 
     fn without_variable(&self, number: usize, file: &File) -> Vec<Edit> {
@@ -341,7 +341,7 @@ type Spots = Vec<(ExprId, usize)>;
 /// A range, and what goes before the new value.
 type Replaced = (Range<usize>, &'static str);
 
-fn replaced(number: usize, file: &File, ranges: &[Replaced], value: &str) -> Plan {
+fn replaced(number: usize, file: &File, ranges: &[Replaced], value: &str) -> EditPlan {
     let value = fitted(file, value);
     let edits: Vec<Edit> = ranges
         .iter()
@@ -353,8 +353,8 @@ fn replaced(number: usize, file: &File, ranges: &[Replaced], value: &str) -> Pla
             text: format!("{before}{value}"),
         })
         .collect();
-    let outcome = if edits.is_empty() { Outcome::Unchanged } else { Outcome::Replaced };
-    Plan { edits, outcome, file: Some(number) }
+    let outcome = if edits.is_empty() { Effect::Unchanged } else { Effect::Replaced };
+    EditPlan { edits, outcome, file: Some(number) }
 }
 
 fn removed(number: usize, ranges: Vec<Range<usize>>) -> Vec<Edit> {

@@ -9,13 +9,13 @@ use kcl_syntax::source::{SourcePath, Step, entries, reach};
 
 use crate::plan::declarations;
 use crate::value::{is_name, key_text};
-use crate::{Edit, File, Member, Outcome, Plan, Refusal};
+use crate::{Edit, EditPlan, Effect, File, Member, Refusal};
 
 /// Finds the edits that give a variable or a key another name.
 ///
 /// # Errors
 /// Why the text alone does not tell what to change.
-pub fn rename(members: &[Member], path: &SourcePath, new: &str) -> Result<Plan, Refusal> {
+pub fn rename(members: &[Member], path: &SourcePath, new: &str) -> Result<EditPlan, Refusal> {
     let Some((name, rest)) = path.split() else {
         return Err(Refusal::new("bad-path", "a path starts with the name of a variable", "write app.image"));
     };
@@ -35,7 +35,7 @@ pub fn rename(members: &[Member], path: &SourcePath, new: &str) -> Result<Plan, 
         return Err(Refusal::new("not-found", message, "`kcl edit get` shows where a path is set"));
     }
     let file = edits.first().map(|edit| edit.file);
-    Ok(Plan { edits, outcome: Outcome::Renamed, file })
+    Ok(EditPlan { edits, outcome: Effect::Renamed, file })
 }
 
 fn contains(outer: Span, inner: Span) -> bool {

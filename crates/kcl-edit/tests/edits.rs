@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use kcl_edit::{Action, Change, File, Member, Plan, Refusal, apply, plan, rename};
+use kcl_edit::{Action, Change, EditPlan, File, Member, Refusal, apply, plan, rename};
 use kcl_syntax::source::SourcePath;
 
-fn planned(members: &[Member], command: &str) -> Result<Plan, Refusal> {
+fn planned(members: &[Member], command: &str) -> Result<EditPlan, Refusal> {
     let (verb, rest) = command.split_once(' ').unwrap();
     let at = SourcePath::end_before_value(rest).unwrap_or(rest.len());
     let path = SourcePath::parse(&rest[..at]).unwrap();
@@ -24,7 +24,7 @@ fn planned(members: &[Member], command: &str) -> Result<Plan, Refusal> {
             }
             let (text, end) = (members[0].file.text.to_string(), usize::MAX);
             let edits = vec![kcl_edit::Edit { file: 0, start: 0, end, text }];
-            return Ok(Plan { edits, outcome: kcl_edit::Outcome::Replaced, file: Some(0) });
+            return Ok(EditPlan { edits, outcome: kcl_edit::Effect::Replaced, file: Some(0) });
         }
         other => panic!("{other}"),
     };

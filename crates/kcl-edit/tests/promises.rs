@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use kcl_edit::{Action, Change, File, Member, Outcome, apply, find, plan, rename};
+use kcl_edit::{Action, Change, Effect, File, Member, apply, find, plan, rename};
 use kcl_syntax::ast::{ExprId, Key, Stmt, Tree};
 use kcl_syntax::source::{Site, SourcePath, Step, entries, literal_braces, sites};
 use testkit::format::noisy;
@@ -129,7 +129,7 @@ fn judge(program: &Program, rng: &mut Rng, count: &mut Count) {
                 };
                 assert_eq!(got.yaml, wanted.yaml, "{path}={value}\n{edited:#?}");
                 match planned.outcome {
-                    Outcome::Created => count.created += 1,
+                    Effect::Created => count.created += 1,
                     _ => count.replaced += 1,
                 }
             }
@@ -138,7 +138,12 @@ fn judge(program: &Program, rng: &mut Rng, count: &mut Count) {
     }
 }
 
-fn outside_is_untouched(members: &[Member], planned: &kcl_edit::Plan, files: &[(usize, File)], value: &str) {
+fn outside_is_untouched(
+    members: &[Member],
+    planned: &kcl_edit::EditPlan,
+    files: &[(usize, File)],
+    value: &str,
+) {
     for (number, file) in files {
         let old = &members[*number].file.text;
         let mut edits: Vec<_> = planned.edits.iter().filter(|edit| edit.file == *number).collect();
@@ -147,7 +152,7 @@ fn outside_is_untouched(members: &[Member], planned: &kcl_edit::Plan, files: &[(
         let (mut from, mut rest) = (0, &*file.text);
         for edit in edits {
             assert!(edit.text.contains(value), "an edit writes more than the value: {edit:?}");
-            assert!(planned.outcome != Outcome::Created || edit.start == edit.end);
+            assert!(planned.outcome != Effect::Created || edit.start == edit.end);
             rest = rest.strip_prefix(&old[from..edit.start]).unwrap().strip_prefix(&*edit.text).unwrap();
             from = edit.end;
         }

@@ -10,7 +10,7 @@ use crate::call::Closure;
 use crate::coverage::Coverage;
 use crate::fault::{Eval, Fault};
 use crate::machine::Machine;
-use crate::options::{Options, World};
+use crate::options::{Options, Outside};
 use crate::outline::Outline;
 
 /// What became of a call.
@@ -31,7 +31,7 @@ pub fn call(
     program: &Program,
     outlines: &[Arc<Outline>],
     options: &Options,
-    world: &dyn World,
+    world: &dyn Outside,
     (function, arguments): (&str, &[String]),
 ) -> Called {
     let mut machine = Machine::new(program, outlines, options, world);

@@ -67,7 +67,7 @@ pub use calling::{Called, call};
 pub use coverage::Coverage;
 pub use fault::Fault;
 pub use mistake::{Broken, Misfit, Mistake};
-pub use options::{Cancel, NoWorld, Options, World};
+pub use options::{Cancel, NoOutside, Options, Outside};
 pub use origin::{Origin, OriginKind, Origins};
 pub use outline::Outline;
 
@@ -150,7 +150,7 @@ pub fn evaluate(
     program: &Program,
     outlines: &[Arc<Outline>],
     options: &Options,
-    world: &dyn World,
+    world: &dyn Outside,
 ) -> Evaluation {
     let mut machine = Machine::new(program, outlines, options, world);
     machine.load_packages();

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::coverage::Coverage;
 use crate::fault::{Eval, Fault};
 use crate::mistake::Mistake;
-use crate::options::{Cancel, Options, World};
+use crate::options::{Cancel, Options, Outside};
 use crate::origin::Origins;
 use crate::outline::Outline;
 use crate::package::PackageState;
@@ -29,7 +29,7 @@ pub(crate) type CallSite = ((u32, u32), Option<(u32, u32)>);
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p Program,
     pub(crate) options: &'p Options,
-    pub(crate) world: &'p dyn World,
+    pub(crate) world: &'p dyn Outside,
     /// The outlines of its packages.
     pub(crate) outlines: &'p [Arc<Outline>],
     pub(crate) packages: Vec<PackageState<'p>>,
@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
         program: &'p Program,
         outlines: &'p [Arc<Outline>],
         options: &'p Options,
-        world: &'p dyn World,
+        world: &'p dyn Outside,
     ) -> Self {
         Machine {
             program,

@@ -89,7 +89,7 @@ impl Default for Options {
 }
 
 /// The outside world as a running program may see it. Everything is refused by default.
-pub trait World {
+pub trait Outside {
     /// Says which modules the program that is about to run consists of: their folders.
     fn enter(&self, _modules: &[&Path]) {}
 
@@ -131,6 +131,6 @@ pub trait World {
 
 /// A world in which nothing is allowed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoWorld;
+pub struct NoOutside;
 
-impl World for NoWorld {}
+impl Outside for NoOutside {}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base_yaml::{Data, MapEntry, Node};
 use kcl_model::{
-    Attribute, Check, Default, Doc, IndexSignature, Place, Schema, SchemaRef, Type, Value, is_identifier,
+    Attribute, Check, Default, Doc, IndexSignature, Lines, Schema, SchemaRef, Type, Value, is_identifier,
 };
 
 use crate::names::{Names, file_name, schema_name};
@@ -99,7 +99,7 @@ impl<'d, 'a> Reader<'d, 'a> {
     /// Reads an object with attributes and puts it into its package.
     pub(crate) fn add(&mut self, node: &Node, site: &Site) -> Result<(), String> {
         let mut schema = self.schema(node, site)?;
-        schema.place = Some(Place { file: self.file.clone(), ..Place::default() });
+        schema.place = Some(Lines { file: self.file.clone(), ..Lines::default() });
         self.packages.entry(site.package.clone()).or_default().push(schema);
         Ok(())
     }

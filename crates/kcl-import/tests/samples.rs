@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use base_diag::FileId;
-use kcl::{Compiler, Disk, NoWorld, Request};
+use kcl::{Compiler, Disk, NoOutside, Request};
 use kcl_import::{Imported, Input, Mode, detect, import};
 
 fn sample(name: &str) -> String {
@@ -76,7 +76,8 @@ fn what_is_made_compiles_and_is_formatted() {
 fn data_says_the_same_as_a_program() {
     for name in ["values.yaml", "stream.yaml", "config.toml"] {
         let made = imported(name);
-        let outcome = Compiler::new(Disk).run(&Request::source("main.k", made.files[0].1.as_str()), &NoWorld);
+        let outcome =
+            Compiler::new(Disk).run(&Request::source("main.k", made.files[0].1.as_str()), &NoOutside);
         assert!(outcome.is_ok(), "{name}: {:?}", outcome.diagnostics);
         if name.ends_with(".yaml") {
             let limits = base_yaml::Limits::default();
@@ -108,7 +109,7 @@ fn plain(node: &base_yaml::Node) -> String {
 /// Runs statements after the schemas of a sample.
 fn verdict(name: &str, statement: &str) -> bool {
     let program = format!("{}\n{statement}\n", imported(name).files[0].1);
-    Compiler::new(Disk).run(&Request::source("main.k", program), &NoWorld).is_ok()
+    Compiler::new(Disk).run(&Request::source("main.k", program), &NoOutside).is_ok()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The examples of every rule run: the bad one is found, the good one is clean, a fix mends it and keeps the value.
 #![allow(clippy::unwrap_used)]
 
-use kcl::{Compiler, MemoryFiles, NoWorld, Request};
+use kcl::{Compiler, MemoryFiles, NoOutside, Request};
 use kcl_lint::{Config, Finding, FixKind, Input, RULES, apply, lint};
 
 fn findings(text: &str) -> Vec<Finding> {
@@ -18,7 +18,7 @@ fn findings(text: &str) -> Vec<Finding> {
 
 fn value(text: &str) -> String {
     let files = MemoryFiles::default();
-    let outcome = Compiler::new(&files).run(&Request::source("main.k", text), &NoWorld);
+    let outcome = Compiler::new(&files).run(&Request::source("main.k", text), &NoOutside);
     assert!(outcome.is_ok(), "{text}\n{:?}", outcome.diagnostics);
     outcome.yaml
 }

@@ -20,7 +20,7 @@ mod walk;
 pub use constraint::{Constraint, Rule, Subject, When};
 pub use docstring::{AttributeDoc, Doc, Example, Section};
 pub use model::{
-    Attribute, Check, Decorator, Default, IndexSignature, Kind, Model, Package, Parameter, Place, Schema,
+    Attribute, Check, Decorator, Default, IndexSignature, Kind, Lines, Model, Package, Parameter, Schema,
     SchemaRef,
 };
 pub use quote::{is_identifier, quote, quote_name};

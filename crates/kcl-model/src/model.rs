@@ -74,7 +74,7 @@ impl SchemaRef {
 
 /// Lines of a file, both from 1 and both included.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct Lines {
     /// The file, from the root of the module.
     pub file: String,
     /// First line.
@@ -109,7 +109,7 @@ pub struct Schema {
     /// `@deprecated(..)`, `@info(..)`.
     pub decorators: Vec<Decorator>,
     /// Where it is declared.
-    pub place: Option<Place>,
+    pub place: Option<Lines>,
 }
 
 /// A parameter of a schema.
@@ -143,7 +143,7 @@ pub struct Attribute {
     /// Decorators.
     pub decorators: Vec<Decorator>,
     /// Where it is declared.
-    pub place: Option<Place>,
+    pub place: Option<Lines>,
 }
 
 impl Attribute {
@@ -189,7 +189,7 @@ pub struct Check {
     /// What it demands, where other formats can say that, too.
     pub constraints: Vec<Constraint>,
     /// Where it stands.
-    pub place: Option<Place>,
+    pub place: Option<Lines>,
 }
 
 /// A decorator with its arguments.

@@ -16,7 +16,7 @@ use kcl_syntax::program::{self, ImportTarget, PkgId};
 
 use crate::docstring::{self, Doc};
 use crate::model::{
-    Attribute, Check, Decorator, Default, IndexSignature, Kind, Package, Parameter, Place, Schema, SchemaRef,
+    Attribute, Check, Decorator, Default, IndexSignature, Kind, Lines, Package, Parameter, Schema, SchemaRef,
 };
 use crate::ty::Type;
 use crate::value::Value;
@@ -185,15 +185,15 @@ impl Reader<'_> {
         (at < self.sources.len()).then_some(at)
     }
 
-    fn place(&self, span: Span) -> Place {
+    fn place(&self, span: Span) -> Lines {
         let (at, start) = self.tree.locate(span.start);
-        let Some(source) = self.sources.get(at) else { return Place::default() };
+        let Some(source) = self.sources.get(at) else { return Lines::default() };
         let end = start + (span.end - span.start);
         // A block ends behind the line end of its last line.
         let text = source.text.get(start as usize..end as usize).unwrap_or_default();
         let end = start + text.trim_end().len() as u32;
         let line = source.lines().line(start);
-        Place { file: self.shown(&source.path), line, end: source.lines().line(end.max(start)).max(line) }
+        Lines { file: self.shown(&source.path), line, end: source.lines().line(end.max(start)).max(line) }
     }
 
     fn text(&self, span: Span) -> String {

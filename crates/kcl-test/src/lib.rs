@@ -7,7 +7,7 @@
 //! let compiler = kcl::Compiler::new(kcl::MemoryFiles::default());
 //! let code = kcl::Request::source("a_test.k", "test_sum = lambda {\n    assert 1 + 1 == 2\n}\n");
 //! let suite = kcl_test::Suite::new(&compiler, &code).expect("it compiles");
-//! let result = suite.run(&suite.cases[0], &kcl::NoWorld);
+//! let result = suite.run(&suite.cases[0], &kcl::NoOutside);
 //! assert!(result.is_ok());
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]

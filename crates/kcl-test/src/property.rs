@@ -2,7 +2,7 @@
 //! as simple as it still fails.
 
 use base_diag::{Code, Diagnostic, Place};
-use kcl::{Call, Coverage, World};
+use kcl::{Call, Coverage, Outside};
 use kcl_syntax::ast::{Expr, Param, Stmt};
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ const SHRINKING: u32 = 500;
 
 impl Suite {
     /// Tries a property.
-    pub fn try_property(&self, case: &Case, trial: Trial, world: &dyn World) -> Ran {
+    pub fn try_property(&self, case: &Case, trial: Trial, world: &dyn Outside) -> Ran {
         let params = self.params(&case.name);
         let program = self.prepared.program();
         let mut maker = Maker::new(program, Dice::new(trial.seed, &case.name));
@@ -85,7 +85,7 @@ impl Suite {
         &self,
         case: &Case,
         arguments: &[Value],
-        world: &dyn World,
+        world: &dyn Outside,
         coverage: &mut Option<Coverage>,
     ) -> Call {
         let texts: Vec<String> = arguments.iter().map(Value::to_string).collect();
@@ -102,7 +102,7 @@ impl Suite {
         case: &Case,
         from: Vec<Value>,
         call: Call,
-        world: &dyn World,
+        world: &dyn Outside,
     ) -> (Vec<Value>, Call, u32) {
         let (mut best, mut failed, mut steps, mut budget) = (from, call, 0, SHRINKING);
         'again: loop {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use kcl::{Entry, FileAnswer, FileOp, World};
+use kcl::{Entry, FileAnswer, FileOp, Outside};
 use serde_json::Value;
 
 /// The plugin that takes snapshots.
@@ -46,12 +46,12 @@ impl Taken {
 
 /// A world that takes snapshots.
 pub(crate) struct Recorder<'w> {
-    world: &'w dyn World,
+    world: &'w dyn Outside,
     taken: Mutex<Vec<Taken>>,
 }
 
 impl<'w> Recorder<'w> {
-    pub(crate) fn new(world: &'w dyn World) -> Self {
+    pub(crate) fn new(world: &'w dyn Outside) -> Self {
         Recorder { world, taken: Mutex::default() }
     }
 
@@ -79,7 +79,7 @@ impl<'w> Recorder<'w> {
     }
 }
 
-impl World for Recorder<'_> {
+impl Outside for Recorder<'_> {
     fn enter(&self, modules: &[&Path]) {
         self.world.enter(modules);
     }

@@ -1,7 +1,7 @@
 //! A package with its cases.
 
 use base_diag::{Diagnostic, SourceMap, Telling};
-use kcl::{Compiler, Coverage, Entry, Prepared, Reads, Request, World};
+use kcl::{Compiler, Coverage, Entry, Outside, Prepared, Reads, Request};
 
 use crate::cases::{Case, find, is_test_file};
 use crate::snapshots::{self, Recorder, Taken};
@@ -61,7 +61,7 @@ impl Suite {
     /// The package does not compile, or a case cannot be one.
     pub fn new(compiler: &Compiler<'_>, request: &Request) -> Result<Suite, Box<WrongPackage>> {
         let prepared = compiler.prepare(request).map_err(|outcome| {
-            let kcl::Outcome { diagnostics, sources, reads, .. } = *outcome;
+            let kcl::RunResult { diagnostics, sources, reads, .. } = *outcome;
             Box::new(WrongPackage { diagnostics, sources, reads })
         })?;
         match find(prepared.program()) {
@@ -74,7 +74,7 @@ impl Suite {
     }
 
     /// Runs a test case as a program of its own.
-    pub fn run(&self, case: &Case, world: &dyn World) -> Ran {
+    pub fn run(&self, case: &Case, world: &dyn Outside) -> Ran {
         let recorder = Recorder::new(world);
         let call = self.prepared.call(&case.name, &[], &recorder);
         Ran {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kcl::{Compiler, Entry, MemoryFiles, NoWorld, Request};
+use kcl::{Compiler, Entry, MemoryFiles, NoOutside, Request};
 use kcl_test::coverage::{self, Branch, Ratio};
 use kcl_test::report::{Row, json, junit, text};
 use kcl_test::{Kind, Suite};
@@ -45,7 +45,7 @@ fn a_test_with_parameters_is_an_error_of_the_package() {
 fn no_case_sees_another() {
     let test = "_n = {a = 1}\ntest_a = lambda {\n    print(\"a\")\n    assert _n.a == 1\n}\ntest_b = lambda {\n    assert _n.a == 2\n}\n";
     let suite = suite(&[("a_test.k", test)]);
-    let ran: Vec<_> = suite.cases.iter().map(|case| suite.run(case, &NoWorld)).collect();
+    let ran: Vec<_> = suite.cases.iter().map(|case| suite.run(case, &NoOutside)).collect();
     assert_eq!((ran[0].is_ok(), ran[0].log.as_str()), (true, "a\n"));
     assert_eq!((ran[1].is_ok(), ran[1].log.as_str()), (false, ""));
     let failure = ran[1].failure.as_ref().unwrap();
@@ -57,7 +57,7 @@ fn no_case_sees_another() {
 fn sides_of_a_comparison_are_computed_without_a_second_log() {
     let test = "f = lambda {\n    print(\"f\")\n    {a = 1, b = [1]}\n}\ntest_a = lambda {\n    assert (f() == {a = 1, b = [2]})\n}\n";
     let suite = suite(&[("a_test.k", test)]);
-    let ran = suite.run(&suite.cases[0], &NoWorld);
+    let ran = suite.run(&suite.cases[0], &NoOutside);
     assert_eq!(ran.log, "f\n");
     let diff = &ran.failure.unwrap().diff;
     assert!(diff.contains(" a: 1\n") && diff.contains("-- 1\n") && diff.contains("+- 2\n"), "{diff}");
@@ -92,7 +92,7 @@ fn coverage_agrees_with_a_count_by_hand() {
     let suite = suite(&[("/w/lib.k", &lib), ("/w/a_test.k", test)]);
     let mut all = kcl::Coverage::default();
     for case in &suite.cases {
-        let ran = suite.run(case, &NoWorld);
+        let ran = suite.run(case, &NoOutside);
         assert!(ran.is_ok(), "{:?}", ran.failure);
         all.add(&ran.coverage.unwrap());
     }
@@ -211,7 +211,7 @@ schema User(Item):
 
 fn tried(property: &str) -> kcl_test::Ran {
     let suite = suite(&[("lib.k", BOUNDED), ("a_test.k", property)]);
-    suite.try_property(&suite.cases[0], kcl_test::Trial::default(), &NoWorld)
+    suite.try_property(&suite.cases[0], kcl_test::Trial::default(), &NoOutside)
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! let code = kcl::Request::source("user.k", "schema User:\n    age: int\n");
 //! let vet = kcl_vet::Vet::new(&compiler, code, &kcl_vet::Wish::default()).expect("the code has a schema");
 //! let data = kcl_vet::Source::new("tom.json", "{\"age\": \"x\"}".into(), kcl_vet::Format::Json).expect("it is JSON");
-//! let verdict = vet.check(&data, &data.documents[0], &kcl::NoWorld);
+//! let verdict = vet.check(&data, &data.documents[0], &kcl::NoOutside);
 //! assert_eq!(verdict.diagnostics[0].message(), "expected int, got str(x)");
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base_diag::{Code, Diagnostic, Place, SourceMap, Span, Telling};
 use base_yaml::{Data, Node};
 use ecow::EcoString as Str;
-use kcl::{Compiler, Entry, Formats, Request, World};
+use kcl::{Compiler, Entry, Formats, Outside, Request};
 use kcl_syntax::program::Program;
 
 use crate::data::{Document, Source};
@@ -101,7 +101,7 @@ impl<'c, 'f> Vet<'c, 'f> {
     }
 
     /// Checks one document of a source.
-    pub fn check(&self, source: &Source, document: &Document, world: &dyn World) -> Verdict {
+    pub fn check(&self, source: &Source, document: &Document, world: &dyn Outside) -> Verdict {
         let schema = match self.schema_of(source, &document.node) {
             Ok(schema) => schema,
             Err(verdict) => return *verdict,

@@ -1,7 +1,7 @@
 //! Verdicts of the reference, and what is checked beyond it.
 #![allow(clippy::unwrap_used)]
 
-use kcl::{Compiler, MemoryFiles, NoWorld, Request};
+use kcl::{Compiler, MemoryFiles, NoOutside, Request};
 use kcl_vet::{Format, Source, Vet, Wish};
 
 /// The first message about each document that does not hold, with its line and column.
@@ -15,7 +15,7 @@ fn told(code: &str, data: &str, format: Format, wish: &Wish) -> Vec<String> {
         Ok(vet) => vet,
         Err(wrong) => return vec![wrong.diagnostics[0].message().to_owned()],
     };
-    let verdicts = source.documents.iter().map(|document| vet.check(&source, document, &NoWorld));
+    let verdicts = source.documents.iter().map(|document| vet.check(&source, document, &NoOutside));
     verdicts
         .flat_map(|verdict| {
             let shown = |d: &base_diag::Diagnostic| match d.place() {
@@ -145,7 +145,7 @@ fn defaults_are_filled_in() {
     let code = Request::source("code.k", "schema S:\n    a: int\n    b: int = a + 1\n    c?: str\n");
     let vet = Vet::new(&compiler, code, &Wish { fill: true, ..Wish::default() }).unwrap();
     let source = Source::new("data", "- a: 1\n- a: 5\n  c: x\n".into(), Format::Yaml).unwrap();
-    let filled = vet.check(&source, &source.documents[0], &NoWorld).filled.unwrap();
+    let filled = vet.check(&source, &source.documents[0], &NoOutside).filled.unwrap();
     let mut text = base_yaml::JsonWriter::new();
     filled.write(&mut text);
     assert_eq!(text.into_string(), "[{\"a\": 1, \"b\": 2}, {\"a\": 5, \"b\": 6, \"c\": \"x\"}]");

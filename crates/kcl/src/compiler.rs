@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base_diag::{Diagnostic, SourceFile};
 use kcl_check::{CheckOptions, Home, PackageIndex, PackageTypes, check_package, index_package};
-use kcl_eval::{Outline, World};
+use kcl_eval::{Outline, Outside};
 use kcl_syntax::ast::{Str, Tree};
 use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +22,7 @@ use crate::index::{Analysis, Index, make_analysis, make_index};
 use crate::load::{Loaded, load};
 use crate::reads::Reads;
 use crate::request::Request;
-use crate::run::{Outcome, deep, run_guarded};
+use crate::run::{RunResult, deep, run_guarded};
 use crate::snapshot::{Snapshot, Watched};
 
 /// A file of a package: where it is, and what it says or why it cannot be read.
@@ -158,7 +158,7 @@ impl<'f> Compiler<'f> {
     /// Runs a program in a world.
     ///
     /// Evaluation is recursive, so it runs on a deep stack (reserved, not used), unless the caller stands on one already.
-    pub fn run(&self, request: &Request, world: &dyn World) -> Outcome {
+    pub fn run(&self, request: &Request, world: &dyn Outside) -> RunResult {
         let (files, revision) = (Watched::new(&self.files), self.files.revision());
         let mut outcome = run_guarded(self, request, &files, world);
         outcome.reads.revision = revision;
@@ -167,7 +167,7 @@ impl<'f> Compiler<'f> {
     }
 
     /// Runs many programs on all cores; the results stand in the order of the requests.
-    pub fn run_many(&self, requests: &[Request], world: &(dyn World + Sync)) -> Vec<Outcome> {
+    pub fn run_many(&self, requests: &[Request], world: &(dyn Outside + Sync)) -> Vec<RunResult> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         self.run_many_on(cores, requests, world)
     }
@@ -177,9 +177,9 @@ impl<'f> Compiler<'f> {
         &self,
         threads: usize,
         requests: &[Request],
-        world: &(dyn World + Sync),
-    ) -> Vec<Outcome> {
-        let slots: Vec<OnceLock<Outcome>> = requests.iter().map(|_| OnceLock::new()).collect();
+        world: &(dyn Outside + Sync),
+    ) -> Vec<RunResult> {
+        let slots: Vec<OnceLock<RunResult>> = requests.iter().map(|_| OnceLock::new()).collect();
         let next = AtomicUsize::new(0);
         let work = || {
             deep(|| {
@@ -205,7 +205,7 @@ impl<'f> Compiler<'f> {
     /// Source files are as the compiler was last told; what the program itself asked, the world that it ran in
     /// is asked again. Of the request
     /// only its options are compared: whoever keeps a result knows which request it is of.
-    pub fn still_valid(&self, reads: &Reads, request: &Request, world: &dyn World) -> bool {
+    pub fn still_valid(&self, reads: &Reads, request: &Request, world: &dyn Outside) -> bool {
         let same_files = || {
             reads.revision == self.files.revision() || reads.facts.iter().all(|fact| self.files.holds(fact))
         };

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kcl_eval::World;
+use kcl_eval::Outside;
 use kcl_std::{FileAnswer, FileOp};
 
 use crate::files::{Files, normalise};
@@ -45,7 +45,7 @@ impl Files for Disk {
 
 /// What `kcl run` lets a program touch: files below its folders, the environment, the clock.
 #[derive(Clone, Debug)]
-pub struct DiskWorld {
+pub struct DiskOutside {
     roots: Vec<PathBuf>,
     /// The modules of the programs that run here. It only grows: programs run side by side.
     entered: Arc<Mutex<Vec<PathBuf>>>,
@@ -53,10 +53,10 @@ pub struct DiskWorld {
     pub allow_all_files: bool,
 }
 
-impl DiskWorld {
+impl DiskOutside {
     /// Makes a world whose files are those below a folder, and below the modules of the programs that run in it.
     pub fn new(work_dir: &Path) -> Self {
-        DiskWorld { roots: vec![work_dir.to_path_buf()], entered: Arc::default(), allow_all_files: false }
+        DiskOutside { roots: vec![work_dir.to_path_buf()], entered: Arc::default(), allow_all_files: false }
     }
 
     /// Adds a folder.
@@ -100,7 +100,7 @@ fn real_place(path: &Path) -> Option<PathBuf> {
     Some(normalise(path))
 }
 
-impl World for DiskWorld {
+impl Outside for DiskOutside {
     fn enter(&self, modules: &[&Path]) {
         let mut entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner);
         for root in modules {
@@ -176,7 +176,7 @@ impl World for DiskWorld {
     }
 }
 
-impl DiskWorld {
+impl DiskOutside {
     // Patterns of one level per component; `**` stands for any number of folders.
     fn glob(&self, pattern: &str) -> Result<Vec<PathBuf>, String> {
         let pattern = Path::new(pattern);

@@ -1,8 +1,8 @@
 //! KCL as a library: load → check → evaluate → manifest, over plain data.
 //!
 //! A [`Request`] says what to run; a [`Compiler`] runs it and keeps parsed and checked packages, so that a thousand programs over
-//! one model library pay for it once, on all cores. An [`Outcome`] knows what it read ([`Reads`]). The outside world is one trait wide: [`Files`] for source text,
-//! [`World`] for what a running program may touch. Nothing is global.
+//! one model library pay for it once, on all cores. A [`RunResult`] knows what it read ([`Reads`]). The outside world is one trait wide: [`Files`] for source text,
+//! [`Outside`] for what a running program may touch. Nothing is global.
 //!
 //! ```
 //! let request = kcl::Request::source("main.k", "a = 1\nb = a + 1\n");
@@ -38,12 +38,12 @@ pub use arguments::argument;
 pub use checked::Checked;
 pub use compiler::Compiler;
 pub use data::Data;
-pub use disk::{Disk, DiskWorld, package_folder};
+pub use disk::{Disk, DiskOutside, package_folder};
 pub use entries::entry_files;
 pub use files::{Files, MemoryFiles};
 pub use index::{Analysis, Defined, Definition, Index, Reference, Typed};
 pub use kcl_check::Edition;
-pub use kcl_eval::{Cancel, Coverage, NoWorld, Origin, OriginKind, Origins, World};
+pub use kcl_eval::{Cancel, Coverage, NoOutside, Origin, OriginKind, Origins, Outside};
 pub use kcl_std::{FileAnswer, FileOp};
 pub use load::Loaded;
 pub use manifest::{About, Manifest, Profile};
@@ -51,6 +51,6 @@ pub use prepared::{Call, Prepared};
 pub use read_only::ReadOnly;
 pub use reads::Reads;
 pub use request::{Entry, Formats, Limits, Request, Statements};
-pub use run::{Outcome, deep, run};
+pub use run::{RunResult, deep, run};
 pub use settings::{SECTIONS, SETTINGS, Settings, SettingsError, UnknownKey};
 pub use why::{Why, WhyAt, WhyStep};

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use base_diag::{Diagnostic, SourceMap};
 use kcl_check::Edition;
-use kcl_eval::{Coverage, Outline, World};
+use kcl_eval::{Coverage, Outline, Outside};
 use kcl_syntax::program::Program;
 
 use crate::compiler::Compiler;
 use crate::reads::Reads;
 use crate::request::Request;
-use crate::run::{Outcome, Ready, deep_here, eval_options, internal_error, prepare_here};
+use crate::run::{Ready, RunResult, deep_here, eval_options, internal_error, prepare_here};
 use crate::snapshot::Watched;
 
 /// A checked program; any number of threads call its functions.
@@ -46,7 +46,7 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// What is wrong with it, with the texts and what was read.
-    pub fn prepare(&self, request: &Request) -> Result<Prepared, Box<Outcome>> {
+    pub fn prepare(&self, request: &Request) -> Result<Prepared, Box<RunResult>> {
         let (files, revision) = (Watched::new(self.snapshot()), self.snapshot().revision());
         let ready = deep_here(|| prepare_here(self, request, &files));
         let reads = |files: Watched<'_>| {
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// Runs the program and calls a function of its main package; arguments are JSON texts.
-    pub fn call(&self, function: &str, arguments: &[String], world: &dyn World) -> Call {
+    pub fn call(&self, function: &str, arguments: &[String], world: &dyn Outside) -> Call {
         let modules: Vec<&Path> = self.modules.iter().map(PathBuf::as_path).collect();
         world.enter(&modules);
         let options = eval_options(&self.request, self.edition, &self.root);

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use kcl_eval::World;
+use kcl_eval::Outside;
 use kcl_std::{FileAnswer, FileOp};
 
-use crate::disk::DiskWorld;
+use crate::disk::DiskOutside;
 
 /// The disk, but nothing on it is changed.
 #[derive(Clone, Debug)]
-pub struct ReadOnly(pub DiskWorld);
+pub struct ReadOnly(pub DiskOutside);
 
-impl World for ReadOnly {
+impl Outside for ReadOnly {
     fn enter(&self, modules: &[&Path]) {
         self.0.enter(modules);
     }

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kcl_eval::World;
+use kcl_eval::Outside;
 use kcl_std::{FileAnswer, FileOp};
 use rustc_hash::FxHashMap;
 
@@ -57,7 +57,7 @@ impl Asked {
         }
     }
 
-    fn holds(&self, world: &dyn World) -> bool {
+    fn holds(&self, world: &dyn Outside) -> bool {
         match self {
             Asked::Read(path, answer) => world.read_file(path).as_deref() == answer.as_deref(),
             Asked::Exists(path, answer) => world.file_op(FileOp::Exists(path)) == *answer,
@@ -140,7 +140,7 @@ impl Reads {
     }
 
     /// Whether options and world still say what they said.
-    pub(crate) fn holds_around(&self, request: &Request, world: &dyn World) -> bool {
+    pub(crate) fn holds_around(&self, request: &Request, world: &dyn Outside) -> bool {
         self.is_repeatable()
             && self.options.iter().all(|(name, text)| given(request, name) == *text)
             && self.asked.iter().all(|asked| asked.holds(world))
@@ -153,8 +153,8 @@ fn given(request: &Request, name: &str) -> Option<String> {
 }
 
 /// A world that notes what it is asked.
-pub(crate) struct WatchedWorld<'a> {
-    world: &'a dyn World,
+pub(crate) struct WatchedOutside<'a> {
+    world: &'a dyn Outside,
     notes: Mutex<Notes>,
 }
 
@@ -166,9 +166,9 @@ struct Notes {
     unrepeatable: bool,
 }
 
-impl<'a> WatchedWorld<'a> {
-    pub(crate) fn new(world: &'a dyn World) -> Self {
-        WatchedWorld { world, notes: Mutex::default() }
+impl<'a> WatchedOutside<'a> {
+    pub(crate) fn new(world: &'a dyn Outside) -> Self {
+        WatchedOutside { world, notes: Mutex::default() }
     }
 
     pub(crate) fn into_reads(self, reads: &mut Reads) {
@@ -190,7 +190,7 @@ impl<'a> WatchedWorld<'a> {
     }
 }
 
-impl World for WatchedWorld<'_> {
+impl Outside for WatchedOutside<'_> {
     fn enter(&self, modules: &[&Path]) {
         self.world.enter(modules);
     }

@@ -68,7 +68,7 @@ pub struct Formats {
     pub toml: bool,
     /// XML.
     pub xml: bool,
-    /// No text: [`crate::Outcome::documents`].
+    /// No text: [`crate::RunResult::documents`].
     pub data: bool,
 }
 

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use base_diag::{Diagnostic, Place, SourceMap};
 use kcl_check::{CheckOptions, Edition};
-use kcl_eval::{Options, Outline, STACK_BYTES, World, evaluate};
+use kcl_eval::{Options, Outline, Outside, STACK_BYTES, evaluate};
 use kcl_syntax::program::Program;
 
 use crate::compiler::{Compiler, Keep, make_runnable};
 use crate::data::{Data, MAX_DEPTH};
-use crate::disk::{Disk, DiskWorld};
+use crate::disk::{Disk, DiskOutside};
 use crate::echoes;
 use crate::load::{Loaded, load};
 use crate::mistake::Mistake;
-use crate::reads::{Reads, WatchedWorld};
+use crate::reads::{Reads, WatchedOutside};
 use crate::request::Request;
 use crate::snapshot::Watched;
 use crate::why::Why;
 
 /// What came out of a run.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct RunResult {
     /// YAML text without its final newline; empty if there are errors or [`Request::formats`] did not ask for it.
     pub yaml: String,
     /// JSON text on one line, if asked for.
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub why: Option<Why>,
 }
 
-impl Outcome {
+impl RunResult {
     /// Returns true if the program has no error.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.is_empty()
@@ -53,8 +53,8 @@ impl Outcome {
 }
 
 /// Runs a request on the disk, with a compiler of its own.
-pub fn run(request: &Request) -> Outcome {
-    let world = DiskWorld::new(&request.work_dir);
+pub fn run(request: &Request) -> RunResult {
+    let world = DiskOutside::new(&request.work_dir);
     Compiler::new(Disk).run(request, &world)
 }
 
@@ -71,17 +71,17 @@ pub(crate) fn run_guarded(
     compiler: &Compiler<'_>,
     request: &Request,
     files: &Watched<'_>,
-    world: &dyn World,
-) -> Outcome {
+    world: &dyn Outside,
+) -> RunResult {
     let run = || deep_here(|| run_here(compiler, request, files, world));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
-        .unwrap_or_else(|_| Outcome { diagnostics: vec![internal_error()], ..Outcome::default() })
+        .unwrap_or_else(|_| RunResult { diagnostics: vec![internal_error()], ..RunResult::default() })
 }
 
 /// What is left of a run that somebody stopped.
-fn cancelled() -> Outcome {
+fn cancelled() -> RunResult {
     let diagnostic = Diagnostic::of(&Mistake::Cancelled, Place::None);
-    Outcome { diagnostics: vec![diagnostic], ..Outcome::default() }
+    RunResult { diagnostics: vec![diagnostic], ..RunResult::default() }
 }
 
 pub(crate) fn internal_error() -> Diagnostic {
@@ -105,7 +105,7 @@ pub(crate) fn prepare_here(
     compiler: &Compiler<'_>,
     request: &Request,
     files: &Watched<'_>,
-) -> Result<Ready, Box<Outcome>> {
+) -> Result<Ready, Box<RunResult>> {
     let mut loaded = load(compiler, request, files);
     if request.is_cancelled() {
         return Err(Box::new(cancelled()));
@@ -124,7 +124,7 @@ pub(crate) fn prepare_here(
     if !diagnostics.is_empty() {
         let diagnostics = echoes::told(diagnostics, request, &loaded.program.sources);
         let sources = loaded.program.sources;
-        return Err(Box::new(Outcome { diagnostics, sources, ..Outcome::default() }));
+        return Err(Box::new(RunResult { diagnostics, sources, ..RunResult::default() }));
     }
     let outlines = make_runnable(&mut loaded.program, &units);
     // What was checked is given back even by a one-shot run: evaluation uses the memory again.
@@ -132,16 +132,21 @@ pub(crate) fn prepare_here(
     Ok(Ready { loaded, outlines, edition })
 }
 
-fn run_here(compiler: &Compiler<'_>, request: &Request, files: &Watched<'_>, world: &dyn World) -> Outcome {
+fn run_here(
+    compiler: &Compiler<'_>,
+    request: &Request,
+    files: &Watched<'_>,
+    world: &dyn Outside,
+) -> RunResult {
     let Ready { mut loaded, outlines, edition } = match prepare_here(compiler, request, files) {
         Ok(ready) => ready,
         Err(outcome) => return *outcome,
     };
     let options = eval_options(request, edition, &loaded.root);
-    let world = WatchedWorld::new(world);
+    let world = WatchedOutside::new(world);
     world.enter(&loaded.modules(files));
     let evaluation = evaluate(&loaded.program, &outlines, &options, &world);
-    let mut outcome = Outcome { log: evaluation.log, ..Outcome::default() };
+    let mut outcome = RunResult { log: evaluation.log, ..RunResult::default() };
     match evaluation.result {
         Ok(mut output) => {
             write(request, &options, &output, &mut outcome);
@@ -186,7 +191,7 @@ fn line_of(place: Place, program: &Program) -> Option<(String, u32)> {
     Some((program.sources.get(file).map_or_else(String::new, |source| source.path.clone()), line))
 }
 
-fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut Outcome) {
+fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcome: &mut RunResult) {
     if request.formats.yaml {
         outcome.yaml = output.yaml(options);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kcl::{Compiler, Limits, MemoryFiles, NoWorld, Request};
+use kcl::{Compiler, Limits, MemoryFiles, NoOutside, Request};
 
 /// Two dicts and two lists that double forty times: small in memory, a terabyte on paper.
 fn doubled() -> String {
@@ -24,7 +24,7 @@ fn run(text: &str) -> Result<String, String> {
     files.add("/w/main.k", text);
     let limits = Limits { cells: 200_000, steps: 5_000_000, ..Limits::default() };
     let request = Request { work_dir: "/w".into(), limits, ..Request::paths(["main.k"]) };
-    let outcome = Compiler::new(&files).run(&request, &NoWorld);
+    let outcome = Compiler::new(&files).run(&request, &NoOutside);
     match outcome.diagnostics.first() {
         Some(first) => Err(first.message().to_owned()),
         None => Ok(outcome.yaml),
@@ -236,7 +236,7 @@ fn a_million_mistakes_are_not_kept() {
     let mut files = MemoryFiles::default();
     files.add("/w/main.k", format!("a = {}True\n", "not ".repeat(1_000_000)));
     let request = Request { work_dir: "/w".into(), ..Request::paths(["main.k"]) };
-    let outcome = Compiler::new(&files).run(&request, &NoWorld);
+    let outcome = Compiler::new(&files).run(&request, &NoOutside);
     assert_eq!(outcome.diagnostics.len(), 100_001);
     assert_eq!(outcome.diagnostics.last().map(|last| last.id), Some("too-many-errors"));
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use kcl::{Cancel, Compiler, Data, Files, Formats, MemoryFiles, NoWorld, Outcome, Request, World};
+use kcl::{Cancel, Compiler, Data, Files, Formats, MemoryFiles, NoOutside, Outside, Request, RunResult};
 
 /// Files that can change while a compiler looks at them, and count how often they are asked.
 #[derive(Default)]
@@ -57,7 +57,7 @@ fn request(folder: &str, entry: &str) -> Request {
     Request { work_dir: folder.into(), ..Request::paths([entry]) }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &RunResult) -> String {
     match outcome.diagnostics.first() {
         Some(first) => first.message().to_owned(),
         None => outcome.yaml.clone(),
@@ -79,7 +79,7 @@ fn a_package_under_two_import_paths_has_its_types_in_both_programs() {
     for order in [["/lib", "/app"], ["/app", "/lib"]] {
         let compiler = Compiler::new(&files);
         for folder in order {
-            assert_eq!(text(&compiler.run(&request(folder, "main.k"), &NoWorld)), expected, "{folder}");
+            assert_eq!(text(&compiler.run(&request(folder, "main.k"), &NoOutside)), expected, "{folder}");
         }
     }
 }
@@ -98,11 +98,11 @@ fn two_packages_of_one_path_keep_their_own_types() {
     let compiler = Compiler::new(&files);
     let request = Request { vendor: Some("/v".into()), ..request("/w", "main.k") };
     for _ in 0..2 {
-        assert_eq!(text(&compiler.run(&request, &NoWorld)), "a:\n  x: 2\nb:\n  x: b\nc:\n  x: c");
+        assert_eq!(text(&compiler.run(&request, &NoOutside)), "a:\n  x: 2\nb:\n  x: b\nc:\n  x: c");
     }
     files.write("/w/main.k", "import sub\nimport lib\nb: sub.S = lib.made\n");
     compiler.changed(["/w/main.k"]);
-    assert_eq!(text(&compiler.run(&request, &NoWorld)), "expected S, got S");
+    assert_eq!(text(&compiler.run(&request, &NoOutside)), "expected S, got S");
 }
 
 #[test]
@@ -115,36 +115,36 @@ fn a_change_is_seen_when_it_is_told() {
     ]);
     let compiler = Compiler::new(&files);
     let request = request("/w", "main.k");
-    let first = compiler.run(&request, &NoWorld);
+    let first = compiler.run(&request, &NoOutside);
     assert_eq!(text(&first), "a: 2");
     assert!(files.asked() > 0);
-    assert_eq!(text(&compiler.run(&request, &NoWorld)), "a: 2");
+    assert_eq!(text(&compiler.run(&request, &NoOutside)), "a: 2");
     assert_eq!(files.asked(), 0, "nothing changed, and nothing was asked");
-    assert!(compiler.still_valid(&first.reads, &request, &NoWorld));
+    assert!(compiler.still_valid(&first.reads, &request, &NoOutside));
 
     files.write("/w/deep/d.k", "n = 5\n");
-    assert_eq!(text(&compiler.run(&request, &NoWorld)), "a: 2");
+    assert_eq!(text(&compiler.run(&request, &NoOutside)), "a: 2");
     compiler.changed(["/w/deep/d.k"]);
-    assert!(!compiler.still_valid(&first.reads, &request, &NoWorld));
-    let second = compiler.run(&request, &NoWorld);
+    assert!(!compiler.still_valid(&first.reads, &request, &NoOutside));
+    let second = compiler.run(&request, &NoOutside);
     assert_eq!(text(&second), "a: 6");
 
     // A file that appears where a folder was listed, and one that is told to have changed but did not.
     compiler.changed(["/w/main.k", "/w/elsewhere.k"]);
-    assert!(compiler.still_valid(&second.reads, &request, &NoWorld));
+    assert!(compiler.still_valid(&second.reads, &request, &NoOutside));
     files.write("/w/model/more.k", "n2 = 1\n");
     compiler.changed(["/w/model/more.k"]);
-    assert!(!compiler.still_valid(&second.reads, &request, &NoWorld));
-    assert_eq!(text(&compiler.run(&request, &NoWorld)), "a: 6");
+    assert!(!compiler.still_valid(&second.reads, &request, &NoOutside));
+    assert_eq!(text(&compiler.run(&request, &NoOutside)), "a: 6");
 
     // What was not even looked for, and what was looked for and absent.
-    let third = compiler.run(&request, &NoWorld);
+    let third = compiler.run(&request, &NoOutside);
     files.write("/w/model.k", "");
     compiler.changed(["/w/model.k"]);
-    assert!(compiler.still_valid(&third.reads, &request, &NoWorld), "the folder wins over the file");
+    assert!(compiler.still_valid(&third.reads, &request, &NoOutside), "the folder wins over the file");
     files.write("/w/model/kcl.mod", "");
     compiler.changed(["/w/model/kcl.mod"]);
-    assert!(!compiler.still_valid(&third.reads, &request, &NoWorld), "the folder has another name in it");
+    assert!(!compiler.still_valid(&third.reads, &request, &NoOutside), "the folder has another name in it");
 }
 
 /// A world with a file and an environment that change.
@@ -154,7 +154,7 @@ struct Small {
     data: Mutex<Vec<u8>>,
 }
 
-impl World for Small {
+impl Outside for Small {
     fn read_file(&self, _: &Path) -> Result<Vec<u8>, String> {
         Ok(self.data.lock().unwrap().clone())
     }
@@ -196,9 +196,9 @@ fn what_asks_the_clock_is_never_valid() {
     let files = Changing::new(&[("/w/main.k", "import datetime\na = len(datetime.now()) > 0\n")]);
     let compiler = Compiler::new(&files);
     let request = request("/w", "main.k");
-    let outcome = compiler.run(&request, &NoWorld);
+    let outcome = compiler.run(&request, &NoOutside);
     assert!(outcome.is_ok() && !outcome.reads.is_repeatable());
-    assert!(!compiler.still_valid(&outcome.reads, &request, &NoWorld));
+    assert!(!compiler.still_valid(&outcome.reads, &request, &NoOutside));
 }
 
 /// A model with bases, mixins, protocols, forward references, aliases, checks and globals.
@@ -244,11 +244,11 @@ fn many() -> (Changing, Vec<Request>) {
 fn many_runs_on_many_threads_give_what_each_gives_alone() {
     let (files, requests) = many();
     let alone: Vec<String> =
-        requests.iter().map(|request| text(&Compiler::new(&files).run(request, &NoWorld))).collect();
+        requests.iter().map(|request| text(&Compiler::new(&files).run(request, &NoOutside))).collect();
     assert!(alone.iter().any(|text| text == "Instance check failed"), "{}", alone[39]);
     for threads in [1, 2, 8] {
         let compiler = Compiler::new(&files);
-        let outcomes = compiler.run_many_on(threads, &requests, &NoWorld);
+        let outcomes = compiler.run_many_on(threads, &requests, &NoOutside);
         let found: Vec<String> = outcomes.iter().map(text).collect();
         assert_eq!(found, alone, "{threads} threads");
     }
@@ -274,14 +274,15 @@ fn a_budget_of_nesting_is_spent_as_if_nobody_ran_before() {
     };
     let warm = Compiler::new(&files);
     for schema in ["S20", "S59", "F40", "F0"] {
-        assert!(warm.run(&with_depth(schema, 1000), &NoWorld).is_ok(), "{schema}");
+        assert!(warm.run(&with_depth(schema, 1000), &NoOutside).is_ok(), "{schema}");
     }
     for schema in ["S59", "F0", "F30"] {
         for depth in
             [20, 40, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 80, 119, 120, 121, 122, 123, 124, 125]
         {
             let request = with_depth(schema, depth);
-            let (cold, warm) = (Compiler::new(&files).run(&request, &NoWorld), warm.run(&request, &NoWorld));
+            let (cold, warm) =
+                (Compiler::new(&files).run(&request, &NoOutside), warm.run(&request, &NoOutside));
             assert_eq!(text(&cold), text(&warm), "{schema} within {depth}");
         }
     }
@@ -298,7 +299,7 @@ fn a_cancelled_run_stops_soon_and_says_so() {
     let files = MemoryFiles::default();
     let compiler = Compiler::new(&files);
     let (outcome, waited) = std::thread::scope(|scope| {
-        let run = scope.spawn(|| compiler.run(&request, &NoWorld));
+        let run = scope.spawn(|| compiler.run(&request, &NoOutside));
         std::thread::sleep(std::time::Duration::from_millis(50));
         let asked = std::time::Instant::now();
         cancel.cancel();
@@ -311,15 +312,15 @@ fn a_cancelled_run_stops_soon_and_says_so() {
 
     // One that begins later does not even load.
     let again =
-        compiler.run(&Request { cancel: Some(cancel), ..Request::source("b.k", "a = 1\n") }, &NoWorld);
+        compiler.run(&Request { cancel: Some(cancel), ..Request::source("b.k", "a = 1\n") }, &NoOutside);
     assert_eq!(again.diagnostics[0].id, "cancelled");
-    assert!(compiler.run(&Request::source("b.k", "a = 1\n"), &NoWorld).is_ok());
+    assert!(compiler.run(&Request::source("b.k", "a = 1\n"), &NoOutside).is_ok());
 }
 
 /// A world in which asking for a variable cancels the run that asks.
 struct Cancelling(Cancel);
 
-impl World for Cancelling {
+impl Outside for Cancelling {
     fn env(&self, _: &str) -> Option<String> {
         self.0.cancel();
         None
@@ -354,7 +355,7 @@ fn data(program: &str, change: impl FnOnce(&mut Request)) -> String {
 #[test]
 fn the_result_is_data_that_says_what_the_text_says() {
     fn goes_to_another_thread<T: Send + Sync>() {}
-    goes_to_another_thread::<Outcome>();
+    goes_to_another_thread::<RunResult>();
     let program = "schema S:\n    x: int = 1\n    _p?: str\n    f = lambda { 1 }\n\
                    b = S {}\na = [None, Undefined, 1.0, 'x', True, 1Ki, {}]\n_h = 1\nn = None\n";
     assert_eq!(

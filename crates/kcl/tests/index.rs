@@ -108,7 +108,7 @@ fn the_book_is_answered() {
                     ));
                 }
             }
-            compiler.run(&request, &kcl::NoWorld);
+            compiler.run(&request, &kcl::NoOutside);
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kcl::{Compiler, MemoryFiles, NoWorld, Request, Why};
+use kcl::{Compiler, MemoryFiles, NoOutside, Request, Why};
 
 const MODEL: &str = "\
 schema Resource:
@@ -49,7 +49,7 @@ fn why(more: &[(&str, &str)]) -> Why {
         track_origins: true,
         ..Request::paths(entries.filter(|name| name.ends_with(".k") && !name.contains('/')))
     };
-    let outcome = Compiler::new(&files).run(&request, &NoWorld);
+    let outcome = Compiler::new(&files).run(&request, &NoOutside);
     assert!(outcome.is_ok(), "{:?}", outcome.diagnostics);
     outcome.why.expect("origins were asked for")
 }

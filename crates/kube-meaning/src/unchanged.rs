@@ -162,7 +162,7 @@ struct Walk<'s> {
 }
 
 /// `None` = something differs; `Some(owns)` = the same, and whether the manifest's node takes part in the trie.
-type Outcome = Option<bool>;
+type Sameness = Option<bool>;
 
 /// Metadata that clients send but never own.
 const SYSTEM: [&str; 9] = [
@@ -184,7 +184,7 @@ impl<'s> Walk<'s> {
         desired: &Value,
         live: Option<&Value>,
         owned: Option<O>,
-    ) -> Outcome {
+    ) -> Sameness {
         let ty = root.ty("metadata")?;
         let Atom::Map(view) = atom(self.schema, ty, Some(desired)) else { return None };
         let mut nodes = 0;
@@ -207,7 +207,7 @@ impl<'s> Walk<'s> {
         live: Option<&Value>,
         owned: Option<O>,
         depth: usize,
-    ) -> Outcome {
+    ) -> Sameness {
         let ty = view.ty(key)?;
         let field = view.named(key);
         let node = owned.and_then(|o| o.field(key, &mut self.key));
@@ -218,7 +218,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Compares what the manifest would own here with what the trie says.
-    fn agree<O: Owned>(&self, member: bool, below: usize, node: Option<O>) -> Outcome {
+    fn agree<O: Owned>(&self, member: bool, below: usize, node: Option<O>) -> Sameness {
         match (member || below > 0, node) {
             (false, None) => Some(false),
             (true, Some(node)) => (node.is_member() == member && node.below() == below).then_some(true),

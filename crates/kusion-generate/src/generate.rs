@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use kcl::{Compiler, DiskWorld, Files, Outcome, ReadOnly, Request, Why, WhyAt, WhyStep};
+use kcl::{Compiler, DiskOutside, Files, ReadOnly, Request, RunResult, Why, WhyAt, WhyStep};
 use kusion_model::{Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
@@ -64,8 +64,8 @@ pub fn generate(
     Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options })
 }
 
-fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<Outcome, GenerateError> {
-    let mut world = DiskWorld::new(&stack.stack_dir);
+fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<RunResult, GenerateError> {
+    let mut world = DiskOutside::new(&stack.stack_dir);
     world.allow(&stack.project_dir);
     let outcome = Compiler::new(files).run(request, &ReadOnly(world));
     if outcome.is_ok() {
@@ -75,7 +75,7 @@ fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<Ou
 }
 
 /// The resources of an output, or what would be lost.
-fn collect(outcome: &mut Outcome) -> Result<Collected, Lost> {
+fn collect(outcome: &mut RunResult) -> Result<Collected, Lost> {
     let stream = outcome.why.as_ref().is_none_or(kcl::Why::is_stream);
     let mut collected = Collected::default();
     let documents = std::mem::take(&mut outcome.documents).into_iter().map(value_of_data);
@@ -90,7 +90,7 @@ fn collect(outcome: &mut Outcome) -> Result<Collected, Lost> {
 fn refuse_stream_beside_models(
     stack: &StackFolder,
     request: &Request,
-    outcome: &Outcome,
+    outcome: &RunResult,
 ) -> Result<(), FileProblem> {
     let Some((file, line)) = outcome.stream_at.as_ref().filter(|_| renders(request)) else { return Ok(()) };
     let place = stack.stack_dir.join(file);
@@ -149,7 +149,7 @@ fn told(
     files: &Overlay<'_>,
     stack: &StackFolder,
     request: &Request,
-    outcome: &Outcome,
+    outcome: &RunResult,
     lost: &Lost,
 ) -> FileProblem {
     let again = match outcome.why {

@@ -7,7 +7,7 @@
 
 use crate::rules::rule_error;
 use crate::table::parse::{self, glob};
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use cel::{Context, Program, Value as CelValue};
 use serde_json::Value;
@@ -18,17 +18,17 @@ const DEEPEST: usize = 48;
 const MOST_LOOPS: usize = 4;
 
 /// The order in which expressions are asked.
-const ORDER: [(&str, State); 4] = [
-    ("failed", State::Failed),
-    ("suspended", State::Suspended),
-    ("progressing", State::Progressing),
-    ("healthy", State::Healthy),
+const ORDER: [(&str, Grade); 4] = [
+    ("failed", Grade::Failed),
+    ("suspended", Grade::Suspended),
+    ("progressing", Grade::Progressing),
+    ("healthy", Grade::Healthy),
 ];
 
 #[derive(Clone)]
 pub(crate) struct Expressions {
     kinds: Vec<(String, String)>,
-    tests: Vec<(State, Arc<Program>)>,
+    tests: Vec<(Grade, Arc<Program>)>,
     message: Option<Arc<Program>>,
 }
 
@@ -131,18 +131,18 @@ impl Expressions {
                 Err(problem) => return rule_error(&format!("`{state}`: {problem}")),
             }
         }
-        self.verdict(State::Progressing, &context)
+        self.verdict(Grade::Progressing, &context)
     }
 
-    fn verdict(&self, state: State, context: &Context<'_, '_>) -> Verdict {
+    fn verdict(&self, state: Grade, context: &Context<'_, '_>) -> Verdict {
         let said = self.message.as_ref().and_then(|program| match program.execute(context) {
             Ok(CelValue::String(text)) => Some(text.to_string()),
             _ => None,
         });
         let reason = match state {
-            State::Healthy => "Healthy",
-            State::Failed => "Failed",
-            State::Suspended => "Suspended",
+            Grade::Healthy => "Healthy",
+            Grade::Failed => "Failed",
+            Grade::Suspended => "Suspended",
             _ => "Progressing",
         };
         let message = said.unwrap_or_else(|| format!("{state} by its rule"));
@@ -170,7 +170,7 @@ fn variables(object: View<'_>) -> Result<Context<'static, 'static>, String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Profile, Rules, Snapshot, State, Verdict, judge_with};
+    use crate::{Grade, Profile, Rules, Snapshot, Verdict, judge_with};
     use serde_json::{Value, json};
 
     const RULES: &str = r#"[{"kinds": ["x.io/Thing"],
@@ -190,10 +190,10 @@ mod tests {
     fn expressions_are_asked_from_failed_to_healthy() {
         let status = |phase: &str, ready: i64| json!({"phase": phase, "ready": ready});
         let state = |spec: Value, status: Value| judge(RULES, thing(spec, status)).verdict;
-        assert_eq!(state(json!({"size": 2}), status("Broken", 2)), State::Failed);
-        assert_eq!(state(json!({"size": 2, "off": true}), status("Up", 2)), State::Suspended);
-        assert_eq!(state(json!({"size": 2}), status("Up", 1)), State::Progressing);
-        assert_eq!(state(json!({"size": 2}), status("Up", 2)), State::Healthy);
+        assert_eq!(state(json!({"size": 2}), status("Broken", 2)), Grade::Failed);
+        assert_eq!(state(json!({"size": 2, "off": true}), status("Up", 2)), Grade::Suspended);
+        assert_eq!(state(json!({"size": 2}), status("Up", 1)), Grade::Progressing);
+        assert_eq!(state(json!({"size": 2}), status("Up", 2)), Grade::Healthy);
         assert_eq!(
             judge(RULES, thing(json!({"size": 2}), status("Broken", 0))).cause.as_deref(),
             Some("phase Broken")
@@ -203,14 +203,14 @@ mod tests {
     #[test]
     fn an_expression_that_errors_is_unknown_never_healthy() {
         let verdict = judge(RULES, thing(json!({"size": 2}), json!({"other": 1})));
-        assert_eq!((verdict.verdict, verdict.reason.as_str()), (State::Unknown, "RuleError"));
+        assert_eq!((verdict.verdict, verdict.reason.as_str()), (Grade::Unknown, "RuleError"));
         let verdict = judge(
             r#"{"kinds": ["x.io/*"], "healthy": "status.phase"}"#,
             thing(json!({}), json!({"phase": "Up"})),
         );
         assert_eq!(verdict.reason, "RuleError");
         let fresh = json!({"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "t"}});
-        assert_eq!(judge(RULES, fresh).verdict, State::Progressing);
+        assert_eq!(judge(RULES, fresh).verdict, Grade::Progressing);
     }
 
     #[test]

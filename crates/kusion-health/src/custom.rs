@@ -5,7 +5,7 @@
 use crate::cause::workload::{self, Workload};
 use crate::context::Context;
 use crate::envelope;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use crate::{generic, table};
 
@@ -15,7 +15,7 @@ const MOST_OWNED: usize = 200;
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     let tabled = table::judge(object, context);
     let verdict = tabled.unwrap_or_else(|| generic::judge(object, context));
-    if !matches!(verdict.verdict, State::Progressing | State::Failed | State::Unknown) {
+    if !matches!(verdict.verdict, Grade::Progressing | Grade::Failed | Grade::Unknown) {
         return verdict;
     }
     if is_workload(object) {
@@ -47,10 +47,10 @@ fn from_owned(verdict: Verdict, object: View<'_>, context: &Context<'_>) -> Verd
         return verdict;
     }
     let deeper = context.deeper();
-    let mut worst: Option<(State, View<'_>, Verdict)> = None;
+    let mut worst: Option<(Grade, View<'_>, Verdict)> = None;
     for owned in context.snapshot.owned_by(object).into_iter().take(MOST_OWNED) {
         let found = envelope::judge_in(owned, &deeper);
-        let bad = matches!(found.verdict, State::Failed | State::Unknown | State::Progressing);
+        let bad = matches!(found.verdict, Grade::Failed | Grade::Unknown | Grade::Progressing);
         if bad && worst.as_ref().is_none_or(|(state, ..)| found.verdict > *state) {
             worst = Some((found.verdict, owned, found));
         }

@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::rules::Rules;
 use crate::snapshot::{Snapshot, flatten};
 use crate::time::Millis;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::{View, lenient_integer};
 use crate::{custom, deletion, id, kinds, mask, rules};
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(crate) fn judge_in(object: View<'_>, context: &Context<'_>) -> Verdict {
 
 /// A failure always has a cause: where nothing better is known, what the object says of itself.
 fn at_least_its_own_words(verdict: Verdict, object: View<'_>) -> Verdict {
-    if verdict.verdict != State::Failed || verdict.cause.is_some() {
+    if verdict.verdict != Grade::Failed || verdict.cause.is_some() {
         return verdict;
     }
     let said = match verdict.message.trim() {
@@ -100,7 +100,7 @@ pub fn judge_absent(
         let expires = view.kind() == "Job" && view.get("/spec/ttlSecondsAfterFinished").is_some();
         if expires {
             let verdict = judge(object, snapshot, profile, now);
-            if matches!(verdict.verdict, State::Healthy | State::Failed) {
+            if matches!(verdict.verdict, Grade::Healthy | Grade::Failed) {
                 return verdict.note("removed after its time to live");
             }
         }

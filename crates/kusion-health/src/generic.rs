@@ -5,7 +5,7 @@
 
 use crate::condition::{Condition, Conditions, Tri};
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use crate::vocabulary;
 use serde_json::Value;
@@ -31,14 +31,14 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     found.unwrap_or_else(|| unrecognised(object, context))
 }
 
-fn says(state: State, condition: &Condition<'_>) -> Verdict {
+fn says(state: Grade, condition: &Condition<'_>) -> Verdict {
     let verdict = Verdict::new(state, condition.reason_or(condition.kind), condition.message);
     if state.is_good() { verdict } else { verdict.because(condition.says()) }
 }
 
 fn suspended(object: View<'_>, conditions: &Conditions<'_>) -> Option<Verdict> {
     if let Some(stalled) = conditions.truly("Stalled") {
-        return Some(says(State::Failed, stalled));
+        return Some(says(Grade::Failed, stalled));
     }
     for pointer in ["/spec/suspend", "/spec/suspended", "/spec/paused"] {
         if object.flag(pointer) {
@@ -49,11 +49,11 @@ fn suspended(object: View<'_>, conditions: &Conditions<'_>) -> Option<Verdict> {
         }
     }
     let held = conditions.truly("Suspended").or_else(|| conditions.truly("Paused"))?;
-    Some(says(State::Suspended, held))
+    Some(says(Grade::Suspended, held))
 }
 
 fn under_way(conditions: &Conditions<'_>) -> Option<Verdict> {
-    conditions.truly("Reconciling").map(|reconciling| says(State::Progressing, reconciling))
+    conditions.truly("Reconciling").map(|reconciling| says(Grade::Progressing, reconciling))
 }
 
 fn broken(conditions: &Conditions<'_>) -> Option<Verdict> {
@@ -63,7 +63,7 @@ fn broken(conditions: &Conditions<'_>) -> Option<Verdict> {
         conditions.list.iter().find(|condition| condition.kind.ends_with("Terminal") && condition.is_true())
     };
     let bad = bad.or_else(terminal)?;
-    let verdict = says(State::Failed, bad);
+    let verdict = says(Grade::Failed, bad);
     if bad.kind == "Degraded" && conditions.is_true("Available") {
         return Some(
             Verdict { reason: "Degraded".to_owned(), ..verdict }.note("it serves, but below its spec"),
@@ -75,30 +75,30 @@ fn broken(conditions: &Conditions<'_>) -> Option<Verdict> {
 fn ready(conditions: &Conditions<'_>, context: &Context<'_>) -> Option<Verdict> {
     let ready = conditions.get("Ready")?;
     Some(match ready.status {
-        Tri::True => says(State::Healthy, ready),
-        Tri::False if vocabulary::is_doom(ready.reason, ready.message) => says(State::Failed, ready),
-        Tri::False => says(State::Progressing, ready).fails_after(context.profile.ready_grace),
-        Tri::Unknown => says(State::Progressing, ready),
+        Tri::True => says(Grade::Healthy, ready),
+        Tri::False if vocabulary::is_doom(ready.reason, ready.message) => says(Grade::Failed, ready),
+        Tri::False => says(Grade::Progressing, ready).fails_after(context.profile.ready_grace),
+        Tri::Unknown => says(Grade::Progressing, ready),
     })
 }
 
 fn finished(conditions: &Conditions<'_>) -> Option<Verdict> {
     let done = ["Succeeded", "Complete", "Completed"].iter().find_map(|kind| conditions.get(kind))?;
     Some(match done.status {
-        Tri::True => says(State::Healthy, done),
-        Tri::False if done.kind == "Succeeded" => says(State::Failed, done),
-        _ => says(State::Progressing, done),
+        Tri::True => says(Grade::Healthy, done),
+        Tri::False if done.kind == "Succeeded" => says(Grade::Failed, done),
+        _ => says(Grade::Progressing, done),
     })
 }
 
 fn available(conditions: &Conditions<'_>) -> Option<Verdict> {
     let available = conditions.get("Available")?;
     if !available.is_true() {
-        return Some(says(State::Progressing, available));
+        return Some(says(Grade::Progressing, available));
     }
     Some(match conditions.truly("Progressing") {
-        Some(progressing) => says(State::Progressing, progressing),
-        None => says(State::Healthy, available),
+        Some(progressing) => says(Grade::Progressing, progressing),
+        None => says(Grade::Healthy, available),
     })
 }
 
@@ -117,9 +117,9 @@ fn other_positive(conditions: &Conditions<'_>) -> Option<Verdict> {
     ];
     let found = KINDS.iter().find_map(|kind| conditions.get(kind))?;
     Some(match found.status {
-        Tri::True => says(State::Healthy, found),
-        Tri::False if matches!(found.kind, "Synced" | "Accepted" | "Valid") => says(State::Failed, found),
-        _ => says(State::Progressing, found),
+        Tri::True => says(Grade::Healthy, found),
+        Tri::False if matches!(found.kind, "Synced" | "Accepted" | "Valid") => says(Grade::Failed, found),
+        _ => says(Grade::Progressing, found),
     })
 }
 

@@ -40,5 +40,5 @@ pub use profile::Profile;
 pub use rules::{ANNOTATION as RULE_ANNOTATION, Rules};
 pub use snapshot::{Snapshot, flatten};
 pub use time::{Millis, parse as parse_time};
-pub use verdict::{Hold, State, Subject, Verdict, worst};
+pub use verdict::{Grade, Hold, Subject, Verdict, worst};
 pub use wait::{DeleteOutcome, DeleteWaiter, WaitOutcome, Waiter};

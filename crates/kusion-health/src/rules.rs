@@ -7,7 +7,7 @@
 use crate::context::Context;
 use crate::table::eval;
 use crate::table::parse::{self, Line, Rule};
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 /// The annotation that carries an object's own rule.
@@ -56,11 +56,11 @@ impl Rules {
 }
 
 fn sort(rules: &mut [Rule]) {
-    let order = |state: State| match state {
-        State::Failed => 0,
-        State::Suspended => 1,
-        State::Progressing => 2,
-        State::Healthy => 3,
+    let order = |state: Grade| match state {
+        Grade::Failed => 0,
+        Grade::Suspended => 1,
+        Grade::Progressing => 2,
+        Grade::Healthy => 3,
         _ => 4,
     };
     rules.sort_by_key(|rule| order(rule.state));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The six verdicts, ordered from best to worst for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum Grade {
     Healthy,
     Suspended,
     Terminating,
@@ -17,25 +17,25 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl Grade {
     pub fn as_str(self) -> &'static str {
         match self {
-            State::Healthy => "healthy",
-            State::Suspended => "suspended",
-            State::Terminating => "terminating",
-            State::Progressing => "progressing",
-            State::Unknown => "unknown",
-            State::Failed => "failed",
+            Grade::Healthy => "healthy",
+            Grade::Suspended => "suspended",
+            Grade::Terminating => "terminating",
+            Grade::Progressing => "progressing",
+            Grade::Unknown => "unknown",
+            Grade::Failed => "failed",
         }
     }
 
     /// Waiting ends well here: healthy, or held back on purpose.
     pub fn is_good(self) -> bool {
-        matches!(self, State::Healthy | State::Suspended)
+        matches!(self, Grade::Healthy | Grade::Suspended)
     }
 }
 
-impl std::fmt::Display for State {
+impl std::fmt::Display for Grade {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(self.as_str())
     }
@@ -50,7 +50,7 @@ pub struct Hold {
     /// Only an armed hold may run out; an unarmed one still starts the clock (a crash loop before its third restart).
     pub armed: bool,
     /// What it becomes.
-    pub then: State,
+    pub then: Grade,
     pub reason: String,
     pub warning: Option<String>,
 }
@@ -67,7 +67,7 @@ pub struct Subject {
 /// The result of judging one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    pub verdict: State,
+    pub verdict: Grade,
     pub reason: String,
     pub message: String,
     pub cause: Option<String>,
@@ -85,7 +85,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub fn new(verdict: State, reason: impl Into<String>, message: impl Into<String>) -> Verdict {
+    pub fn new(verdict: Grade, reason: impl Into<String>, message: impl Into<String>) -> Verdict {
         Verdict {
             verdict,
             reason: reason.into(),
@@ -107,27 +107,27 @@ impl Verdict {
     }
 
     pub fn healthy(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Healthy, reason, message)
+        Verdict::new(Grade::Healthy, reason, message)
     }
 
     pub fn progressing(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Progressing, reason, message)
+        Verdict::new(Grade::Progressing, reason, message)
     }
 
     pub fn failed(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Failed, reason, message)
+        Verdict::new(Grade::Failed, reason, message)
     }
 
     pub fn unknown(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Unknown, reason, message)
+        Verdict::new(Grade::Unknown, reason, message)
     }
 
     pub fn suspended(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Suspended, reason, message)
+        Verdict::new(Grade::Suspended, reason, message)
     }
 
     pub fn terminating(reason: impl Into<String>, message: impl Into<String>) -> Verdict {
-        Verdict::new(State::Terminating, reason, message)
+        Verdict::new(Grade::Terminating, reason, message)
     }
 
     /// Sets the cause; an empty sentence sets nothing.
@@ -169,7 +169,7 @@ impl Verdict {
             key: self.reason.clone(),
             grace,
             armed: true,
-            then: State::Failed,
+            then: Grade::Failed,
             reason: self.reason.clone(),
             warning: None,
         });
@@ -183,7 +183,7 @@ impl Verdict {
             key: self.reason.clone(),
             grace,
             armed: true,
-            then: State::Healthy,
+            then: Grade::Healthy,
             reason: reason.to_owned(),
             warning: Some(warning.to_owned()),
         });
@@ -217,8 +217,8 @@ impl Verdict {
 }
 
 /// The worst state of a group; an empty group is healthy.
-pub fn worst(states: impl IntoIterator<Item = State>) -> State {
-    states.into_iter().max().unwrap_or(State::Healthy)
+pub fn worst(states: impl IntoIterator<Item = Grade>) -> Grade {
+    states.into_iter().max().unwrap_or(Grade::Healthy)
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn worst_of_a_group_follows_the_reference_order() {
-        use State::*;
+        use Grade::*;
         assert_eq!(worst([Healthy, Suspended]), Suspended);
         assert_eq!(worst([Terminating, Progressing]), Progressing);
         assert_eq!(worst([Unknown, Progressing, Terminating]), Unknown);

@@ -2,7 +2,7 @@
 //!
 //! In: a word or a reason. Out: what it means. Invariant: words not listed mean nothing; polarity is never guessed.
 
-use crate::verdict::State;
+use crate::verdict::Grade;
 
 const HEALTHY: &[&str] = &[
     "ready",
@@ -79,23 +79,23 @@ const SUSPENDED: &[&str] = &["paused", "suspended", "stopped", "hibernated", "di
 const UNKNOWN: &[&str] = &["unknown", "none", ""];
 
 /// What a phase word means, whatever its case and separators.
-pub(crate) fn phase(word: &str) -> Option<State> {
+pub(crate) fn phase(word: &str) -> Option<Grade> {
     let plain: String =
         word.chars().filter(|ch| !matches!(ch, ' ' | '_' | '-')).flat_map(char::to_lowercase).collect();
     let listed = |list: &[&str]| list.contains(&plain.as_str());
     if listed(HEALTHY) {
-        return Some(State::Healthy);
+        return Some(Grade::Healthy);
     }
     if listed(PROGRESSING) || plain.starts_with("scaling") || plain.starts_with("waiting") {
-        return Some(State::Progressing);
+        return Some(Grade::Progressing);
     }
     if listed(FAILED) {
-        return Some(State::Failed);
+        return Some(Grade::Failed);
     }
     if listed(SUSPENDED) {
-        return Some(State::Suspended);
+        return Some(Grade::Suspended);
     }
-    listed(UNKNOWN).then_some(State::Unknown)
+    listed(UNKNOWN).then_some(Grade::Unknown)
 }
 
 const DOOM: &[&str] = &[
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn phases_are_read_whatever_their_case() {
         for (word, state) in [
-            ("Running", State::Healthy),
-            ("GREEN", State::Healthy),
-            ("InProgress", State::Progressing),
-            ("WaitingForDisk", State::Progressing),
-            ("ScalingUp", State::Progressing),
-            ("SUBMISSION_FAILED", State::Failed),
-            ("Hibernated", State::Suspended),
-            ("", State::Unknown),
+            ("Running", Grade::Healthy),
+            ("GREEN", Grade::Healthy),
+            ("InProgress", Grade::Progressing),
+            ("WaitingForDisk", Grade::Progressing),
+            ("ScalingUp", Grade::Progressing),
+            ("SUBMISSION_FAILED", Grade::Failed),
+            ("Hibernated", Grade::Suspended),
+            ("", Grade::Unknown),
         ] {
             assert_eq!(phase(word), Some(state), "{word}");
         }

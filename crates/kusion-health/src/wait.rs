@@ -9,7 +9,7 @@ use crate::envelope::judge;
 use crate::profile::Profile;
 use crate::snapshot::Snapshot;
 use crate::time::Millis;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub struct Waiter {
     good: Option<(Millis, i64)>,
     /// Evidence → since when it is there, and since when it is missing again.
     holds: BTreeMap<String, (Millis, Option<Millis>)>,
-    shape: Option<(State, String, String, Option<String>)>,
+    shape: Option<(Grade, String, String, Option<String>)>,
     changed: Millis,
     lost: Option<Millis>,
     wake: Option<Millis>,
@@ -103,8 +103,8 @@ impl Waiter {
         self.note_change(&verdict, now);
         let verdict = self.run_out(verdict, now);
         match verdict.verdict {
-            State::Failed => return WaitOutcome::Failed(verdict),
-            State::Healthy | State::Suspended => return self.good_step(verdict, now),
+            Grade::Failed => return WaitOutcome::Failed(verdict),
+            Grade::Healthy | Grade::Suspended => return self.good_step(verdict, now),
             _ => self.good = None,
         }
         if now >= self.deadline {
@@ -116,7 +116,7 @@ impl Waiter {
         }
         WaitOutcome::Waiting {
             verdict,
-            stuck: quiet && self.shape.as_ref().is_some_and(|shape| shape.0 != State::Terminating),
+            stuck: quiet && self.shape.as_ref().is_some_and(|shape| shape.0 != Grade::Terminating),
         }
     }
 
@@ -191,8 +191,8 @@ impl Waiter {
 
     fn too_late(&self, verdict: Verdict) -> WaitOutcome {
         match verdict.verdict {
-            State::Unknown => WaitOutcome::Failed(verdict),
-            State::Healthy | State::Suspended => WaitOutcome::Done(verdict),
+            Grade::Unknown => WaitOutcome::Failed(verdict),
+            Grade::Healthy | Grade::Suspended => WaitOutcome::Done(verdict),
             _ => WaitOutcome::TimedOut(verdict),
         }
     }
@@ -255,7 +255,7 @@ impl DeleteWaiter {
         let mut verdict = judge(object, snapshot, profile, Some(now));
         verdict.reason = reason(view, now).to_owned();
         if now >= self.deadline {
-            verdict.verdict = State::Failed;
+            verdict.verdict = Grade::Failed;
             verdict.reason = "StuckDeleting".to_owned();
             return DeleteOutcome::Failed(verdict);
         }

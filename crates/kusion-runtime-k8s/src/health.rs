@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{
-    Profile, Rules, Snapshot, State, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
+    Grade, Profile, Rules, Snapshot, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
 };
 use kusion_model::{KubeId, ResourceKey, Timestamp};
 use serde_json::Value;
@@ -120,7 +120,7 @@ impl KubeHealth {
             }
             match waiter.step(verdict, self.clock.now()) {
                 WaitOutcome::Done(verdict) => {
-                    let suspended = verdict.verdict == State::Suspended;
+                    let suspended = verdict.verdict == Grade::Suspended;
                     let word = if suspended { HealthVerdict::Suspended } else { HealthVerdict::Healthy };
                     return self.outcome(&id, word, verdict);
                 }
@@ -156,7 +156,7 @@ impl KubeHealth {
         written.or_else(|| at(self.runtime.namespace_of(id))).or_else(|| at(""))
     }
 
-    fn tell(&self, key: &ResourceKey, verdict: &Verdict, told: &mut Option<(State, String)>) {
+    fn tell(&self, key: &ResourceKey, verdict: &Verdict, told: &mut Option<(Grade, String)>) {
         let new = (verdict.verdict, verdict.full_message());
         if let Some(listener) = self.on_verdict.as_ref().filter(|_| told.as_ref() != Some(&new)) {
             listener(key, verdict);

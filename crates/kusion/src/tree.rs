@@ -1,6 +1,6 @@
 //! A resource and everything below it, judged: what `status` and the live tree show.
 
-use kusion_health::{Profile, Rules, Snapshot, State, Verdict, dependents, judge, judge_absent, judge_with};
+use kusion_health::{Grade, Profile, Rules, Snapshot, Verdict, dependents, judge, judge_absent, judge_with};
 use kusion_model::{Attr, ResourceKey};
 use serde::Serialize;
 use serde_json::Value;
@@ -104,10 +104,10 @@ fn leaving(set: &Value) -> String {
 fn said(object: &Value, verdict: Verdict) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     match text("/spec/nodeName") {
-        node if verdict.verdict == State::Healthy && verdict.reason == "Ready" && !node.is_empty() => {
+        node if verdict.verdict == Grade::Healthy && verdict.reason == "Ready" && !node.is_empty() => {
             format!("running on {node}")
         }
-        _ if verdict.verdict == State::Healthy => verdict.message,
+        _ if verdict.verdict == Grade::Healthy => verdict.message,
         _ => verdict.full_message(),
     }
 }

@@ -23,14 +23,14 @@ pub struct Host {
 }
 
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<Running>,
     /// Something was written or is due: the pump looks.
     work: Notify,
     /// Streams may have something to say.
     news: Notify,
 }
 
-struct State {
+struct Running {
     world: World,
     keeper: Option<Keeper>,
     /// The time at which `world.now()` was right. Tokio's clock: a test that pauses it makes hours pass in no time.
@@ -40,7 +40,7 @@ struct State {
 impl Host {
     /// Runs a world from now on. Must be called inside a Tokio runtime, which ends the pump with itself.
     pub fn start(world: World, keeper: Option<Keeper>) -> Host {
-        let state = Mutex::new(State { world, keeper, at: Instant::now() });
+        let state = Mutex::new(Running { world, keeper, at: Instant::now() });
         let host = Host { inner: Arc::new(Inner { state, work: Notify::new(), news: Notify::new() }) };
         tokio::spawn(pump(Arc::downgrade(&host.inner)));
         host
@@ -99,12 +99,12 @@ impl Host {
 
 impl Inner {
     /// A panic elsewhere leaves a world that is still consistent: every write is one insertion.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Running> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl Running {
     /// Brings the world's clock to the wall clock's time; what was due in between happens on the way.
     fn catch_up(&mut self) {
         let passed = self.at.elapsed();

@@ -44,14 +44,14 @@ pub struct Note {
 
 /// What a controller makes of one object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct Reaction {
     /// Carried out in order; the first that is refused ends the list.
     pub changes: Vec<Change>,
     /// Look at the object again then, even if nothing happens to it.
     pub again_at: Option<Time>,
 }
 
-impl Outcome {
+impl Reaction {
     /// Looks again at a moment, or earlier if something else asks for it.
     pub fn again(&mut self, at: Time) {
         self.again_at = Some(self.again_at.map_or(at, |known| known.min(at)));

@@ -43,7 +43,7 @@ pub mod world;
 pub mod write;
 
 pub use api::{Access, Answer, Polled, Request, Response, StreamId, User};
-pub use change::{Change, Note, Outcome};
+pub use change::{Change, Note, Reaction};
 pub use faults::Faults;
 pub use kubelet::LogLine;
 pub use pace::Pace;

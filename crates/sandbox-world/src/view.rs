@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::index::Index;
-use crate::kubelet::Runtime;
+use crate::kubelet::Containers;
 use crate::pace::Pace;
 use crate::registry::Registry;
 use crate::store::{ObjectKey, ResourceKey, Store};
@@ -19,7 +19,7 @@ pub struct View<'w> {
     pub now: Time,
     pub pace: &'w Pace,
     /// What the kubelets remember.
-    pub runtime: &'w Runtime,
+    pub runtime: &'w Containers,
     pub(crate) index: &'w Index,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::api::ApiState;
 use crate::drive::Drive;
-use crate::kubelet::Runtime;
+use crate::kubelet::Containers;
 use crate::pace::Pace;
 use crate::registry::Registry;
 use crate::seed::Seed;
@@ -24,7 +24,7 @@ pub struct World {
     pub(crate) now: Time,
     pub(crate) pace: Pace,
     pub(crate) drive: Drive,
-    pub(crate) runtime: Runtime,
+    pub(crate) runtime: Containers,
     pub(crate) api: ApiState,
 }
 
@@ -41,7 +41,7 @@ impl World {
             now,
             pace: Pace::default(),
             drive: Drive::default(),
-            runtime: Runtime::default(),
+            runtime: Containers::default(),
             api: ApiState::default(),
         }
     }

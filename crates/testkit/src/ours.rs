@@ -2,7 +2,7 @@
 
 use crate::{Fault, Output, Program, Verdict};
 use base_diag::{Diagnostic, Place, SourceMap};
-use kcl::{Compiler, MemoryFiles, NoWorld, Outcome, Request};
+use kcl::{Compiler, MemoryFiles, NoOutside, Request, RunResult};
 use std::path::{Path, PathBuf};
 
 /// Where the files of a program seem to be.
@@ -34,10 +34,10 @@ fn repeat_within(program: &Program, runs: u32, limits: kcl::Limits) -> Verdict {
         Err(message) => return Verdict::Broken(message),
     };
     let compiler = Compiler::new(&files);
-    let mut outcome = Outcome::default();
+    let mut outcome = RunResult::default();
     kcl::deep(|| {
         for _ in 0..runs {
-            outcome = compiler.run(&request, &NoWorld);
+            outcome = compiler.run(&request, &NoOutside);
         }
     });
     verdict(outcome)
@@ -64,7 +64,7 @@ fn request(program: &Program) -> Result<Request, String> {
     Ok(request)
 }
 
-fn verdict(outcome: Outcome) -> Verdict {
+fn verdict(outcome: RunResult) -> Verdict {
     match outcome.diagnostics.first() {
         None => Verdict::Output(Output { yaml: outcome.yaml, json: outcome.json, log: outcome.log }),
         Some(first) if first.id == "internal-error" => Verdict::Broken(first.message().to_string()),

@@ -1,7 +1,7 @@
 //! `cargo xtask bench vet` and `bench test`: small documents against one schema, and cases of one package.
 
 use super::{measure, median, verdict};
-use crate::Outcome;
+use crate::ChoreResult;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,7 +17,7 @@ const SCHEMA: &str = "schema User:\n    name: str\n    age: int = 3\n    tags?: 
                       0 < age < 120, \"bad age\"\n        len(name) > 2\n\nschema Home:\n    street: str\n    zip: int\n    check:\n        \
                       zip > 9\n";
 
-pub(super) fn vet() -> Outcome {
+pub(super) fn vet() -> ChoreResult {
     let one = |i: usize| {
         format!(
             "name: user{i}\nage: {}\ntags: [a, b]\nhome:\n  street: s{i}\n  zip: {}\n",
@@ -30,7 +30,7 @@ pub(super) fn vet() -> Outcome {
     row("vet", &files, &["vet", "many.yaml", "user.k"], &format!("{DOCUMENTS} documents"))
 }
 
-pub(super) fn test() -> Outcome {
+pub(super) fn test() -> ChoreResult {
     let case =
         |i: usize| format!("test_{i} = lambda {{\n    a = double({i})\n    assert a == {}\n}}\n", 2 * i);
     let cases: String = (0..CASES).map(case).collect();
@@ -39,7 +39,7 @@ pub(super) fn test() -> Outcome {
     row("test", &files, &["test"], &format!("{CASES} cases"))
 }
 
-fn row(name: &str, files: &[(&str, String)], words: &[&str], what: &str) -> Outcome {
+fn row(name: &str, files: &[(&str, String)], words: &[&str], what: &str) -> ChoreResult {
     let base: PathBuf = if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
     let folder = base.join(format!("kcl-bench-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -3,7 +3,7 @@
 //! Wall-clock time of the whole process on a folder in memory, reading, planning and writing included.
 
 use super::{measure, median, verdict};
-use crate::Outcome;
+use crate::ChoreResult;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -16,7 +16,7 @@ const LIMIT: f64 = 1.0;
 /// Seconds for one change.
 const ONE: f64 = 0.005;
 
-pub(super) fn main(words: &[String]) -> Outcome {
+pub(super) fn main(words: &[String]) -> ChoreResult {
     let samples = match words {
         [] => 9,
         [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,

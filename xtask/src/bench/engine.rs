@@ -4,7 +4,7 @@
 //! replica, a quarter Services, in one namespace per run. Without controllers, so that nobody else uses the API server.
 
 use super::requests::Requests;
-use crate::Outcome;
+use crate::ChoreResult;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,7 +12,7 @@ use testenv::{ControlPlane, Options};
 
 const USAGE: &str = "usage: cargo xtask bench engine [--scale PERCENT] [--no-helm]";
 
-pub(super) fn main(words: &[String]) -> Outcome {
+pub(super) fn main(words: &[String]) -> ChoreResult {
     let (mut scale, mut with_helm) = (100, true);
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -47,7 +47,7 @@ struct Bench {
 
 /// What the records of one apply cost.
 #[derive(Clone, Copy)]
-struct State {
+struct RecordCost {
     seconds: f64,
     bytes: f64,
 }
@@ -62,7 +62,7 @@ struct Cost {
 }
 
 impl Bench {
-    fn all(&self) -> Outcome {
+    fn all(&self) -> ChoreResult {
         println!("{:<44} {:>9} {:>9} {:>9} {:>7}", "work", "wall s", "client s", "server s", "MB");
         let mut good = self.apply_row(self.size(1000))?;
         good &= self.preview_rows(self.size(2000))?;
@@ -168,12 +168,12 @@ impl Bench {
     }
 
     /// What the records of the whole stack cost, and those of ten objects of it: both as the command measured them itself.
-    fn state_row(&self, whole: State, wall: f64, count: usize) -> Result<bool, String> {
+    fn state_row(&self, whole: RecordCost, wall: f64, count: usize) -> Result<bool, String> {
         let changed = manifests("ours", count, 10);
         self.kusion(&format!("kusion apply, 10 of {count} changed"), "ours", &changed, APPLY)?;
         let few = self.state()?;
         let mut good = ratio("  state, share of the wall time", whole.seconds / wall, 0.02);
-        let each = |state: State, objects: usize| state.bytes / objects as f64;
+        let each = |state: RecordCost, objects: usize| state.bytes / objects as f64;
         println!("  state: {:.0} kB, then {:.0} kB for ten", whole.bytes / 1024.0, few.bytes / 1024.0);
         // A release has its own lines beside those of its objects: they weigh more on ten objects than on a thousand.
         good &= ratio("  bytes per object, ten / all", each(few, 10) / each(whole, count), 3.0);
@@ -181,12 +181,12 @@ impl Bench {
     }
 
     /// The figures in the report that the last command printed.
-    fn state(&self) -> Result<State, String> {
+    fn state(&self) -> Result<RecordCost, String> {
         let text = std::fs::read_to_string(self.output()).map_err(|e| e.to_string())?;
         let mut lines = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let report = lines.find(|line| line["event"] == "report").ok_or("no report")?;
         let number = |name: &str| report["state"][name].as_f64().ok_or(format!("no {name} in the report"));
-        Ok(State { seconds: number("milliseconds")? / 1000.0, bytes: number("bytesWritten")? })
+        Ok(RecordCost { seconds: number("milliseconds")? / 1000.0, bytes: number("bytesWritten")? })
     }
 
     fn output(&self) -> PathBuf {

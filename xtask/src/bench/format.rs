@@ -3,7 +3,7 @@
 //! Ours is the CPU time of the whole process, which reads, formats and writes every file; of the wheel only the calls are timed.
 
 use super::{measure, median, verdict};
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const LINES: usize = 10_000;
 /// Seconds for the long row on two cores.
 const LIMIT: f64 = 5.0;
 
-pub(super) fn main(words: &[String]) -> Outcome {
+pub(super) fn main(words: &[String]) -> ChoreResult {
     let samples = match words {
         [] => 9,
         [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,

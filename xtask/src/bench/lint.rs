@@ -1,7 +1,7 @@
 //! `cargo xtask bench lint`: `kcl lint` on four million lines: stacks of several files over one model package.
 
 use super::{measure, median, verdict};
-use crate::Outcome;
+use crate::ChoreResult;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ const LINES: usize = 1_000;
 const SECONDS: f64 = 10.0;
 const MEGABYTES: u64 = 1_024;
 
-pub(super) fn main(words: &[String]) -> Outcome {
+pub(super) fn main(words: &[String]) -> ChoreResult {
     let samples = match words {
         [] => 3,
         [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,

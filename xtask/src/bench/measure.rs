@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use testkit::{Program, Verdict};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// One measured run of ours.
 pub(super) struct Sample {
@@ -57,7 +57,7 @@ fn write(program: &Program, folder: &Path) -> Result<(), String> {
 }
 
 /// Writes the programs of all rows to sub-folders, for a profiler.
-pub(super) fn write_all(folder: &str) -> Outcome {
+pub(super) fn write_all(folder: &str) -> ChoreResult {
     for (i, workload) in super::WORKLOADS.iter().enumerate() {
         write(&(workload.make)(1), &Path::new(folder).join((i + 2).to_string()))?;
     }
@@ -98,7 +98,7 @@ fn read_sample(command: &mut Command) -> Result<Sample, String> {
 }
 
 /// The child's side: runs a workload with one compiler and prints CPU seconds and peak KiB.
-pub(super) fn child(words: &[String]) -> Outcome {
+pub(super) fn child(words: &[String]) -> ChoreResult {
     let number = |at: usize| words.get(at).and_then(|n| n.parse::<usize>().ok()).ok_or("two numbers");
     let (index, scale) = (number(0)?, number(1)?);
     let workload: &Workload = super::WORKLOADS.get(index).ok_or("no such workload")?;
@@ -127,7 +127,7 @@ fn peak_kib() -> u64 {
 }
 
 /// A debug build measures nothing: builds the release binaries and hands the words over to the other xtask.
-pub(super) fn again_in_release(words: &[String]) -> Outcome {
+pub(super) fn again_in_release(words: &[String]) -> ChoreResult {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let release =
         here.parent().and_then(Path::parent).ok_or("xtask stands in no target folder")?.join("release");
@@ -135,7 +135,7 @@ pub(super) fn again_in_release(words: &[String]) -> Outcome {
     run_to_end(Command::new(release.join("xtask")).arg("bench").args(words))
 }
 
-fn run_to_end(command: &mut Command) -> Outcome {
+fn run_to_end(command: &mut Command) -> ChoreResult {
     let status = command.status().map_err(|e| format!("{command:?}: {e}"))?;
     if status.success() { Ok(ExitCode::SUCCESS) } else { Err(format!("{command:?}: {status}")) }
 }

@@ -16,7 +16,7 @@ mod requests;
 mod stacks;
 mod workloads;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::Oracle;
 pub(crate) use measure::kcl_binary;
 use measure::{OnDisk, Sample};
@@ -34,7 +34,7 @@ struct Wish {
     oracle: bool,
 }
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     match words.first().map(String::as_str) {
         Some("kcl" | "fmt" | "edit" | "lint" | "vet" | "test") if cfg!(debug_assertions) => {
             measure::again_in_release(words)
@@ -71,7 +71,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
     Ok(wish)
 }
 
-fn table(wish: &Wish) -> Outcome {
+fn table(wish: &Wish) -> ChoreResult {
     println!(
         "{:<38} {:>9} {:>9} {:>7} {:>6}  {:>8} {:>8}  {:>6}",
         "workload", "ours", "oracle", "ratio", "limit", "ours MB", "orac MB", "×10"

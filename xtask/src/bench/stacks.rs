@@ -1,8 +1,8 @@
 //! The row of many stacks: 1,500 programs on one model package, on one thread and on two.
 
 use super::{Wish, median, verdict};
-use crate::Outcome;
-use kcl::{Compiler, MemoryFiles, NoWorld, Request};
+use crate::ChoreResult;
+use kcl::{Compiler, MemoryFiles, NoOutside, Request};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -50,7 +50,7 @@ fn sample(threads: usize) -> Result<(f64, f64), String> {
 }
 
 /// The child's side.
-pub(super) fn child(words: &[String]) -> Outcome {
+pub(super) fn child(words: &[String]) -> ChoreResult {
     let threads = words.first().and_then(|n| n.parse().ok()).ok_or("a number of threads")?;
     let mut files = MemoryFiles::default();
     files.add("/p/model/model.k", super::workloads::model(60, 40, 1));
@@ -64,7 +64,7 @@ pub(super) fn child(words: &[String]) -> Outcome {
     let requests: Vec<Request> = (0..STACKS).map(stack).collect();
     let compiler = Compiler::new(&files);
     let (wall, cpu) = (Instant::now(), super::measure::process_clock());
-    let outcomes = compiler.run_many_on(threads, &requests, &NoWorld);
+    let outcomes = compiler.run_many_on(threads, &requests, &NoOutside);
     let (wall, cpu) = (wall.elapsed().as_secs_f64(), super::measure::process_clock() - cpu);
     if let Some(failed) = outcomes.iter().find(|outcome| !outcome.is_ok()) {
         return Err(format!("{:?}", failed.diagnostics));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 const TABLE: &str = "../crates/sandbox-world/src/api/protobuf.tsv";
 const TYPES: &str = include_str!("../../../crates/kube-meaning/src/tables/kubernetes.tsv");
@@ -18,7 +18,7 @@ const SOURCES: [(&str, &str); 3] = [
 ];
 
 /// Writes the table.
-pub(crate) fn generate() -> Outcome {
+pub(crate) fn generate() -> ChoreResult {
     let text = table(&numbers(&[])?);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(TABLE);
     std::fs::write(&path, &text).map_err(|error| format!("writing {}: {error}", path.display()))?;

@@ -2,7 +2,7 @@
 //!
 //! Needs a C++ compiler and the nightly toolchain, or the stable one with `RUSTC_BOOTSTRAP=1`. No cargo-fuzz: its flags are below.
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -13,7 +13,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [--minutes N] [TARGET…]";
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Ccodegen-units=1";
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let (minutes, targets) = parse(words)?;
     let folder = root().join("fuzz");
     let target_dir = std::env::var_os("CARGO_TARGET_DIR")

@@ -21,7 +21,7 @@ pub(crate) use explain::KEYS;
 pub(crate) use ours::Ours;
 pub(crate) use sources::root;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -56,7 +56,7 @@ const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
     \x20      cargo xtask oracle --vet N [SEED]";
 
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let [flag, rest @ ..] = words
         && flag == "--vet"
     {

@@ -3,7 +3,7 @@
 use super::explain::{BROKEN, explain};
 use super::sources::{self, Named};
 use super::{DONE, Wish, aliasing, neutral, parameters, shrink};
-use crate::Outcome;
+use crate::ChoreResult;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use testkit::verdict::{Difference, difference};
 use testkit::{Program, Runner, Verdict};
 
 /// Prints the programs instead of running them.
-pub(super) fn print_programs(wish: &Wish) -> Outcome {
+pub(super) fn print_programs(wish: &Wish) -> ChoreResult {
     for named in sources::all(wish)? {
         println!("=== {}\n{}", named.name, text_of(&named.program));
     }
@@ -19,7 +19,7 @@ pub(super) fn print_programs(wish: &Wish) -> Outcome {
 }
 
 /// Holds the expectations of the spec files (or rewrites them) against the wheel.
-pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
+pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> ChoreResult {
     let mut bad = 0;
     let mut count = 0;
     for file in testkit::spec::load(&sources::root().join("spec"))? {
@@ -49,7 +49,7 @@ pub(super) fn self_check(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
 }
 
 /// Runs generated programs with the wheel alone: what share evaluates, and why those that should do not.
-pub(super) fn statistics(wish: &Wish, oracle: &mut dyn Runner) -> Outcome {
+pub(super) fn statistics(wish: &Wish, oracle: &mut dyn Runner) -> ChoreResult {
     let mut counts = [0u64; 4];
     let mut reasons: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for seed in wish.seed..wish.seed + wish.generated {
@@ -117,7 +117,7 @@ fn signature(kind: &Difference, ours: &Verdict, theirs: &Verdict) -> String {
 }
 
 /// Compares ours with the oracle.
-pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn Runner) -> Outcome {
+pub(super) fn differential(wish: &Wish, oracle: &mut dyn Runner, ours: &mut dyn Runner) -> ChoreResult {
     std::fs::create_dir_all(&wish.out).map_err(|e| format!("{}: {e}", wish.out.display()))?;
     let start = Instant::now();
     let mut tally = Tally::default();

@@ -1,10 +1,10 @@
 //! `cargo xtask oracle --vet N [SEED]`: verdicts of `kcl vet` beside the wheel's `ValidateCode`, on generated schemas and data.
 
-use crate::Outcome;
+use crate::ChoreResult;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-pub(super) fn main(words: &[String]) -> Outcome {
+pub(super) fn main(words: &[String]) -> ChoreResult {
     let usage = "usage: cargo xtask oracle --vet N [SEED]";
     let (count, seed) = match words {
         [count] => (count.as_str(), "1"),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use testenv::{ControlPlane, Options};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 mod quantities;
 mod samples;
@@ -17,7 +17,7 @@ mod ssa;
 const FOLDER: &str = "../crates/kube-meaning/fixtures";
 
 /// Entry point.
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let record = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ssa"] => ssa::record,
         ["quantities"] => quantities::record,

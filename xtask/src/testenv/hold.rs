@@ -10,14 +10,14 @@ use std::process::{Command, ExitCode, Stdio};
 
 use testenv::ControlPlane;
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 fn socket() -> PathBuf {
     testenv::cache_folder().join("running.sock")
 }
 
 /// Starts the holder and returns when its plane is ready.
-pub(crate) fn start() -> Outcome {
+pub(crate) fn start() -> ChoreResult {
     if ask("status").is_some() {
         return status();
     }
@@ -40,7 +40,7 @@ pub(crate) fn start() -> Outcome {
 }
 
 /// The holder itself: owns the plane until it is told to stop.
-pub(crate) fn hold() -> Outcome {
+pub(crate) fn hold() -> ChoreResult {
     let plane = super::start_plane()?;
     let path = socket();
     let _ = std::fs::remove_file(&path);
@@ -76,7 +76,7 @@ fn ask(question: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-pub(crate) fn stop() -> Outcome {
+pub(crate) fn stop() -> ChoreResult {
     match ask("stop") {
         Some(folder) => println!("stopped {folder}"),
         None => println!("not running"),
@@ -85,7 +85,7 @@ pub(crate) fn stop() -> Outcome {
 }
 
 /// Prints what a shell needs to use the plane, and what its servers cost.
-pub(crate) fn status() -> Outcome {
+pub(crate) fn status() -> ChoreResult {
     let Some(folder) = ask("status") else {
         println!("not running");
         return Ok(ExitCode::from(3));

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use testenv::{ControlPlane, Options};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 mod hold;
 
 /// Entry point.
-pub(crate) fn main(words: &[String]) -> Outcome {
+pub(crate) fn main(words: &[String]) -> ChoreResult {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["build"] => build(testenv::build),
@@ -28,14 +28,14 @@ pub(crate) fn main(words: &[String]) -> Outcome {
     }
 }
 
-fn build_programs(programs: &[&str]) -> Outcome {
+fn build_programs(programs: &[&str]) -> ChoreResult {
     for program in programs {
         build(|| testenv::build_program(program))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn build(program: impl Fn() -> Result<PathBuf, testenv::Error>) -> Outcome {
+fn build(program: impl Fn() -> Result<PathBuf, testenv::Error>) -> ChoreResult {
     let begin = Instant::now();
     let bin = program().map_err(|error| error.to_string())?;
     println!("{} ({:.1} s)", bin.display(), begin.elapsed().as_secs_f64());
@@ -43,7 +43,7 @@ fn build(program: impl Fn() -> Result<PathBuf, testenv::Error>) -> Outcome {
 }
 
 /// Starts a plane, runs the command with it, ends the plane, and leaves with the command's code.
-fn run(command: &str, arguments: &[&str]) -> Outcome {
+fn run(command: &str, arguments: &[&str]) -> ChoreResult {
     let begin = Instant::now();
     let plane = start_plane()?;
     eprintln!("testenv: ready in {:.1} s at {}", begin.elapsed().as_secs_f64(), plane.url());

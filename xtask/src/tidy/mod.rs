@@ -2,14 +2,15 @@
 //!
 //! Layers of crates (the table in ARCHITECTURE.md against `cargo metadata`), no files, environment, clock or randomness in pure crates,
 //! file sizes, unfinished code, spec files that parse, divergence keys that are documented; paths and crates that documents name,
-//! fuzz targets with a corpus, licences, sources and bans of what we build on, dependencies that nobody uses.
+//! what ARCHITECTURE.md says of names, platforms and streams, fuzz targets with a corpus, licences, sources and bans of what we build on, dependencies that nobody uses.
 
+mod architecture;
 mod claims;
 mod layers;
 mod sources;
 mod supply;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::oracle::root;
 use std::process::ExitCode;
 
@@ -26,12 +27,16 @@ const RULES: &[Rule] = &[
     ("paths in documents", claims::paths),
     ("crates in documents", claims::crates),
     ("lines of documents", claims::lines),
+    ("glossary", architecture::glossary),
+    ("entry points", architecture::entries),
+    ("blind crates", architecture::blind),
+    ("streams of kusion", architecture::streams),
     ("fuzz corpora", claims::corpora),
     ("licences, sources, bans", supply::packages),
     ("unused dependencies", supply::unused),
 ];
 
-pub(crate) fn main(_words: &[String]) -> Outcome {
+pub(crate) fn main(_words: &[String]) -> ChoreResult {
     let mut bad = 0;
     for (name, rule) in RULES {
         let problems = rule()?;

@@ -8,24 +8,6 @@ use serde_json::Value;
 
 use crate::oracle::root;
 
-/// Licences that a binary under Apache-2.0 may be made of.
-const ALLOWED: [&str; 15] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "CDLA-Permissive-2.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unicode-DFS-2016",
-    "Unlicense",
-    "Zlib",
-];
 /// Crates that must not come in by a side door, and why.
 const BANNED: [(&str, &str); 4] = [
     ("openssl-sys", "TLS is rustls: no system library"),
@@ -38,6 +20,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Licences, sources and bans of everything that is built.
 pub(super) fn packages() -> Result<Vec<String>, String> {
     let mut problems = Vec::new();
+    let allowed = allowed()?;
     for package in metadata()?["packages"].as_array().ok_or("cargo metadata has no packages")? {
         let text = |key: &str| package[key].as_str().unwrap_or_default();
         let (name, licence, source) = (text("name"), text("license"), text("source"));
@@ -50,7 +33,7 @@ pub(super) fn packages() -> Result<Vec<String>, String> {
         if source != REGISTRY {
             problems.push(format!("{name} comes from {source}, not from crates.io"));
         }
-        if !is_allowed(licence) {
+        if !is_allowed(licence, &allowed) {
             problems.push(format!("{name} has the licence `{licence}`, which nobody has allowed"));
         }
     }
@@ -93,11 +76,20 @@ fn metadata() -> Result<Value, String> {
         .map_err(|e| format!("cargo metadata: {e}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
+/// The licences that deny.toml allows: one list, for `cargo deny` and for here.
+fn allowed() -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(root().join("deny.toml")).map_err(|e| format!("deny.toml: {e}"))?;
+    let list = text.split("allow = [").nth(1).and_then(|rest| rest.split(']').next());
+    let list = list.ok_or("deny.toml has no list of licences")?;
+    Ok(list.split('"').skip(1).step_by(2).map(str::to_owned).collect())
+}
+
 /// Whether an SPDX expression can be satisfied: each part of an `AND` by one of its alternatives.
-fn is_allowed(licence: &str) -> bool {
+fn is_allowed(licence: &str, allowed: &[String]) -> bool {
     let plain = licence.replace('/', " OR ");
-    let alternatives =
-        |part: &str| part.split(" OR ").any(|name| ALLOWED.contains(&name.trim_matches(['(', ')', ' '])));
+    let alternatives = |part: &str| {
+        part.split(" OR ").any(|name| allowed.iter().any(|known| known == name.trim_matches(['(', ')', ' '])))
+    };
     // `A AND (B OR C)`, `(A OR B) AND C`, `A OR B`, `A AND B`: parentheses stand only around alternatives.
     !plain.is_empty() && plain.split(" AND ").all(alternatives)
 }
@@ -108,11 +100,12 @@ mod tests {
 
     #[test]
     fn licences_are_allowed_by_their_parts() {
+        let allowed = ["MIT", "Apache-2.0", "Unicode-3.0"].map(str::to_owned);
         for licence in ["MIT", "MIT/Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0", "GPL-2.0 OR MIT"] {
-            assert!(is_allowed(licence), "{licence}");
+            assert!(is_allowed(licence, &allowed), "{licence}");
         }
         for licence in ["", "GPL-3.0", "MIT AND GPL-3.0", "SSPL-1.0 OR AGPL-3.0"] {
-            assert!(!is_allowed(licence), "{licence}");
+            assert!(!is_allowed(licence, &allowed), "{licence}");
         }
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use base_diag::to_json;
-use kcl::{Compiler, Disk, Entry, NoWorld, Outcome, Request};
-use kcl_model::{Example, Package, Place};
+use kcl::{Compiler, Disk, Entry, NoOutside, Request, RunResult};
+use kcl_model::{Example, Lines, Package};
 use serde_json::{Value, json};
 
 use super::module::Module;
@@ -28,7 +28,7 @@ pub(super) fn run(module: &Module, as_json: bool, format: ErrorFormat) -> ExitCo
     let cases = cases(module);
     let compiler = Compiler::new(Disk);
     let requests: Vec<Request> = cases.iter().map(|case| case.request.clone()).collect();
-    let outcomes = compiler.run_many(&requests, &NoWorld);
+    let outcomes = compiler.run_many(&requests, &NoOutside);
     let failed = outcomes.iter().filter(|outcome| !outcome.is_ok()).count();
     if as_json {
         let rows: Vec<Value> =
@@ -49,7 +49,7 @@ pub(super) fn run(module: &Module, as_json: bool, format: ErrorFormat) -> ExitCo
     if failed > 0 { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }
 }
 
-fn row(case: &Case<'_>, outcome: &Outcome) -> Value {
+fn row(case: &Case<'_>, outcome: &RunResult) -> Value {
     let errors: Vec<Value> = outcome.diagnostics.iter().map(|d| to_json(d, &outcome.sources)).collect();
     json!({ "schema": case.name, "file": case.file, "line": case.line, "ok": outcome.is_ok(), "errors": errors })
 }
@@ -72,7 +72,7 @@ fn cases(module: &Module) -> Vec<Case<'_>> {
     found
 }
 
-fn request(module: &Module, package: &Package, place: &Place, example: &Example) -> Request {
+fn request(module: &Module, package: &Package, place: &Lines, example: &Example) -> Request {
     // Empty lines in front, so that errors have the lines of the file that the example stands in.
     let blank = "\n".repeat(example.line.saturating_sub(1) as usize);
     let text = format!("{blank}{}\n", example.code);

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use kcl_edit::Outcome;
+use kcl_edit::Effect;
 use serde_json::{Value, json};
 
-use super::session::{Answer, Spot, Written};
+use super::workbench::{Answer, Spot, Written};
 use super::{Verb, Wish};
 use crate::EXIT_WRONG;
 use crate::flags::Given;
@@ -56,7 +56,7 @@ impl Report {
         let mut row = json!({ "op": wish.verb.word(), "target": wish.target, "path": path });
         match answer {
             Answer::Done { outcome, spot } => {
-                self.changes |= outcome != Outcome::Unchanged;
+                self.changes |= outcome != Effect::Unchanged;
                 row["status"] = outcome.word().into();
                 put_spot(&mut row, spot.as_ref());
                 let place = spot.map(|spot| place(&spot) + ": ").unwrap_or_default();

@@ -3,8 +3,8 @@
 use kcl::Request;
 use kcl_edit::{changes_of_override, plan};
 
-use super::session::{Answer, Session};
 use super::stack::files_of_request;
+use super::workbench::{Answer, Workbench};
 
 /// Writes overrides back as `kcl edit` does: to the last file below the working folder that sets the path.
 ///
@@ -12,7 +12,7 @@ use super::stack::files_of_request;
 /// What to tell the user; nothing was written if an override was refused.
 pub(crate) fn write_back(request: &Request, overrides: &[String]) -> Result<(), String> {
     const NAME: &str = "run";
-    let mut session = Session::default();
+    let mut session = Workbench::default();
     session.enter(NAME, files_of_request(request)?)?;
     for text in overrides {
         let told =

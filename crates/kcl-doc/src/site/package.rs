@@ -101,7 +101,7 @@ fn section(site: &Site<'_>, package: &Package, schema: &Schema) -> String {
 }
 
 /// A link to where something is declared.
-fn source(site: &Site<'_>, place: Option<&kcl_model::Place>) -> String {
+fn source(site: &Site<'_>, place: Option<&kcl_model::Lines>) -> String {
     let Some(place) = place else { return String::new() };
     match site.source_link(&place.file, place.line) {
         Some(link) => {

@@ -9,11 +9,11 @@ use kusion::{
 use kusion_model::{Plan, Release, ReleaseNo};
 use kusion_store::{StoreError, wait};
 
-use crate::input::cluster::{World, seconds, tokio};
+use crate::input::chosen::{ChosenStack, liveness, open, owner, subject};
+use crate::input::cluster::{Connection, seconds, tokio};
 use crate::input::consent::Terminal;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, liveness, open, owner, subject};
-use crate::input::planned::{ended, ruled, wanted, world_of};
+use crate::input::planned::{connection_for, ended, ruled, wanted};
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
@@ -45,25 +45,25 @@ pub(crate) fn to() -> Vec<Arg> {
 }
 
 pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
-    let place = ruled(given, open(given)?)?;
-    let saved = given.last("plan").map(|file| saved_plan(&file, &place)).transpose()?;
-    let spec = wanted(given, &place)?;
+    let chosen = ruled(given, open(given)?)?;
+    let saved = given.last("plan").map(|file| saved_plan(&file, &chosen)).transpose()?;
+    let spec = wanted(given, &chosen)?;
     let consent = match saved {
         Some(plan) => Consent::Saved(Arc::new(plan)),
         None => asked(given),
     };
-    run(given, place, Purpose::Apply(spec), consent)
+    run(given, chosen, Purpose::Apply(spec), consent)
 }
 
 pub(crate) fn destroy(given: &Given) -> Result<(), Failure> {
-    let place = ruled(given, open(given)?)?;
-    run(given, place, Purpose::Destroy, asked(given))
+    let chosen = ruled(given, open(given)?)?;
+    run(given, chosen, Purpose::Destroy, asked(given))
 }
 
 pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
-    let place = ruled(given, open(given)?)?;
+    let chosen = ruled(given, open(given)?)?;
     let to = given.last("to").map(|text| release_number(&text)).transpose()?;
-    run(given, place, Purpose::Rollback(to), asked(given))
+    run(given, chosen, Purpose::Rollback(to), asked(given))
 }
 
 /// `-y` is consent; otherwise somebody is asked.
@@ -72,10 +72,10 @@ fn asked(given: &Given) -> Consent {
 }
 
 /// `Rollback of shop/dev to release 3 (succeeded, 2 min ago, by li@host: first)`
-fn back_to(release: &Release, place: &Place) -> String {
+fn back_to(release: &Release, chosen: &ChosenStack) -> String {
     let when = ago(release.ended.unwrap_or(release.started));
     let message = release.message.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-    let (scope, no, word) = (&place.target.scope, release.no, release.word());
+    let (scope, no, word) = (&chosen.target.scope, release.no, release.word());
     format!("Rollback of {scope} to release {no} ({word}, {when}, by {}{message})\n", release.by)
 }
 
@@ -87,15 +87,15 @@ pub(crate) fn release_number(text: &str) -> Result<ReleaseNo, Failure> {
     number.map(ReleaseNo)
 }
 
-fn draft(given: &Given, place: &Place) -> ReleaseDraft {
+fn draft(given: &Given, chosen: &ChosenStack) -> ReleaseDraft {
     ReleaseDraft {
         by: subject(),
-        commit: kusion::commit_of(&place.folder.stack_dir),
-        folder: Some(place.target.files()),
-        inputs: place
+        commit: kusion::commit_of(&chosen.folder.stack_dir),
+        folder: Some(chosen.target.files()),
+        inputs: chosen
             .arguments
             .iter()
-            .map(|(name, value)| (name.clone(), place.target.key.sealed(value)))
+            .map(|(name, value)| (name.clone(), chosen.target.key.sealed(value)))
             .collect(),
         message: given.last("message"),
         ..ReleaseDraft::default()
@@ -103,38 +103,38 @@ fn draft(given: &Given, place: &Place) -> ReleaseDraft {
 }
 
 /// Reads a plan that was sealed with the key of this stack: nobody has changed it since.
-fn saved_plan(file: &str, place: &Place) -> Result<Plan, Failure> {
+fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<Plan, Failure> {
     let text = crate::input::text::read_text(file)?;
     let unusable = |cause: String| {
         Failure::usage("the saved plan cannot be used")
             .cause(cause)
             .place(file)
-            .next(format!("make it anew: kusion preview {} --plan FILE", place.target.scope))
+            .next(format!("make it anew: kusion preview {} --plan FILE", chosen.target.scope))
     };
     if text.starts_with('{') {
         return Err(unusable("it is in clear; a plan is sealed with the key of its stack".to_owned()));
     }
-    let plan = wait(place.target.store.unseal("plan", &text)).map_err(|error| match error {
+    let plan = wait(chosen.target.store.unseal("plan", &text)).map_err(|error| match error {
         StoreError::Unsealed { .. } => unusable(error.to_string()),
         other => other.into(),
     })?;
     Plan::from_json(&plan).map_err(|e| unusable(e.to_string()))
 }
 
-fn run(given: &Given, place: Place, purpose: Purpose, consent: Consent) -> Result<(), Failure> {
+fn run(given: &Given, chosen: ChosenStack, purpose: Purpose, consent: Consent) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let mut ask = apply_ask(given, &place)?;
-    let place = Arc::new(place);
-    let wanted = wait(want(&place.target, purpose)).map_err(|error| error.told(&place.target, ""))?;
+    let mut ask = apply_ask(given, &chosen)?;
+    let chosen = Arc::new(chosen);
+    let wanted = wait(want(&chosen.target, purpose)).map_err(|error| error.told(&chosen.target, ""))?;
     if let Some(release) = wanted.release().filter(|_| format == Format::Text) {
-        print(&back_to(release, &place))?;
+        print(&back_to(release, &chosen))?;
     }
     let tokio = tokio()?;
-    let world = tokio.block_on(world_of(given, &place, &wanted))?;
-    let company = Company::new(given, Arc::clone(&place), &world, &ask)?;
+    let connection = tokio.block_on(connection_for(given, &chosen, &wanted))?;
+    let company = Company::new(given, Arc::clone(&chosen), &connection, &ask)?;
     ask.observer = company.observer();
     let errand = Errand { consent, same_project: given.has("same-project"), ask };
-    let ending = tokio.block_on(walk(given, &place, &world, wanted, &errand, &company))?;
+    let ending = tokio.block_on(walk(given, &chosen, &connection, wanted, &errand, &company))?;
     let exit = ending.exit();
     if let Ending::Rest(rest, ready) = ending {
         let told = tell_rest(&rest, format, &ready);
@@ -148,13 +148,13 @@ fn run(given: &Given, place: Place, purpose: Purpose, consent: Consent) -> Resul
 /// Walks the road, and beside it draws and listens for interrupts.
 async fn walk(
     given: &Given,
-    place: &Place,
-    world: &World,
+    chosen: &ChosenStack,
+    connection: &Connection,
     wanted: Wanted,
     errand: &Errand,
     company: &Company,
 ) -> Result<Ending, Failure> {
-    let road = Road { engine: &world.engine, target: &place.target };
+    let road = Road { engine: &connection.engine, target: &chosen.target };
     let walked = tokio::select! {
         walked = road.go(wanted, errand) => Some(walked),
         () = interrupted_twice(&errand.ask.cancel, company) => None,
@@ -170,7 +170,7 @@ async fn walk(
             "interrupted; what was in flight may or may not have happened",
         )
         .next("run the same command again: it goes on from what is there")),
-        Some(walked) => walked.map_err(|error| ended(given, place, world, error)),
+        Some(walked) => walked.map_err(|error| ended(given, chosen, connection, error)),
     }
 }
 
@@ -195,14 +195,14 @@ async fn interrupt() {
 }
 
 /// Who acts, and how long to wait for what.
-pub(crate) fn apply_ask(given: &Given, place: &Place) -> Result<ApplyAsk, Failure> {
+pub(crate) fn apply_ask(given: &Given, chosen: &ChosenStack) -> Result<ApplyAsk, Failure> {
     Ok(ApplyAsk {
         options: options(given)?,
         timeout: seconds(given, "timeout")?,
         owner: owner(&given.without_values()),
         alive: liveness,
         lock_timeout: seconds(given, "lock-timeout")?.unwrap_or_default(),
-        ..ApplyAsk::new(draft(given, place))
+        ..ApplyAsk::new(draft(given, chosen))
     })
 }
 

@@ -6,8 +6,8 @@ use kusion_generate::stacks_below;
 use kusion_store::{State, wait};
 
 use crate::commands::COMMANDS;
+use crate::input::chosen::{here, open_named};
 use crate::input::flags::Given;
-use crate::input::place::{here, open_named};
 use crate::views::failure::Failure;
 use crate::views::output::print;
 

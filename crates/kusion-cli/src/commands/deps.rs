@@ -6,8 +6,8 @@ use kcl::Disk;
 use kusion_generate::{Inputs, StackFolder, source_files, stacks_below};
 use serde_json::json;
 
+use crate::input::chosen::{here, tell_broken};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{here, tell_broken};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 

@@ -9,8 +9,8 @@ use kusion_plan::three_way;
 use kusion_store::wait;
 use serde_json::{Value, json};
 
+use crate::input::chosen::{here, open, stores};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{here, open, stores};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::fields;
@@ -41,10 +41,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             (format!("From {from} to {to}"), side(&from_spec), side(&to_spec), Spec::default())
         }
         _ => {
-            let place = open(given)?;
-            let state = wait(place.target.store.read())?;
-            let spec = place.generate(&given.last("context").unwrap_or_default(), true)?.spec;
-            let spec = crate::commands::secret::resolved(given, &place, spec)?;
+            let chosen = open(given)?;
+            let state = wait(chosen.target.store.read())?;
+            let spec = chosen.generate(&given.last("context").unwrap_or_default(), true)?.spec;
+            let spec = crate::commands::secret::resolved(given, &chosen, spec)?;
             let title = match state.latest() {
                 Some(release) => {
                     format!("From release {} of {} to the configuration", release.no, state.scope)

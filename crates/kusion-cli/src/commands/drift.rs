@@ -10,9 +10,9 @@ use kusion_runtime::{ErrorKind, RuntimeError};
 use kusion_store::wait;
 use serde_json::json;
 
-use crate::input::cluster::{World, tokio, world};
+use crate::input::chosen::{ChosenStack, open};
+use crate::input::cluster::{Connection, connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::{self, Detail, count};
@@ -25,30 +25,30 @@ pub(crate) fn flags() -> Vec<Arg> {
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let place = open(given)?;
-    let state = wait(place.target.store.read())?;
+    let chosen = open(given)?;
+    let state = wait(chosen.target.store.read())?;
     let spec = rollback_spec(&state.records);
     let tokio = tokio()?;
     // A record has no value of a secret: where the live one differs, that it differs is all that can be said.
-    let (ready, world, secrets) = tokio.block_on(compare(given, &place, spec))?;
+    let (ready, connection, secrets) = tokio.block_on(compare(given, &chosen, spec))?;
     let plan = ready.plan();
     let steps = drifted(plan);
     match format {
         Format::Json => print_json(&json!({
-            "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": world.context,
+            "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": connection.context,
             "release": state.latest().map(|release| release.no), "drift": steps,
-            "refused": Refused::of(&ready).map(|refused| refused.json(&place)),
+            "refused": Refused::of(&ready).map(|refused| refused.json(&chosen)),
             "secrets": secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }))?,
         Format::Text => {
             let style = Style::stdout();
-            let mut out = plan_view::header(&ready.state, &world.context, &style) + "\n";
+            let mut out = plan_view::header(&ready.state, &connection.context, &style) + "\n";
             out.push_str(&plan_view::steps(&steps, Detail::Fields, &style));
             for key in &secrets {
                 let what = style.yellow("drift: a secret was changed or is gone");
                 out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
             }
-            let refused = Refused::of(&ready).map(|refused| refused.text(&place));
+            let refused = Refused::of(&ready).map(|refused| refused.text(&chosen));
             out.push_str(&match steps.len() + secrets.len() {
                 n if n > 0 && refused.is_some() => {
                     let have = if n == 1 { "has" } else { "have" };
@@ -70,24 +70,24 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 /// Plans the recorded state; resources whose secrets are not the recorded ones come apart.
 async fn compare(
     given: &Given,
-    place: &Place,
+    chosen: &ChosenStack,
     mut spec: Spec,
-) -> Result<(Ready, World, Vec<ResourceKey>), Failure> {
+) -> Result<(Ready, Connection, Vec<ResourceKey>), Failure> {
     let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
     names.insert(String::new());
-    let world = world(given, place, &names).await?;
+    let connection = connect(given, chosen, &names).await?;
     let mut secrets = Vec::new();
     // Each round takes out what was refused for its secrets; what is left can be planned.
     loop {
-        match world.engine.plan(&place.target, spec.clone(), DryRun::All).await {
-            Ok(ready) => return Ok((ready, world, secrets)),
+        match connection.engine.plan(&chosen.target, spec.clone(), DryRun::All).await {
+            Ok(ready) => return Ok((ready, connection, secrets)),
             Err(PlanFailure::Refused(list)) if list.iter().any(|(_, error)| is_unknown_secret(error)) => {
                 let keys = list.into_iter().filter(|(_, error)| is_unknown_secret(error)).map(|(key, _)| key);
                 let keys: Vec<ResourceKey> = keys.collect();
                 spec.resources.retain(|resource| !keys.contains(&resource.key()));
                 secrets.extend(keys);
             }
-            Err(failure) => return Err(plan_failed(failure, &place.target, &world.server)),
+            Err(failure) => return Err(plan_failed(failure, &chosen.target, &connection.server)),
         }
     }
 }

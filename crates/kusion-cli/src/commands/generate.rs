@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::input::chosen::open;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::open;
 use crate::views::failure::Failure;
 use crate::views::output::{print, print_json};
 use crate::views::yaml;
@@ -16,8 +16,8 @@ pub(crate) fn flags() -> Vec<Arg> {
 }
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
-    let place = open(given)?;
-    let generated = place.generate(&given.last("context").unwrap_or_default(), false)?;
+    let chosen = open(given)?;
+    let generated = chosen.generate(&given.last("context").unwrap_or_default(), false)?;
     let resources: Vec<Value> =
         generated.spec.resources.iter().map(|r| serde_json::to_value(r).unwrap_or_default()).collect();
     let spec = json!({ "resources": resources });

@@ -3,8 +3,8 @@
 use kusion_plan::{Prepared, prepare};
 use serde_json::{Value, json};
 
+use crate::input::chosen::open;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::open;
 use crate::input::planned::wanted;
 use crate::views::board::short;
 use crate::views::failure::Failure;
@@ -17,10 +17,10 @@ pub(crate) fn flags() -> Vec<Arg> {
 }
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
-    let place = open(given)?;
-    let spec = wanted(given, &place)?;
+    let chosen = open(given)?;
+    let spec = wanted(given, &chosen)?;
     let graph = prepare(&spec, &kusion::platforms())
-        .map_err(|problems| kusion::spec_failed(&problems, &place.target.files()))?;
+        .map_err(|problems| kusion::spec_failed(&problems, &chosen.target.files()))?;
     match given.last("output").as_deref() {
         None | Some("text") => print(&text(&graph, &Style::stdout())),
         Some("dot") => print(&dot(&graph)),

@@ -6,8 +6,8 @@ use std::path::Path;
 use kusion_generate::embedded_konfig;
 use serde_json::json;
 
+use crate::input::chosen::here;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::here;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 

@@ -5,9 +5,9 @@ use kusion_runtime_k8s::LogAsk;
 use kusion_store::wait;
 use serde_json::Value;
 
+use crate::input::chosen::open_named;
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::open_named;
 use crate::input::sight::{Sight, look, named, pods};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, tell};
@@ -44,11 +44,11 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let tail = given.last("tail").map_or(Ok(20), |text| {
         text.parse().map_err(|_| Failure::usage(format!("--tail {text} is no number")).next("--tail 100"))
     })?;
-    let place = open_named(given, stack.as_deref())?;
-    let state = wait(place.target.store.read())?;
+    let chosen = open_named(given, stack.as_deref())?;
+    let state = wait(chosen.target.store.read())?;
     let keys = named(&state, wanted.as_deref())?;
     tokio()?.block_on(async {
-        let sight = look(given, &place, &state, &keys).await?;
+        let sight = look(given, &chosen, &state, &keys).await?;
         let sources: Vec<Source> = keys.iter().flat_map(|key| sources(key, &sight)).collect();
         if sources.is_empty() {
             tell("no pod belongs to these resources\n");

@@ -5,8 +5,8 @@ use kusion_generate::{StackFolder, locate, stacks_below};
 use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
+use crate::input::chosen::{here, open_named, stores, tell_broken};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{here, open_named, stores, tell_broken};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::ago;
@@ -74,8 +74,8 @@ fn latest(state: &State) -> String {
 }
 
 fn resources(given: &Given, word: &str) -> Result<(), Failure> {
-    let place = open_named(given, Some(word))?;
-    let state = wait(place.target.store.read())?;
+    let chosen = open_named(given, Some(word))?;
+    let state = wait(chosen.target.store.read())?;
     if format_of(given)? == Format::Json {
         let records: Vec<_> = state.records.values().collect();
         return print_json(

@@ -24,9 +24,9 @@ mod state;
 mod status;
 mod why;
 
+use crate::input::chosen::stack;
 use crate::input::cluster::clusters;
 use crate::input::flags::{self, Arg, Given, Read};
-use crate::input::place::stack;
 use crate::input::planned::{conflict, imported, moving, owners, spec_file};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};

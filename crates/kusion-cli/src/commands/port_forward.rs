@@ -10,9 +10,9 @@ use kusion_store::wait;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::input::chosen::open_named;
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::open_named;
 use crate::input::sight::{look, named, pods};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, tell};
@@ -48,14 +48,14 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 .next("kusion port-forward dev Service/web 8080:80"));
         }
     };
-    let place = open_named(given, stack.as_deref())?;
-    let state = wait(place.target.store.read())?;
+    let chosen = open_named(given, stack.as_deref())?;
+    let state = wait(chosen.target.store.read())?;
     let mut keys = named(&state, Some(&wanted))?;
     // Of several with one name those first that lead to pods most directly.
     let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();
     keys.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
     tokio()?.block_on(async {
-        let sight = look(given, &place, &state, &keys).await?;
+        let sight = look(given, &chosen, &state, &keys).await?;
         for key in &keys {
             let Some((object, snapshot)) = sight.object(key) else { continue };
             let Some(goal) = goal(object, snapshot, &ports) else { continue };

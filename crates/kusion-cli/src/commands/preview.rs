@@ -7,10 +7,10 @@ use kusion::{DryRun, Purpose, Ready, Road, RoadError, Wanted, want};
 use kusion_store::wait;
 
 use crate::commands::apply::apply_ask;
-use crate::input::cluster::{World, tokio};
+use crate::input::chosen::{ChosenStack, open};
+use crate::input::cluster::{Connection, tokio};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open};
-use crate::input::planned::{ended, ruled, wanted, world_of};
+use crate::input::planned::{connection_for, ended, ruled, wanted};
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
@@ -29,21 +29,21 @@ pub(crate) fn flags() -> Vec<Arg> {
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let place = ruled(given, open(given)?)?;
-    let purpose = Purpose::Apply(wanted(given, &place)?);
-    let wanted = wait(want(&place.target, purpose)).map_err(|error| error.told(&place.target, ""))?;
+    let chosen = ruled(given, open(given)?)?;
+    let purpose = Purpose::Apply(wanted(given, &chosen)?);
+    let wanted = wait(want(&chosen.target, purpose)).map_err(|error| error.told(&chosen.target, ""))?;
     let tokio = tokio()?;
-    let world = tokio.block_on(world_of(given, &place, &wanted))?;
-    let place = Arc::new(place);
-    let ready = tokio.block_on(plan(given, &place, &world, wanted))?;
-    let refused = (format == Format::Json).then(|| Refused::of(&ready).map(|refused| refused.json(&place)));
-    show(&ready, &world.context, format, detail_of(given)?, refused.flatten())?;
+    let connection = tokio.block_on(connection_for(given, &chosen, &wanted))?;
+    let chosen = Arc::new(chosen);
+    let ready = tokio.block_on(plan(given, &chosen, &connection, wanted))?;
+    let refused = (format == Format::Json).then(|| Refused::of(&ready).map(|refused| refused.json(&chosen)));
+    show(&ready, &connection.context, format, detail_of(given)?, refused.flatten())?;
     if let Some(refused) = Refused::of(&ready).filter(|_| format == Format::Text) {
-        print(&format!("\n{}", refused.text(&place)))?;
+        print(&format!("\n{}", refused.text(&chosen)))?;
     }
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {
-        let sealed = wait(place.target.store.seal("plan", &plan.to_json()))?;
+        let sealed = wait(chosen.target.store.seal("plan", &plan.to_json()))?;
         private::write(Path::new(&file), &format!("{sealed}\n")).map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
         })?;
@@ -55,14 +55,19 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 /// Plans, and says what is waited for if it takes long.
-async fn plan(given: &Given, place: &Arc<Place>, world: &World, wanted: Wanted) -> Result<Ready, Failure> {
-    let mut ask = apply_ask(given, place)?;
-    let company = Company::new(given, Arc::clone(place), world, &ask)?;
+async fn plan(
+    given: &Given,
+    chosen: &Arc<ChosenStack>,
+    connection: &Connection,
+    wanted: Wanted,
+) -> Result<Ready, Failure> {
+    let mut ask = apply_ask(given, chosen)?;
+    let company = Company::new(given, Arc::clone(chosen), connection, &ask)?;
     ask.observer = company.observer();
-    let road = Road { engine: &world.engine, target: &place.target };
+    let road = Road { engine: &connection.engine, target: &chosen.target };
     let planned = tokio::select! {
         planned = road.plan(wanted, DryRun::All, &ask) => planned,
         () = company.keep_drawing() => Err(RoadError::Interrupted),
     };
-    planned.map_err(|error| ended(given, place, world, error))
+    planned.map_err(|error| ended(given, chosen, connection, error))
 }

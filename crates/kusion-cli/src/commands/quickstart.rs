@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use crate::commands;
 use crate::commands::sandbox;
+use crate::input::chosen::here;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::here;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::print;
 use crate::views::style::Style;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::commands::apply::release_number;
 use crate::commands::state;
+use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open_named};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::{ago, count, done, fields};
@@ -39,12 +39,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if let Some(text) = given.last("revision") {
         numbers.push(release_number(&text)?);
     }
-    let place = open_named(given, name.as_deref())?;
+    let chosen = open_named(given, name.as_deref())?;
     match verb.as_str() {
-        "list" => list(given, &place),
-        "show" => show(given, &place, numbers.first().copied()),
-        "diff" => diff(given, &place, &numbers),
-        "unlock" => state::unlock(given, &place.target.store, &place.target.scope),
+        "list" => list(given, &chosen),
+        "show" => show(given, &chosen, numbers.first().copied()),
+        "diff" => diff(given, &chosen, &numbers),
+        "unlock" => state::unlock(given, &chosen.target.store, &chosen.target.scope),
         other => {
             let failure = Failure::usage(format!("there is no `kusion release {other}`"));
             Err(failure.next("list, show, diff or unlock"))
@@ -52,8 +52,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     }
 }
 
-fn list(given: &Given, place: &Place) -> Result<(), Failure> {
-    let state = wait(place.target.store.read())?;
+fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
+    let state = wait(chosen.target.store.read())?;
     if format_of(given)? == Format::Json {
         let releases: Vec<&Release> = state.releases.values().collect();
         return print_json(
@@ -117,10 +117,10 @@ fn missing(state: &State, no: Option<ReleaseNo>) -> Failure {
     }
 }
 
-fn show(given: &Given, place: &Place, no: Option<ReleaseNo>) -> Result<(), Failure> {
-    let state = wait(place.target.store.read())?;
+fn show(given: &Given, chosen: &ChosenStack, no: Option<ReleaseNo>) -> Result<(), Failure> {
+    let state = wait(chosen.target.store.read())?;
     let release = find(&state, no)?;
-    let records = wait(place.target.store.state_at(release.no))?;
+    let records = wait(chosen.target.store.state_at(release.no))?;
     if format_of(given)? == Format::Json {
         let records: Vec<&ResourceRecord> = records.values().collect();
         return print_json(&json!({
@@ -176,8 +176,8 @@ fn since(record: &ResourceRecord, now: ReleaseNo) -> String {
     }
 }
 
-fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failure> {
-    let state = wait(place.target.store.read())?;
+fn diff(given: &Given, chosen: &ChosenStack, numbers: &[ReleaseNo]) -> Result<(), Failure> {
+    let state = wait(chosen.target.store.read())?;
     let latest = find(&state, None)?.no;
     let (from, to) = match numbers {
         [] => (ReleaseNo(latest.0.saturating_sub(1)), latest),
@@ -190,7 +190,7 @@ fn diff(given: &Given, place: &Place, numbers: &[ReleaseNo]) -> Result<(), Failu
             return Ok(Records::default());
         }
         find(&state, Some(no))?;
-        Ok(wait(place.target.store.state_at(no))?)
+        Ok(wait(chosen.target.store.state_at(no))?)
     };
     let (before, after) = (records(from)?, records(to)?);
     let found = diff_releases(&before, &after);

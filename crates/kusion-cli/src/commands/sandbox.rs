@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use sandbox_server::{Sandbox, Setup};
 use serde_json::json;
 
+use crate::input::chosen::{here, home_at};
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{here, home_at};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json, tell};
 

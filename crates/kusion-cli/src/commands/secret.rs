@@ -7,9 +7,9 @@ use kusion_model::{Attr, Provider, Secret, SecretRef, Spec};
 use kusion_secrets::{Refusal, SecretError, Stores};
 use serde_json::{Value, json};
 
-use crate::input::cluster::{tokio, world};
+use crate::input::chosen::{ChosenStack, open_named};
+use crate::input::cluster::{connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open_named};
 use crate::input::planned::wanted;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_as_is, print_json};
@@ -50,36 +50,36 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 /// The uses of each secret, by reference.
-fn uses(given: &Given, place: &Place) -> Result<BTreeMap<SecretRef, Vec<SecretUse>>, Failure> {
+fn uses(given: &Given, chosen: &ChosenStack) -> Result<BTreeMap<SecretRef, Vec<SecretUse>>, Failure> {
     let mut all: BTreeMap<SecretRef, Vec<SecretUse>> = BTreeMap::new();
-    for use_ in secret_uses(&wanted(given, place)?) {
+    for use_ in secret_uses(&wanted(given, chosen)?) {
         all.entry(use_.reference.clone()).or_default().push(use_);
     }
     Ok(all)
 }
 
 /// The stores of the stack. A cluster is looked for only if one of them is in it.
-fn stores(given: &Given, place: &Place) -> Result<Stores, Failure> {
-    let target = &place.target;
+fn stores(given: &Given, chosen: &ChosenStack) -> Result<Stores, Failure> {
+    let target = &chosen.target;
     let in_cluster = target.secret_stores.values().any(|s| matches!(s.provider, Provider::Kubernetes { .. }));
     let kube = match in_cluster {
         false => None,
         true => {
-            let world = tokio()?.block_on(world(given, place, &Default::default()))?;
-            world.engine.clusters(target, kusion::DryRun::default()).kube("").cloned()
+            let connection = tokio()?.block_on(connect(given, chosen, &Default::default()))?;
+            connection.engine.clusters(target, kusion::DryRun::default()).kube("").cloned()
         }
     };
     open_stores(&target.secret_stores, &target.project_dir, kube.as_ref()).map_err(|error| refused(&error))
 }
 
 /// The Spec with the secrets of stores in it: beside a release it must hold what a plan would hold, or every secret would look changed.
-pub(crate) fn resolved(given: &Given, place: &Place, spec: Spec) -> Result<Spec, Failure> {
+pub(crate) fn resolved(given: &Given, chosen: &ChosenStack, spec: Spec) -> Result<Spec, Failure> {
     if secret_uses(&spec).is_empty() {
         return Ok(spec);
     }
-    let (stores, platforms) = (stores(given, place)?, kusion::platforms());
-    let found = tokio()?.block_on(resolve_secrets(&spec, &stores, &platforms, &place.target.key));
-    let found = found.map_err(|problems| plan_failed(PlanFailure::Secrets(problems), &place.target, ""))?;
+    let (stores, platforms) = (stores(given, chosen)?, kusion::platforms());
+    let found = tokio()?.block_on(resolve_secrets(&spec, &stores, &platforms, &chosen.target.key));
+    let found = found.map_err(|problems| plan_failed(PlanFailure::Secrets(problems), &chosen.target, ""))?;
     Ok(found.unwrap_or(spec))
 }
 
@@ -96,28 +96,28 @@ fn store_of(stores: &Stores, reference: &SecretRef) -> String {
     stores.of(reference).map_or_else(|error| error.message, |store| store.describe())
 }
 
-fn use_json(place: &Place, use_: &SecretUse) -> Value {
-    let line = use_.place.as_ref().map(|at| format!("{}:{}", place.shown(&at.file), at.line));
+fn use_json(chosen: &ChosenStack, use_: &SecretUse) -> Value {
+    let line = use_.place.as_ref().map(|at| format!("{}:{}", chosen.shown(&at.file), at.line));
     json!({"resource": use_.key.to_string(), "field": use_.field.to_string(), "where": line})
 }
 
-fn list(given: &Given, place: &Place) -> Result<(), Failure> {
-    let (uses, stores) = (uses(given, place)?, stores(given, place)?);
+fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
+    let (uses, stores) = (uses(given, chosen)?, stores(given, chosen)?);
     if format_of(given)? == Format::Json {
         let secrets: Vec<Value> = uses.iter().map(|(reference, uses)| {
-            let uses: Vec<Value> = uses.iter().map(|use_| use_json(place, use_)).collect();
+            let uses: Vec<Value> = uses.iter().map(|use_| use_json(chosen, use_)).collect();
             json!({"reference": reference.to_string(), "store": store_of(&stores, reference), "uses": uses})
         }).collect();
-        let scope = &place.target.scope;
+        let scope = &chosen.target.scope;
         return print_json(&json!({"schema": "kusion.io/secrets/v1", "stack": scope, "secrets": secrets}));
     }
     if uses.is_empty() {
-        return print(&format!("Stack {} refers to no secret of a store.\n", place.target.scope));
+        return print(&format!("Stack {} refers to no secret of a store.\n", chosen.target.scope));
     }
     let mut rows = Vec::new();
     for (reference, uses) in &uses {
         for use_ in uses {
-            let line = use_.place.as_ref().map(|at| format!("{}:{}", place.shown(&at.file), at.line));
+            let line = use_.place.as_ref().map(|at| format!("{}:{}", chosen.shown(&at.file), at.line));
             rows.push(vec![
                 reference.to_string(),
                 store_of(&stores, reference),
@@ -129,8 +129,8 @@ fn list(given: &Given, place: &Place) -> Result<(), Failure> {
     print(&table(&["SECRET", "STORE", "USED BY", "WHERE"], &rows, &Style::stdout()))
 }
 
-fn check(given: &Given, place: &Place) -> Result<(), Failure> {
-    let (uses, stores) = (uses(given, place)?, stores(given, place)?);
+fn check(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
+    let (uses, stores) = (uses(given, chosen)?, stores(given, chosen)?);
     let tokio = tokio()?;
     let references: Vec<&SecretRef> = uses.keys().collect();
     let answers: Vec<Option<SecretError>> =
@@ -145,7 +145,7 @@ fn check(given: &Given, place: &Place) -> Result<(), Failure> {
                 "next": error.as_ref().and_then(|error| error.next.clone()),
             })
         }).collect();
-        let scope = &place.target.scope;
+        let scope = &chosen.target.scope;
         print_json(&json!({"schema": "kusion.io/secret-check/v1", "stack": scope, "secrets": secrets}))?;
     } else {
         let style = Style::stdout();
@@ -176,13 +176,13 @@ fn check(given: &Given, place: &Place) -> Result<(), Failure> {
     }
 }
 
-fn show(given: &Given, place: &Place, text: &str) -> Result<(), Failure> {
+fn show(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure> {
     let reference = match SecretRef::parse(text) {
         Some(Ok(reference)) => reference,
         Some(Err(error)) => return Err(Failure::usage(error.to_string())),
         None => return Err(Failure::usage(format!("`{text}` is no reference")).next("ref://NAME/PROPERTY")),
     };
-    let stores = stores(given, place)?;
+    let stores = stores(given, chosen)?;
     let value = tokio()?.block_on(stores.get(&reference)).map_err(|error| refused(&error))?;
     if given.has("reveal") {
         // What the user asks for, byte for byte as a script can take it.
@@ -191,7 +191,7 @@ fn show(given: &Given, place: &Place, text: &str) -> Result<(), Failure> {
     }
     let digest = value
         .expose_text()
-        .map(|text| Secret::new(&Attr::text(text), &place.target.key).stored().to_string());
+        .map(|text| Secret::new(&Attr::text(text), &chosen.target.key).stored().to_string());
     let store = store_of(&stores, &reference);
     if format_of(given)? == Format::Json {
         return print_json(&json!({

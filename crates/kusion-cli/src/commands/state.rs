@@ -7,11 +7,11 @@ use kusion_model::{Head, Scope, Spec};
 use kusion_store::{Claim, Findings, StackStore, State, StoreError, wait};
 use serde_json::json;
 
-use crate::input::cluster::{tokio, world};
+use crate::input::chosen::{ChosenStack, liveness, now, open_named, owner};
+use crate::input::cluster::{connect, tokio};
 use crate::input::consent;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::locks::{lock, new_lock};
-use crate::input::place::{Place, liveness, now, open_named, owner};
 use crate::input::planned::{wanted, warn};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
@@ -32,11 +32,11 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and "))));
     }
     let word = words.first().cloned().or_else(|| given.last("workdir"));
-    let place = open_named(given, word.as_deref())?;
+    let chosen = open_named(given, word.as_deref())?;
     match verb.as_str() {
-        "repair" => repair(given, &place),
-        "unlock" => unlock(given, &place.target.store, &place.target.scope),
-        "rotate" => rotate(given, &place),
+        "repair" => repair(given, &chosen),
+        "unlock" => unlock(given, &chosen.target.store, &chosen.target.scope),
+        "rotate" => rotate(given, &chosen),
         other => {
             Err(Failure::usage(format!("there is no `kusion state {other}`"))
                 .next("repair, rotate or unlock"))
@@ -45,17 +45,17 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 /// Seals everything anew with another key.
-fn rotate(given: &Given, place: &Place) -> Result<(), Failure> {
+fn rotate(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
     let (format, new) = (format_of(given)?, new_lock(given)?);
     let alive = liveness;
     let claim =
         Claim { owner: owner("kusion state rotate"), now: now(), elapsed: Default::default(), alive: &alive };
-    let number = wait(place.target.store.rotate(&claim, new.as_ref()))?;
+    let number = wait(chosen.target.store.rotate(&claim, new.as_ref()))?;
     let by = match new {
         Some(new) => new.word(),
         None => lock(given)?.word(),
     };
-    let scope = &place.target.scope;
+    let scope = &chosen.target.scope;
     if format == Format::Json {
         let schema = "kusion.io/state-rotate/v1";
         return print_json(&json!({"schema": schema, "stack": scope, "ring": number, "lockedBy": by}));
@@ -66,17 +66,17 @@ fn rotate(given: &Given, place: &Place) -> Result<(), Failure> {
 }
 
 /// Shows what can be saved, asks, and saves it.
-fn repair(given: &Given, place: &Place) -> Result<(), Failure> {
+fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let store = &place.target.store;
+    let store = &chosen.target.store;
     let found = wait(store.examine(None))?;
-    let witness = tokio()?.block_on(witness(given, place, &found.saved));
+    let witness = tokio()?.block_on(witness(given, chosen, &found.saved));
     let found = wait(store.examine(witness.as_ref()))?;
     if found.damage.is_none() {
-        return tell(&found, place, format, None);
+        return tell(&found, chosen, format, None);
     }
     if format == Format::Text {
-        print(&findings(&found, &place.target.scope))?;
+        print(&findings(&found, &chosen.target.scope))?;
     }
     if !given.has("yes") {
         let question = "Make this the state (the damaged log is kept beside it)";
@@ -87,30 +87,30 @@ fn repair(given: &Given, place: &Place) -> Result<(), Failure> {
         Claim { owner: owner("kusion state repair"), now: now(), elapsed: Default::default(), alive: &alive };
     let found = wait(store.repair(&claim, witness.as_ref()))?;
     let copy = format!("{}/log.damaged-{}", store.place().display(), claim.now.millis);
-    tell(&found, place, format, Some(copy))
+    tell(&found, chosen, format, Some(copy))
 }
 
 /// What the cluster knows about the stack, if it can be asked.
-async fn witness(given: &Given, place: &Place, saved: &State) -> Option<Head> {
-    let spec = wanted(given, place).unwrap_or_else(|_| Spec::default());
+async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<Head> {
+    let spec = wanted(given, chosen).unwrap_or_else(|_| Spec::default());
     let wanted = spec.resources.iter().map(|resource| resource.key().cluster.to_string());
     let names: BTreeSet<String> =
         wanted.chain(saved.records.keys().map(|key| key.cluster.to_string())).collect();
-    let world = match world(given, place, &names).await {
-        Ok(world) => world,
+    let connection = match connect(given, chosen, &names).await {
+        Ok(connection) => connection,
         Err(failure) => {
             warn(&format!("the cluster was not asked what it knows about this state: {}", failure.what));
             return None;
         }
     };
-    let clusters = world.engine.clusters(&place.target, DryRun::All);
-    let (known, warnings) = Stand::of(&place.target.scope, &spec, saved, &clusters).recall().await;
+    let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
+    let (known, warnings) = Stand::of(&chosen.target.scope, &spec, saved, &clusters).recall().await;
     warnings.iter().for_each(|text| warn(text));
     known
 }
 
-fn tell(found: &Findings, place: &Place, format: Format, copy: Option<String>) -> Result<(), Failure> {
-    let scope = &place.target.scope;
+fn tell(found: &Findings, chosen: &ChosenStack, format: Format, copy: Option<String>) -> Result<(), Failure> {
+    let scope = &chosen.target.scope;
     if format == Format::Json {
         return print_json(&json!({
             "schema": "kusion.io/state-repair/v1", "stack": scope, "repaired": copy.is_some(), "copy": copy,

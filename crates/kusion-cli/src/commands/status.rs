@@ -1,13 +1,13 @@
 //! `kusion status`: the health of everything a stack has made, right now, with everything below it.
 
 use kusion::{Node, below, judge_key};
-use kusion_health::{State as Health, worst};
+use kusion_health::{Grade, worst};
 use kusion_model::ResourceKey;
 use serde_json::{Value, json};
 
+use crate::input::chosen::{ChosenStack, open};
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open};
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
@@ -29,7 +29,7 @@ pub(crate) fn flags() -> Vec<Arg> {
 struct Row {
     key: ResourceKey,
     json: Value,
-    verdict: Health,
+    verdict: Grade,
     message: String,
     cause: Option<String>,
     next: Option<String>,
@@ -38,16 +38,16 @@ struct Row {
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let place = open(given)?;
+    let chosen = open(given)?;
     let runtime = tokio()?;
     if !given.has("watch") {
-        let (good, text) = runtime.block_on(look(given, &place, format))?;
+        let (good, text) = runtime.block_on(look(given, &chosen, format))?;
         print(&if format == Format::Text { fitted(&text) } else { text })?;
         return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
     }
     let mut screen = Screen::default();
     loop {
-        let (_, text) = runtime.block_on(look(given, &place, format))?;
+        let (_, text) = runtime.block_on(look(given, &chosen, format))?;
         if format == Format::Text && Screen::is_possible() {
             screen.draw(&visible(&fitted(&text)));
         } else {
@@ -69,10 +69,10 @@ fn visible(text: &str) -> Vec<String> {
     lines
 }
 
-async fn look(given: &Given, place: &Place, format: Format) -> Result<(bool, String), Failure> {
-    let state = place.target.store.read().await?;
+async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bool, String), Failure> {
+    let state = chosen.target.store.read().await?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
-    let sight = sight::look(given, place, &state, &keys).await?;
+    let sight = sight::look(given, chosen, &state, &keys).await?;
     // One look has no clock: a back-off means that it has failed again and again.
     let at = None;
     let mut rows = Vec::new();

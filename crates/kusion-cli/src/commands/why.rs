@@ -5,8 +5,8 @@ use kcl::{OriginKind, WhyAt, WhyStep};
 use kusion_model::{Attr, FieldPath, Resource, Segment};
 use serde_json::{Value, json};
 
+use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, open_named};
 use crate::input::sight::names;
 use crate::views::blame::{Author, author};
 use crate::views::failure::Failure;
@@ -29,10 +29,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 .next("kusion why dev apps/v1:Deployment:shop-dev:web spec.replicas"));
         }
     };
-    let place = open_named(given, stack.as_deref())?;
-    let generated = place.generate(&given.last("context").unwrap_or_default(), true)?;
+    let chosen = open_named(given, stack.as_deref())?;
+    let generated = chosen.generate(&given.last("context").unwrap_or_default(), true)?;
     let resources = &generated.spec.resources;
-    let at = meant(&place, resources, id, path)?;
+    let at = meant(&chosen, resources, id, path)?;
     let resource = &resources[at];
     let (value, way) = field(resource, path)?.ok_or_else(|| unknown_field(resource, path))?;
     let prefix = generated.paths.get(at).cloned().unwrap_or_default();
@@ -48,9 +48,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let steps = asked(&way).or_else(|| asked(&in_clear(&way)?)).unwrap_or_default();
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
     let shown = if value.is_secret() { "(secret)".to_owned() } else { short(value) };
-    let place_of = |step: &WhyStep| format!("{}:{}", place.shown(&step.file), step.line);
+    let place_of = |step: &WhyStep| format!("{}:{}", chosen.shown(&step.file), step.line);
     let authors: Vec<Option<Author>> =
-        steps.iter().map(|step| author(&place.folder.stack_dir.join(&step.file), step.line)).collect();
+        steps.iter().map(|step| author(&chosen.folder.stack_dir.join(&step.file), step.line)).collect();
     if format == Format::Json {
         let rows: Vec<Value> = steps
             .iter()
@@ -119,7 +119,7 @@ fn line(step: &WhyStep, value: &Attr) -> String {
 }
 
 /// The resource that a word names; of several, the one that has the field.
-fn meant(place: &Place, resources: &[Resource], word: &str, path: &str) -> Result<usize, Failure> {
+fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -> Result<usize, Failure> {
     let named = |at: &usize| names(&resources[*at].key(), word);
     let mut found: Vec<usize> = (0..resources.len()).filter(named).collect();
     if found.len() > 1 {
@@ -128,10 +128,10 @@ fn meant(place: &Place, resources: &[Resource], word: &str, path: &str) -> Resul
         found = if with_it.is_empty() { found } else { with_it };
     }
     match found.as_slice() {
-        [] => Err(unknown_resource(place, resources, word)),
+        [] => Err(unknown_resource(chosen, resources, word)),
         [one] => Ok(*one),
         several => {
-            let scope = &place.target.scope;
+            let scope = &chosen.target.scope;
             let lines: Vec<String> =
                 several.iter().map(|&at| format!("kusion why {scope} {} {path}", resources[at].id)).collect();
             let what = format!("`{word}` is the name of {} resources that have this field", several.len());
@@ -182,8 +182,8 @@ fn joined(root: &Attr, path: &FieldPath) -> Option<FieldPath> {
     Some(FieldPath(done))
 }
 
-fn unknown_resource(place: &Place, resources: &[Resource], word: &str) -> Failure {
-    let failure = Failure::usage(format!("stack {} has no resource `{word}`", place.target.scope));
+fn unknown_resource(chosen: &ChosenStack, resources: &[Resource], word: &str) -> Failure {
+    let failure = Failure::usage(format!("stack {} has no resource `{word}`", chosen.target.scope));
     let names: Vec<&str> = resources.iter().map(|resource| resource.id.as_str()).collect();
     let short: Vec<String> = resources
         .iter()

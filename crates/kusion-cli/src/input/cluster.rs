@@ -8,8 +8,8 @@ use kusion::{Cluster, Connected, Engine, Profile};
 use kusion_health::Rules;
 use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
+use crate::input::chosen::{ChosenStack, here};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, here};
 use crate::views::failure::{Exit, Failure};
 
 /// Flags of every command that talks to a cluster.
@@ -40,8 +40,8 @@ pub(crate) fn clusters() -> Vec<Arg> {
     ]
 }
 
-/// The world of a command.
-pub(crate) struct World {
+/// The cluster that a command works on, connected.
+pub(crate) struct Connection {
     pub(crate) engine: Engine,
     pub(crate) context: String,
     pub(crate) server: String,
@@ -56,21 +56,26 @@ pub(crate) fn tokio() -> Result<tokio::runtime::Runtime, Failure> {
 /// Which kubeconfig and context the flags and the stack name.
 pub(crate) fn choice(
     given: &Given,
-    place: Option<&Place>,
+    chosen: Option<&ChosenStack>,
 ) -> Result<(Option<PathBuf>, Option<String>), Failure> {
-    let of_stack =
-        |pick: fn(&kusion_model::Stack) -> Option<String>| place.and_then(|place| pick(&place.folder.stack));
+    let of_stack = |pick: fn(&kusion_model::Stack) -> Option<String>| {
+        chosen.and_then(|chosen| pick(&chosen.folder.stack))
+    };
     let file = match given.last("kubeconfig") {
         Some(file) => Some(here()?.join(file)),
         None => of_stack(|stack| stack.kube_config.clone())
-            .and_then(|file| Some(place?.folder.stack_dir.join(file))),
+            .and_then(|file| Some(chosen?.folder.stack_dir.join(file))),
     };
     Ok((file, given.last("context").or_else(|| of_stack(|stack| stack.context.clone()))))
 }
 
 /// Connects to the default cluster and to those that resources name. Nothing is sent yet.
-pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>) -> Result<World, Failure> {
-    let (file, context) = choice(given, Some(place))?;
+pub(crate) async fn connect(
+    given: &Given,
+    chosen: &ChosenStack,
+    names: &BTreeSet<String>,
+) -> Result<Connection, Failure> {
+    let (file, context) = choice(given, Some(chosen))?;
     let limit = seconds(given, "request-timeout")?.unwrap_or(Duration::from_secs(60));
     let identity = Identity {
         user: given.last("as"),
@@ -85,17 +90,18 @@ pub(crate) async fn world(given: &Given, place: &Place, names: &BTreeSet<String>
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
     let engine = Engine::on(Cluster::connected(default, profile.clone())).with_request_limit(limit);
-    let mut engine = engine.with_rules(rules(given, place)?).with_move(given.has("move-cluster"));
+    let mut engine = engine.with_rules(rules(given, chosen)?).with_move(given.has("move-cluster"));
     for name in names.iter().filter(|name| !name.is_empty()) {
         let connected = open(file.as_ref(), Some(name), &identity).await?;
         engine = engine.with_cluster(name, Cluster::connected(connected, profile.clone()));
     }
-    Ok(World { engine, context, server })
+    Ok(Connection { engine, context, server })
 }
 
 /// The health rules of the project, the stack and the command line.
-fn rules(given: &Given, place: &Place) -> Result<Option<Rules>, Failure> {
-    let own = [&place.folder.project_dir, &place.folder.stack_dir].map(|folder| folder.join("health.rules"));
+fn rules(given: &Given, chosen: &ChosenStack) -> Result<Option<Rules>, Failure> {
+    let own =
+        [&chosen.folder.project_dir, &chosen.folder.stack_dir].map(|folder| folder.join("health.rules"));
     let mut files: Vec<String> =
         own.iter().filter(|path| path.is_file()).map(|path| path.display().to_string()).collect();
     files.extend(given.all("rules").into_iter().map(str::to_owned));

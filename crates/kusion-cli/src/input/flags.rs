@@ -170,7 +170,7 @@ fn told(error: &clap::Error, words: &[String]) -> Failure {
     };
     let flag = fact(ContextKind::InvalidArg).unwrap_or_default();
     let (name, value) = flag.split_once(' ').unwrap_or((&flag, ""));
-    let place = words.first().map(|command| format!("kusion {command}")).unwrap_or_default();
+    let chosen = words.first().map(|command| format!("kusion {command}")).unwrap_or_default();
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let wrong = fact(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -181,7 +181,7 @@ fn told(error: &clap::Error, words: &[String]) -> Failure {
             }
         }
         ErrorKind::UnknownArgument => {
-            let failure = Failure::usage(format!("there is no flag {name}")).place(place);
+            let failure = Failure::usage(format!("there is no flag {name}")).place(chosen);
             match fact(ContextKind::SuggestedArg) {
                 Some(near) => failure.next(format!("did you mean {near}?")),
                 None => failure.next("`--help` behind the command lists its flags"),
@@ -189,13 +189,13 @@ fn told(error: &clap::Error, words: &[String]) -> Failure {
         }
         ErrorKind::InvalidValue => {
             let value = value.trim_matches(['<', '>']);
-            Failure::usage(format!("{name} needs a value")).place(place).next(format!("{name} {value}"))
+            Failure::usage(format!("{name} needs a value")).place(chosen).next(format!("{name} {value}"))
         }
-        ErrorKind::TooManyValues => Failure::usage(format!("{name} takes no value")).place(place),
+        ErrorKind::TooManyValues => Failure::usage(format!("{name} takes no value")).place(chosen),
         _ => {
             let text = error.render().to_string();
             let first = text.lines().next().unwrap_or_default();
-            Failure::usage(first.trim_start_matches("error: ").to_owned()).place(place)
+            Failure::usage(first.trim_start_matches("error: ").to_owned()).place(chosen)
         }
     }
 }

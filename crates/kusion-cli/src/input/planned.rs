@@ -4,9 +4,9 @@ use kusion::{PlanFailure, RoadError, Wanted};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
 use kusion_runtime::ErrorKind;
 
-use crate::input::cluster::{World, choice, world};
+use crate::input::chosen::{ChosenStack, here, home_at};
+use crate::input::cluster::{Connection, choice, connect};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::place::{Place, here, home_at};
 use crate::views::failure::Failure;
 use crate::views::output::tell;
 use crate::views::style::Style;
@@ -74,19 +74,19 @@ pub(crate) fn spec_file() -> Vec<Arg> {
 }
 
 /// What the stack wants: its program's output, or a Spec file.
-pub(crate) fn wanted(given: &Given, place: &Place) -> Result<Spec, Failure> {
+pub(crate) fn wanted(given: &Given, chosen: &ChosenStack) -> Result<Spec, Failure> {
     match given.last("spec-file") {
         Some(file) => {
             let text = crate::input::text::read_text(&file)?;
-            Ok(kusion_generate::read_spec(&text, &file, &kusion::platforms(), &place.target.key)?)
+            Ok(kusion_generate::read_spec(&text, &file, &kusion::platforms(), &chosen.target.key)?)
         }
-        None => Ok(place.generate(&given.last("context").unwrap_or_default(), true)?.spec),
+        None => Ok(chosen.generate(&given.last("context").unwrap_or_default(), true)?.spec),
     }
 }
 
 /// The stack with the rules of the command line before its own.
-pub(crate) fn ruled(given: &Given, mut place: Place) -> Result<Place, Failure> {
-    let target = &mut place.target;
+pub(crate) fn ruled(given: &Given, mut chosen: ChosenStack) -> Result<ChosenStack, Failure> {
+    let target = &mut chosen.target;
     target.rules.splice(0..0, rules(given)?);
     if given.has("take-over") {
         target.owners.take_over.push("*".to_owned());
@@ -94,12 +94,16 @@ pub(crate) fn ruled(given: &Given, mut place: Place) -> Result<Place, Failure> {
     if given.has("delete-imported") {
         target.owners.imported = ImportedPolicy::Delete;
     }
-    Ok(place)
+    Ok(chosen)
 }
 
 /// Connects to the clusters that a plan works on.
-pub(crate) async fn world_of(given: &Given, place: &Place, wanted: &Wanted) -> Result<World, Failure> {
-    world(given, place, &wanted.clusters()).await
+pub(crate) async fn connection_for(
+    given: &Given,
+    chosen: &ChosenStack,
+    wanted: &Wanted,
+) -> Result<Connection, Failure> {
+    connect(given, chosen, &wanted.clusters()).await
 }
 
 /// Says something that changes nothing.
@@ -108,19 +112,24 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// Why a road ended early, in the words of a user; a sandbox that is down has only to be started.
-pub(crate) fn ended(given: &Given, place: &Place, world: &World, error: RoadError) -> Failure {
+pub(crate) fn ended(
+    given: &Given,
+    chosen: &ChosenStack,
+    connection: &Connection,
+    error: RoadError,
+) -> Failure {
     let away = matches!(&error, RoadError::Plan(PlanFailure::Remote(e)) if e.kind == ErrorKind::Unreachable);
-    let told = error.told(&place.target, &world.server);
-    if !away || !world.context.contains("sandbox") {
+    let told = error.told(&chosen.target, &connection.server);
+    if !away || !connection.context.contains("sandbox") {
         return told;
     }
-    let next = format!("start it: {}", sandbox_start(given, place));
+    let next = format!("start it: {}", sandbox_start(given, chosen));
     Failure { what: "the sandbox is not running".to_owned(), ..told.next(next) }
 }
 
 /// The command that starts the sandbox of a kubeconfig.
-fn sandbox_start(given: &Given, place: &Place) -> String {
-    let file = choice(given, Some(place)).ok().and_then(|(file, _)| file);
+fn sandbox_start(given: &Given, chosen: &ChosenStack) -> String {
+    let file = choice(given, Some(chosen)).ok().and_then(|(file, _)| file);
     let folder = file.and_then(|file| Some(file.parent()?.to_owned()));
     let folder = folder.and_then(|folder| folder.canonicalize().ok());
     let default = here().and_then(|here| home_at(given, &here)).ok().map(|home| home.join("sandbox"));

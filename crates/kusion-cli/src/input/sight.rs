@@ -8,9 +8,9 @@ use kusion_model::ResourceKey;
 use kusion_store::State;
 use serde_json::Value;
 
-use crate::input::cluster::world;
+use crate::input::chosen::ChosenStack;
+use crate::input::cluster::connect;
 use crate::input::flags::Given;
-use crate::input::place::Place;
 use crate::views::board::short;
 use crate::views::failure::Failure;
 
@@ -52,17 +52,17 @@ pub(crate) fn names(key: &ResourceKey, word: &str) -> bool {
 /// Looks at resources in their clusters.
 pub(crate) async fn look(
     given: &Given,
-    place: &Place,
+    chosen: &ChosenStack,
     state: &State,
     keys: &[ResourceKey],
 ) -> Result<Sight, Failure> {
     let names = keys.iter().map(|key| key.cluster.to_string()).collect();
-    let world = world(given, place, &names).await?;
-    let clusters = world.engine.clusters(&place.target, DryRun::All);
-    let recognised = world.engine.recognise(&clusters, state).await;
-    recognised.map_err(|failure| plan_failed(failure, &place.target, &world.server))?;
-    let looks = clusters.look(keys).await.map_err(|error| remote_failed(&error, &world.server))?;
-    Ok(Sight { clusters, context: world.context, server: world.server, looks })
+    let connection = connect(given, chosen, &names).await?;
+    let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
+    let recognised = connection.engine.recognise(&clusters, state).await;
+    recognised.map_err(|failure| plan_failed(failure, &chosen.target, &connection.server))?;
+    let looks = clusters.look(keys).await.map_err(|error| remote_failed(&error, &connection.server))?;
+    Ok(Sight { clusters, context: connection.context, server: connection.server, looks })
 }
 
 impl Sight {

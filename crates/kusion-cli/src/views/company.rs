@@ -8,9 +8,9 @@ use std::time::Duration;
 use kusion::{ApplyAsk, CancelToken, Happening, Observer, Ready};
 use tokio::sync::Notify;
 
-use crate::input::cluster::World;
+use crate::input::chosen::{ChosenStack, note};
+use crate::input::cluster::Connection;
 use crate::input::flags::Given;
-use crate::input::place::{Place, note};
 use crate::input::planned::warn;
 use crate::views::ending;
 use crate::views::failure::Failure;
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub(crate) struct Company(Arc<Inner>);
 
 struct Inner {
-    place: Arc<Place>,
+    chosen: Arc<ChosenStack>,
     format: Format,
     detail: Detail,
     look: Look,
@@ -49,19 +49,19 @@ struct Inner {
 impl Company {
     pub(crate) fn new(
         given: &Given,
-        place: Arc<Place>,
-        world: &World,
+        chosen: Arc<ChosenStack>,
+        connection: &Connection,
         ask: &ApplyAsk,
     ) -> Result<Self, Failure> {
         let format = format_of(given)?;
         let look = Look { format, tree: !given.has("no-watch"), wait: ask.options.wait };
         Ok(Company(Arc::new(Inner {
-            place,
+            chosen,
             format,
             detail: detail_of(given)?,
             look,
-            context: world.context.clone(),
-            server: world.server.clone(),
+            context: connection.context.clone(),
+            server: connection.server.clone(),
             cancel: ask.cancel.clone(),
             asking: AtomicBool::new(false),
             locking: Notify::new(),
@@ -134,7 +134,7 @@ impl Inner {
             Happening::Unchanged(ready) if text => print(&say_unchanged(ready, self.look.wait)),
             Happening::Ended { report, ready } => {
                 self.ended();
-                ending::tell(report, ready, &self.place, self.format)
+                ending::tell(report, ready, &self.chosen, self.format)
             }
             other => {
                 self.on_the_way(other);
@@ -166,7 +166,7 @@ impl Inner {
             }
             Happening::Began { ready, .. } => {
                 let release = ready.state.next_release();
-                let (scope, plan) = (&self.place.target.scope, ready.plan());
+                let (scope, plan) = (&self.chosen.target.scope, ready.plan());
                 let title = format!("Release {release} of {scope}, plan {}", plan.short_hash());
                 let progress = Arc::new(Progress::new(self.look, plan, title));
                 progress.happened(happening);

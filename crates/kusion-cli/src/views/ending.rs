@@ -4,22 +4,27 @@ use kusion::{Ready, Report, StepEnd};
 use kusion_model::{Action, Phase, Scope, SourceRef};
 use serde_json::json;
 
-use crate::input::place::Place;
+use crate::input::chosen::ChosenStack;
 use crate::views::culprit::culprit;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, print};
 use crate::views::plan_view;
 use crate::views::style::Style;
 
-pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format) -> Result<(), Failure> {
+pub(crate) fn tell(
+    report: &Report,
+    ready: &Ready,
+    chosen: &ChosenStack,
+    format: Format,
+) -> Result<(), Failure> {
     if format == Format::Json {
         let mut value = serde_json::to_value(report).unwrap_or_default();
         value["event"] = json!("report");
         value["schema"] = json!("kusion.io/report/v1");
-        value["state"] = place.meter.report();
+        value["state"] = chosen.meter.report();
         return print(&format!("{value}\n"));
     }
-    let (style, scope) = (Style::stdout(), &place.target.scope);
+    let (style, scope) = (Style::stdout(), &chosen.target.scope);
     let mut out = String::from("\n");
     for (key, end) in &report.steps {
         let (what, cause, next) = match end {
@@ -42,7 +47,7 @@ pub(crate) fn tell(report: &Report, ready: &Ready, place: &Place, format: Format
             Some(next) => format!("{next}\n{}", next_step(ready, scope)),
             None => next_step(ready, scope),
         };
-        let place_of = source_of(ready, place, key, cause.as_deref().unwrap_or_default());
+        let place_of = source_of(ready, chosen, key, cause.as_deref().unwrap_or_default());
         let rows = [("cause", cause), ("where", place_of), ("next", Some(next))];
         for (word, text) in rows {
             if let Some(text) = text {
@@ -107,7 +112,7 @@ fn next_step(ready: &Ready, scope: &Scope) -> String {
 }
 
 /// The line of the field that a cause is about; if only one field was changed, of that.
-fn source_of(ready: &Ready, place: &Place, key: &str, cause: &str) -> Option<String> {
+fn source_of(ready: &Ready, chosen: &ChosenStack, key: &str, cause: &str) -> Option<String> {
     let step = ready.plan().steps.iter().find(|step| step.key.to_string() == key)?;
     let resource = ready.spec.resources.iter().find(|resource| resource.key() == step.key);
     let about = resource.and_then(|resource| {
@@ -121,13 +126,13 @@ fn source_of(ready: &Ready, place: &Place, key: &str, cause: &str) -> Option<Str
     let source = about.or(changed)?;
     // A line of something that has secrets may hold one.
     let silent = resource.is_none_or(|resource| resource.attributes.has_secret());
-    let text = if silent { None } else { line_of(place, source) };
+    let text = if silent { None } else { line_of(chosen, source) };
     Some(text.map_or_else(|| source.to_string(), |text| format!("{source}   {text}")))
 }
 
 /// The text of a source line, if it is short enough to help.
-fn line_of(place: &Place, source: &SourceRef) -> Option<String> {
-    let text = std::fs::read_to_string(place.folder.project_dir.join(&*source.file)).ok()?;
+fn line_of(chosen: &ChosenStack, source: &SourceRef) -> Option<String> {
+    let text = std::fs::read_to_string(chosen.folder.project_dir.join(&*source.file)).ok()?;
     let line = text.lines().nth(usize::try_from(source.line).ok()?.checked_sub(1)?)?.trim();
     (!line.is_empty() && line.chars().count() <= 80).then(|| line.to_owned())
 }

@@ -59,6 +59,11 @@ pub(crate) fn print_as_is(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Draws on the terminal. A terminal that has gone away is no reason to stop an apply.
+pub(crate) fn draw(text: &str) {
+    let _ = print(text);
+}
+
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
     let mut value = Cow::Borrowed(value);

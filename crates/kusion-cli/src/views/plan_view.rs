@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kusion_model::{Action, Attr, FieldChange, Note, Plan, Reason, ResourceKey, Step, Tally, Timestamp};
 use kusion_store::State;
 
-use crate::input::place::now;
+use crate::input::chosen::now;
 use crate::views::style::Style;
 
 /// How much to show.

@@ -10,7 +10,7 @@ use kusion_health::{Profile, Verdict};
 use kusion_model::{Action, Plan, ResourceKey};
 use serde_json::json;
 
-use crate::input::place::now;
+use crate::input::chosen::now;
 use crate::input::planned::warn;
 use crate::views::board::{Board, Frame};
 use crate::views::output::{Format, print};

@@ -3,7 +3,7 @@
 use kusion::{Ready, RoadError, refuse};
 use serde_json::{Value, json};
 
-use crate::input::place::Place;
+use crate::input::chosen::ChosenStack;
 
 /// A plan that `kusion apply` refuses, and the command that takes over.
 pub(crate) struct Refused {
@@ -16,18 +16,18 @@ impl Refused {
     }
 
     /// `` `kusion apply shop/dev` refuses it: ... ``, and what to do.
-    pub(crate) fn text(self, place: &Place) -> String {
-        let scope = &place.target.scope;
+    pub(crate) fn text(self, chosen: &ChosenStack) -> String {
+        let scope = &chosen.target.scope;
         let command = self.error.take_over(scope).unwrap_or_default();
-        let told = self.error.told(&place.target, "");
+        let told = self.error.told(&chosen.target, "");
         let cause = told.cause.unwrap_or_default().replace('\n', "\n  ");
         let leave = if command.contains("=take-over") { " (or =leave: theirs stays)" } else { "" };
         format!("`kusion apply {scope}` refuses it: {}\n  {cause}\nTake over: {command}{leave}\n", told.what)
     }
 
-    pub(crate) fn json(self, place: &Place) -> Value {
-        let command = self.error.take_over(&place.target.scope);
-        let told = self.error.told(&place.target, "");
+    pub(crate) fn json(self, chosen: &ChosenStack) -> Value {
+        let command = self.error.take_over(&chosen.target.scope);
+        let told = self.error.told(&chosen.target, "");
         json!({"code": told.exit.code(), "error": told.what, "cause": told.cause, "next": told.next, "takeOver": command})
     }
 }

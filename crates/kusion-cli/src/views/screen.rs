@@ -1,8 +1,8 @@
 //! The part of a terminal that is drawn again and again: the live tree under what was printed before.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
-use crate::views::output::without_secrets;
+use crate::views::output::draw;
 use crate::views::wrap::wrap;
 
 /// Draws pictures over each other; what is left at the end stays.
@@ -33,10 +33,7 @@ impl Screen {
         }
         text.push_str("\x1b[J\x1b[?2026l");
         self.drawn = lines.len();
-        let mut out = std::io::stdout().lock();
-        // A terminal that has gone away is no reason to stop an apply.
-        let text = without_secrets(&text);
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        draw(&text);
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod workload;
 
 use crate::context::Context;
 use crate::time::Millis;
-use crate::verdict::{Hold, State, Subject, Verdict};
+use crate::verdict::{Grade, Hold, Subject, Verdict};
 
 /// How a cause weighs on the verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Cause {
             key: self.key.clone(),
             grace,
             armed,
-            then: State::Failed,
+            then: Grade::Failed,
             reason: self.reason.clone(),
             warning: None,
         })
@@ -117,11 +117,11 @@ pub(crate) fn explain(mut verdict: Verdict, mut causes: Vec<Cause>, context: &Co
     rank(&mut causes, context);
     let mut causes = causes.into_iter();
     let Some(best) = causes.next() else { return verdict };
-    if best.fails(context) && verdict.verdict == State::Progressing {
-        verdict.verdict = State::Failed;
+    if best.fails(context) && verdict.verdict == Grade::Progressing {
+        verdict.verdict = Grade::Failed;
         verdict.reason.clone_from(&best.reason);
         verdict.hold = None;
-    } else if verdict.verdict == State::Progressing && verdict.hold.is_none() {
+    } else if verdict.verdict == Grade::Progressing && verdict.hold.is_none() {
         verdict.hold = best.hold(context);
     }
     verdict.also = causes.filter(|other| other.key != best.key).take(2).map(|other| other.sentence).collect();

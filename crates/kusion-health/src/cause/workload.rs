@@ -6,7 +6,7 @@
 use super::{Cause, Weight, explain, pod as pod_cause, refusal, shorten};
 use crate::condition::Conditions;
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub(crate) struct Workload<'a> {
 pub(crate) fn apply(verdict: Verdict, workload: &Workload<'_>, context: &Context<'_>) -> Verdict {
     let mut verdict = verdict;
     verdict.restarts = restarts(&workload.pods);
-    if !matches!(verdict.verdict, State::Progressing | State::Failed | State::Unknown) {
+    if !matches!(verdict.verdict, Grade::Progressing | Grade::Failed | Grade::Unknown) {
         return verdict;
     }
     let causes = causes(workload, context);

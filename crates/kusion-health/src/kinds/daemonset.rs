@@ -3,7 +3,7 @@
 use crate::cause::volume::node_silent;
 use crate::cause::workload::{self, Workload};
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -15,7 +15,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     } else {
         verdict
     };
-    if verdict.verdict == State::Healthy {
+    if verdict.verdict == Grade::Healthy {
         return Verdict { restarts: workload::restarts(&pods), ..verdict };
     }
     let newest = newest(object, pods);
@@ -24,7 +24,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     let found = Workload { pods: newest, creator: object, expected, noun: "pods" };
     let verdict = workload::apply(verdict, &found, context);
     match silent {
-        Some(nodes) if verdict.verdict == State::Progressing => verdict
+        Some(nodes) if verdict.verdict == Grade::Progressing => verdict
             .because(format!("node {nodes} is not ready"))
             .then("repair the node, or remove it from the cluster"),
         _ => verdict,

@@ -3,7 +3,7 @@
 use crate::cause::{self, refusal, workload};
 use crate::condition::Conditions;
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -13,7 +13,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
         return Verdict::suspended("Paused", message);
     }
     let verdict = rollout(object, context);
-    if paused && verdict.verdict == State::Healthy {
+    if paused && verdict.verdict == Grade::Healthy {
         return explain(verdict.note("paused"), object, context);
     }
     explain(verdict, object, context)
@@ -128,7 +128,7 @@ fn explain(verdict: Verdict, object: View<'_>, context: &Context<'_>) -> Verdict
     let (pods, creator) = workload::deployment_pods(object, context);
     let settled =
         matches!(verdict.reason.as_str(), "PodsRefused" | "CannotCreatePods" | "CannotCreateReplicaSet");
-    if settled || verdict.verdict == State::Healthy {
+    if settled || verdict.verdict == Grade::Healthy {
         return Verdict { restarts: workload::restarts(&pods), ..verdict };
     }
     let found = workload::Workload { pods, creator, expected: wanted(object), noun: "new pods" };

@@ -4,12 +4,12 @@ use crate::cause::workload::{self, Workload};
 use crate::cause::{self, Cause, Weight, pod as pod_cause};
 use crate::condition::{Condition, Conditions};
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     let verdict = by_conditions(object, context);
-    if verdict.verdict != State::Progressing || verdict.reason == "Finishing" {
+    if verdict.verdict != Grade::Progressing || verdict.reason == "Finishing" {
         return verdict;
     }
     let pods = workload::owned_pods(object, context);

@@ -5,7 +5,7 @@ use crate::cause::{self, Cause, pod as pod_cause};
 use crate::condition::{Conditions, Tri};
 use crate::context::Context;
 use crate::time;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -102,7 +102,7 @@ fn by_containers(
     cause::rank(&mut states, context);
     if let Some(state) = states.first() {
         let verdict = Verdict::progressing(state.reason.clone(), state.sentence.clone());
-        return if state.fails(context) { Verdict { verdict: State::Failed, ..verdict } } else { verdict };
+        return if state.fails(context) { Verdict { verdict: Grade::Failed, ..verdict } } else { verdict };
     }
     if conditions.is_false("Initialized") {
         return Verdict::progressing("Initializing", initializing(object));

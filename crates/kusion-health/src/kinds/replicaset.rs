@@ -4,7 +4,7 @@ use super::deployment::refused_pods;
 use crate::cause::workload::{self, Workload};
 use crate::condition::Conditions;
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -16,7 +16,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     }
     let verdict = numbers(object);
     let pods = workload::owned_pods(object, context);
-    if verdict.verdict == State::Healthy {
+    if verdict.verdict == Grade::Healthy {
         return Verdict { restarts: workload::restarts(&pods), ..verdict };
     }
     let expected = object.int("/spec/replicas").unwrap_or(1);

@@ -2,13 +2,13 @@
 
 use crate::cause::workload::{self, Workload};
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     let verdict = rollout(object);
     let pods = workload::owned_pods(object, context);
-    if verdict.verdict == State::Healthy {
+    if verdict.verdict == Grade::Healthy {
         return Verdict { restarts: workload::restarts(&pods), ..verdict };
     }
     let ordered = object.str("/spec/podManagementPolicy") != "Parallel";
@@ -18,7 +18,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     let found = Workload { pods: suspects, creator: object, expected: wanted(object), noun: "pods" };
     let verdict = workload::apply(verdict, &found, context);
     match stuck_old {
-        Some(name) if verdict.verdict == State::Failed => {
+        Some(name) if verdict.verdict == Grade::Failed => {
             verdict.then(format!("delete pod {name} so that the fixed revision can start"))
         }
         _ => verdict,

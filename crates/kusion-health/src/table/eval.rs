@@ -6,7 +6,7 @@
 use super::parse::{Line, Op, Path, Rule, Term, Test};
 use crate::condition::{Condition, Conditions, is_stale};
 use crate::context::Context;
-use crate::verdict::{State, Verdict};
+use crate::verdict::{Grade, Verdict};
 use crate::view::View;
 use crate::vocabulary;
 use serde_json::Value;
@@ -73,12 +73,12 @@ fn nothing_matched(scope: &Scope<'_>) -> Verdict {
 
 /// While somebody waits, a refusal that controllers retry gets its grace.
 fn soften(verdict: Verdict, rule: &Rule, object: View<'_>, context: &Context<'_>) -> Verdict {
-    if !context.live() || verdict.verdict != State::Failed {
+    if !context.live() || verdict.verdict != Grade::Failed {
         return verdict;
     }
     if rule.tests.is_empty() && object.group() == "apps.kruise.io" {
         // "any unavailable pod": the pods decide
-        return Verdict { verdict: State::Progressing, ..verdict };
+        return Verdict { verdict: Grade::Progressing, ..verdict };
     }
     let retried = rule.tests.iter().any(|test| {
         matches!(test, Test::Condition { kind, reasons, .. } if reasons.is_empty() && (kind == "Ready" || kind == "Synced"))
@@ -86,7 +86,7 @@ fn soften(verdict: Verdict, rule: &Rule, object: View<'_>, context: &Context<'_>
     let doomed = vocabulary::is_doom(&verdict.reason, &verdict.message);
     if retried && !doomed {
         let grace = context.profile.ready_grace;
-        return Verdict { verdict: State::Progressing, ..verdict }.fails_after(grace);
+        return Verdict { verdict: Grade::Progressing, ..verdict }.fails_after(grace);
     }
     verdict
 }
@@ -263,7 +263,7 @@ fn describe(rule: &Rule, scope: &Scope<'_>) -> (String, String) {
     }
     // A rule without words of its own: a condition that is not true says most.
     let own = own_message(scope.here);
-    if rule.state == State::Failed
+    if rule.state == Grade::Failed
         && own.is_empty()
         && let Some(bad) =
             scope.conditions.list.iter().find(|found| !found.is_true() && !found.says().is_empty())
@@ -271,10 +271,10 @@ fn describe(rule: &Rule, scope: &Scope<'_>) -> (String, String) {
         return (bad.reason_or(bad.kind).to_owned(), bad.says().to_owned());
     }
     let default = match rule.state {
-        State::Healthy => "Healthy",
-        State::Failed => "Failed",
-        State::Suspended => "Suspended",
-        State::Unknown => "Unknown",
+        Grade::Healthy => "Healthy",
+        Grade::Failed => "Failed",
+        Grade::Suspended => "Suspended",
+        Grade::Unknown => "Unknown",
         _ => "Progressing",
     };
     (default.to_owned(), own)

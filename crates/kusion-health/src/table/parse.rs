@@ -3,7 +3,7 @@
 //! In: text. Out: a `Line`, or the problem in words. Invariant: a line that parses can be evaluated on any object.
 
 use crate::condition::Tri;
-use crate::verdict::State;
+use crate::verdict::Grade;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -14,7 +14,7 @@ pub(crate) struct Line {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    pub state: State,
+    pub state: Grade,
     pub tests: Vec<Test>,
 }
 
@@ -123,11 +123,11 @@ fn rule(text: &str) -> Result<Rule, String> {
     let text = text.trim();
     let (letter, tests) = text.split_once(' ').unwrap_or((text, ""));
     let state = match letter {
-        "H" => State::Healthy,
-        "P" => State::Progressing,
-        "F" => State::Failed,
-        "S" => State::Suspended,
-        "U" => State::Unknown,
+        "H" => Grade::Healthy,
+        "P" => Grade::Progressing,
+        "F" => Grade::Failed,
+        "S" => Grade::Suspended,
+        "U" => Grade::Unknown,
         _ => return Err(format!("`{letter}` is none of H P F S U in `{text}`")),
     };
     Ok(Rule { state, tests: tests_of(tests, 0)? })

@@ -1,7 +1,7 @@
 //! The ten causes an apply must name, end to end: a whole snapshot in, the cause within its deadline out.
 
 use kusion_health::{
-    DeleteOutcome, DeleteWaiter, Profile, Snapshot, State, Verdict, WaitOutcome, Waiter, judge, judge_all,
+    DeleteOutcome, DeleteWaiter, Grade, Profile, Snapshot, Verdict, WaitOutcome, Waiter, judge, judge_all,
 };
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn bad_image() {
         "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}]});
     let objects = [deployment(rolling()), set(), pod("web-2-a", spec, waiting)];
     expect(&objects, "image shop:v3-typo does not exist", 30);
-    assert_eq!(run(&objects).0.verdict, State::Failed);
+    assert_eq!(run(&objects).0.verdict, Grade::Failed);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn stuck_finalizer() {
     let profile = Profile::default();
     let snapshot = Snapshot::of([object.clone()]);
     let offline = judge(&object, &snapshot, &profile, None);
-    assert_eq!((offline.verdict, offline.reason.as_str()), (State::Terminating, "Deleting"));
+    assert_eq!((offline.verdict, offline.reason.as_str()), (Grade::Terminating, "Deleting"));
     assert!(
         offline
             .cause
@@ -228,9 +228,9 @@ fn several_pods_are_counted_and_a_second_cause_is_kept() {
 fn every_object_of_an_input_is_judged_in_order() {
     let objects = [event(("Pod", "x"), "X", "y"), deployment(rolling()), set()];
     let snapshot = Snapshot::of(objects);
-    let states: Vec<State> = judge_all(&snapshot, &Profile::default(), None, None)
+    let states: Vec<Grade> = judge_all(&snapshot, &Profile::default(), None, None)
         .into_iter()
         .map(|(_, verdict)| verdict.verdict)
         .collect();
-    assert_eq!(states, [State::Healthy, State::Progressing, State::Progressing]);
+    assert_eq!(states, [Grade::Healthy, Grade::Progressing, Grade::Progressing]);
 }

@@ -1,7 +1,7 @@
 //! No object, however malformed, may panic a rule.
 
 use crate::cases;
-use kusion_health::{Profile, Snapshot, State, dependents, judge_all, judge_input};
+use kusion_health::{Grade, Profile, Snapshot, dependents, judge_all, judge_input};
 use serde_json::{Value, json};
 
 /// Every value of the tree, as paths of keys and indexes.
@@ -93,6 +93,6 @@ fn objects_that_own_each_other_do_not_loop() {
     };
     let snapshot = Snapshot::of([owned("a", "b"), owned("b", "a"), owned("c", "c")]);
     for (_, verdict) in judge_all(&snapshot, &Profile::default(), None, None) {
-        assert_eq!(verdict.verdict, State::Progressing);
+        assert_eq!(verdict.verdict, Grade::Progressing);
     }
 }

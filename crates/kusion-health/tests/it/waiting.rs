@@ -1,7 +1,7 @@
 //! Waiting with a virtual clock.
 
 use kusion_health::{
-    DeleteOutcome, DeleteWaiter, Hold, Profile, Rules, Snapshot, State, Verdict, WaitOutcome, Waiter, judge,
+    DeleteOutcome, DeleteWaiter, Grade, Hold, Profile, Rules, Snapshot, Verdict, WaitOutcome, Waiter, judge,
     judge_absent, judge_with,
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn held(key: &str, grace: i64, armed: bool) -> Verdict {
         key: key.into(),
         grace,
         armed,
-        then: State::Failed,
+        then: Grade::Failed,
         reason: "ImagePullBackOff".into(),
         warning: None,
     });
@@ -141,9 +141,9 @@ fn no_change_for_long_marks_the_row_stuck() {
 fn a_lost_watch_becomes_unknown_and_recovers() {
     let mut wait = waiter(&Profile::default());
     let last = || Verdict::progressing("Updating", "1 of 3");
-    assert_eq!(wait.lose(last(), 0).verdict().verdict, State::Progressing);
-    assert_eq!(wait.lose(last(), 60_000).verdict().verdict, State::Unknown);
-    assert_eq!(wait.step(last(), 61_000).verdict().verdict, State::Progressing);
+    assert_eq!(wait.lose(last(), 0).verdict().verdict, Grade::Progressing);
+    assert_eq!(wait.lose(last(), 60_000).verdict().verdict, Grade::Unknown);
+    assert_eq!(wait.step(last(), 61_000).verdict().verdict, Grade::Progressing);
 }
 
 #[test]
@@ -163,16 +163,16 @@ fn a_crash_loop_fails_the_sandbox_after_two_restarts() {
 fn an_object_that_vanished_has_failed_unless_it_is_a_job_with_a_time_to_live() {
     let profile = Profile::default();
     let gone = judge_absent(Some(&deployment()), &Snapshot::new(), &profile, None);
-    assert_eq!((gone.verdict, gone.reason.as_str()), (State::Failed, "Gone"));
+    assert_eq!((gone.verdict, gone.reason.as_str()), (Grade::Failed, "Gone"));
     let job = |kind: &str| {
         json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"ttlSecondsAfterFinished": 5},
         "status": {"conditions": [{"type": kind, "status": "True", "reason": "X"}]}})
     };
     assert_eq!(
         judge_absent(Some(&job("Complete")), &Snapshot::new(), &profile, None).verdict,
-        State::Healthy
+        Grade::Healthy
     );
-    assert_eq!(judge_absent(Some(&job("Failed")), &Snapshot::new(), &profile, None).verdict, State::Failed);
+    assert_eq!(judge_absent(Some(&job("Failed")), &Snapshot::new(), &profile, None).verdict, Grade::Failed);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn rules_of_a_file_are_used_and_bad_ones_are_named() {
     let rules = Rules::parse("# ours\nx.io/Thing : H phase=Up | F phase=Down\n").expect("parses");
     let thing = json!({"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "t"}, "status": {"phase": "Down"}});
     let verdict = judge_with(&thing, &Snapshot::new(), &Profile::default(), Some(&rules), None);
-    assert_eq!(verdict.verdict, State::Failed);
+    assert_eq!(verdict.verdict, Grade::Failed);
     let problem = Rules::parse("\nx.io/Thing : Q phase=Up").expect_err("Q is no verdict");
     assert!(problem.starts_with("line 2:"), "{problem}");
 }

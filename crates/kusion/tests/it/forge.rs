@@ -40,7 +40,7 @@ impl Platform for ForgePlatform {
 }
 
 #[derive(Default)]
-struct World {
+struct Yard {
     objects: BTreeMap<String, Value>,
     n_made: usize,
     log: Vec<String>,
@@ -49,7 +49,7 @@ struct World {
 }
 
 struct Forge {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<Yard>>,
     key: DigestKey,
 }
 
@@ -203,7 +203,7 @@ impl Clock for Still {
 }
 
 struct Lab {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<Yard>>,
     store: StackStore,
     scope: Scope,
     key: DigestKey,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, ResourceKey};
 use crate::view::View;
 
@@ -38,7 +38,7 @@ struct Scaling<'w> {
     view: View<'w>,
     scaler: &'w Value,
     status: Value,
-    outcome: Outcome,
+    outcome: Reaction,
 }
 
 impl Scaling<'_> {
@@ -52,11 +52,11 @@ impl Scaling<'_> {
     }
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
     let scaler = view.get("autoscaling", "horizontalpodautoscalers", &item.key.namespace, &item.key.name);
-    let Some(scaler) = scaler else { return Outcome::default() };
+    let Some(scaler) = scaler else { return Reaction::default() };
     let status = scaler.get("status").cloned().unwrap_or_else(|| json!({}));
-    let mut scaling = Scaling { view, scaler, status, outcome: Outcome::default() };
+    let mut scaling = Scaling { view, scaler, status, outcome: Reaction::default() };
     let target = &scaler["spec"]["scaleTargetRef"];
     let api = text(target, "/apiVersion");
     let (group, version) = api.split_once('/').unwrap_or(("", api));

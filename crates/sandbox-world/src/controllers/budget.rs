@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::Outcome;
+use crate::change::Reaction;
 use crate::store::{Event, ResourceKey};
 use crate::view::View;
 
@@ -65,8 +65,8 @@ fn expected(view: View<'_>, pods: &[&Value]) -> i64 {
     sum
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(budget) = view.get("policy", "poddisruptionbudgets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, EventKind, ResourceKey};
 use crate::view::View;
 
@@ -51,8 +51,8 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     Vec::new()
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(object) = view.store.get(&item.resource, &item.key) else { return outcome };
     let object = &*object.value;
     match item.resource.plural == "persistentvolumes" {
@@ -62,7 +62,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     outcome
 }
 
-fn set_phase(volume: &Value, phase: &str, outcome: &mut Outcome) {
+fn set_phase(volume: &Value, phase: &str, outcome: &mut Reaction) {
     if text(volume, "/status/phase") != phase {
         outcome.changes.push(patch(
             "",
@@ -74,7 +74,7 @@ fn set_phase(volume: &Value, phase: &str, outcome: &mut Outcome) {
     }
 }
 
-fn volume(view: View<'_>, volume: &Value, outcome: &mut Outcome) {
+fn volume(view: View<'_>, volume: &Value, outcome: &mut Reaction) {
     if is_deleting(volume) {
         let kept = items(volume, "/metadata/finalizers")
             .iter()
@@ -107,7 +107,7 @@ fn volume(view: View<'_>, volume: &Value, outcome: &mut Outcome) {
     }
 }
 
-fn claim(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
+fn claim(view: View<'_>, claim: &Value, outcome: &mut Reaction) {
     if is_deleting(claim) {
         return let_go(view, claim, outcome);
     }
@@ -130,7 +130,7 @@ fn claim(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
 }
 
 /// A claim that pods use is not let go before they are.
-fn let_go(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
+fn let_go(view: View<'_>, claim: &Value, outcome: &mut Reaction) {
     let name = text(claim, "/metadata/name");
     let pods = view.store.list(&ResourceKey::new("", "pods"), Some(text(claim, "/metadata/namespace")));
     let used = pods.map(|(_, pod)| &*pod.value).filter(|pod| !is_finished(pod)).any(|pod| {
@@ -181,7 +181,7 @@ fn fitting<'w>(view: View<'w>, claim: &Value) -> Option<&'w Value> {
     all.filter(fits).min_by_key(|volume| size(volume.at("/spec/capacity/storage")))
 }
 
-fn bind(claim: &Value, volume: &Value, outcome: &mut Outcome) {
+fn bind(claim: &Value, volume: &Value, outcome: &mut Reaction) {
     let name = text(volume, "/metadata/name");
     if text(volume, "/spec/claimRef/uid") != text(claim, "/metadata/uid") {
         let reference = object_ref(claim);
@@ -201,7 +201,7 @@ fn bind(claim: &Value, volume: &Value, outcome: &mut Outcome) {
     outcome.changes.push(patch("", "persistentvolumeclaims", claim, "status", json!({"status": status})));
 }
 
-fn provision(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
+fn provision(view: View<'_>, claim: &Value, outcome: &mut Reaction) {
     let tell = |warn: bool, reason: &'static str, message: String| {
         let note = normal(claim, COMPONENT, reason, message);
         Change::Note(crate::change::Note { warning: warn, ..note })
@@ -241,7 +241,7 @@ fn provision(view: View<'_>, claim: &Value, outcome: &mut Outcome) {
 }
 
 /// A volume of a class: made here, or left to the class's own provisioner.
-fn make(view: View<'_>, claim: &Value, class: &Value, outcome: &mut Outcome) {
+fn make(view: View<'_>, claim: &Value, class: &Value, outcome: &mut Reaction) {
     let provisioner = text(class, "/provisioner");
     if provisioner == SIMULATED {
         let name = format!("pvc-{}", text(claim, "/metadata/uid"));

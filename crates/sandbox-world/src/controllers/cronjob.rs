@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Item;
 use super::cron::next_time;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, ObjectKey};
 use crate::time::Time;
 use crate::view::View;
@@ -31,8 +31,8 @@ fn end_of(job: &Value) -> Option<&'static str> {
     ["Complete", "Failed"].into_iter().find(|kind| is_true(&job["status"], kind))
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(cron) = view.get("batch", "cronjobs", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
@@ -58,7 +58,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
 }
 
 /// Drops ended Jobs from the active ones.
-fn follow(cron: &Value, jobs: &[&Value], status: &mut Value, outcome: &mut Outcome) {
+fn follow(cron: &Value, jobs: &[&Value], status: &mut Value, outcome: &mut Reaction) {
     let mut active: Vec<Value> = items(status, "/active").to_vec();
     for known in active.clone() {
         let job = jobs.iter().find(|job| job["metadata"]["uid"] == known["uid"]);
@@ -88,7 +88,7 @@ fn follow(cron: &Value, jobs: &[&Value], status: &mut Value, outcome: &mut Outco
 }
 
 /// Removes ended Jobs beyond the limits, oldest first.
-fn clean(cron: &Value, jobs: &[&Value], outcome: &mut Outcome) {
+fn clean(cron: &Value, jobs: &[&Value], outcome: &mut Reaction) {
     for (end, pointer, other) in
         [("Complete", "/spec/successfulJobsHistoryLimit", 3), ("Failed", "/spec/failedJobsHistoryLimit", 1)]
     {
@@ -104,7 +104,7 @@ fn clean(cron: &Value, jobs: &[&Value], outcome: &mut Outcome) {
     }
 }
 
-fn fire(view: View<'_>, cron: &Value, jobs: &[&Value], status: &mut Value, outcome: &mut Outcome) {
+fn fire(view: View<'_>, cron: &Value, jobs: &[&Value], status: &mut Value, outcome: &mut Reaction) {
     if is(cron, "/spec/suspend") {
         return;
     }
@@ -176,7 +176,7 @@ fn last_due(schedule: &Schedule, last: Time, now: Time) -> Option<Time> {
     next_time(schedule, now - Duration::from_secs(60)).filter(|next| *next <= now).or(due)
 }
 
-fn start(view: View<'_>, cron: &Value, due: Time, status: &mut Value, outcome: &mut Outcome) {
+fn start(view: View<'_>, cron: &Value, due: Time, status: &mut Value, outcome: &mut Reaction) {
     let namespace = text(cron, "/metadata/namespace");
     let name = format!("{}-{}", text(cron, "/metadata/name"), due.millis() / 60_000);
     status["lastScheduleTime"] = json!(due.text());

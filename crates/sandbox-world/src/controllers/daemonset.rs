@@ -8,7 +8,7 @@ use super::adopt::adopt;
 use super::pods::from_template;
 use super::read::*;
 use super::revisions;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::kubelet::scheduler::{selected, tolerates};
 use crate::store::Event;
 use crate::view::View;
@@ -61,8 +61,8 @@ struct Daemons<'w> {
     hash: String,
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(set) = view.get("apps", "daemonsets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
@@ -121,7 +121,7 @@ fn on<'d>(daemons: &'d Daemons<'_>, node: &'d str) -> impl Iterator<Item = &'d V
 }
 
 /// A pod where there is none, none where none belongs, and none that failed.
-fn manage(daemons: &Daemons<'_>, outcome: &mut Outcome) {
+fn manage(daemons: &Daemons<'_>, outcome: &mut Reaction) {
     for node in &daemons.nodes {
         let here: Vec<&Value> = on(daemons, node).collect();
         for pod in here.iter().filter(|pod| is_finished(pod) && !is_deleting(pod)) {
@@ -169,7 +169,7 @@ fn is_old(daemons: &Daemons<'_>, pod: &Value) -> bool {
 }
 
 /// Replaces old pods, as many at once as may be away.
-fn update(daemons: &Daemons<'_>, outcome: &mut Outcome) {
+fn update(daemons: &Daemons<'_>, outcome: &mut Reaction) {
     let set = daemons.set;
     if text(set, "/spec/updateStrategy/type") == "OnDelete" {
         return;
@@ -195,7 +195,7 @@ fn update(daemons: &Daemons<'_>, outcome: &mut Outcome) {
     }
 }
 
-fn status(daemons: &Daemons<'_>, outcome: &mut Outcome) {
+fn status(daemons: &Daemons<'_>, outcome: &mut Reaction) {
     let set = daemons.set;
     let min_ready = int(set, "/spec/minReadySeconds");
     let (mut current, mut ready, mut good, mut updated) = (0, 0, 0, 0);
@@ -237,8 +237,8 @@ pub(crate) fn refused(
     item: &Item,
     change: &Change,
     refusal: &kube_meaning::status::Refusal,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> Reaction {
+    let mut outcome = Reaction::default();
     let set = view.get("apps", "daemonsets", &item.key.namespace, &item.key.name);
     let (Some(set), Change::Create { object, .. }) = (set, change) else { return outcome };
     if text(object, "/kind") == "Pod" {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::Event;
 use crate::view::View;
 
@@ -40,8 +40,8 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
         .collect()
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(service) = view.get("", "services", &item.key.namespace, &item.key.name) else { return outcome };
     let Some(selector) = selector(service.at("/spec/selector")).filter(|found| !found.is_empty()) else {
         return outcome;
@@ -104,7 +104,7 @@ fn endpoint(service: &Value, pod: &Value) -> Value {
     endpoint
 }
 
-fn slice(view: View<'_>, service: &Value, pods: &[&Value], outcome: &mut Outcome) {
+fn slice(view: View<'_>, service: &Value, pods: &[&Value], outcome: &mut Reaction) {
     let (namespace, name) = (text(service, "/metadata/namespace"), text(service, "/metadata/name"));
     let endpoints: Vec<Value> = pods.iter().map(|pod| endpoint(service, pod)).collect();
     let ports = if pods.is_empty() { Vec::new() } else { ports(service, pods) };
@@ -153,7 +153,7 @@ fn slice(view: View<'_>, service: &Value, pods: &[&Value], outcome: &mut Outcome
 }
 
 /// The older form of the same.
-fn legacy(view: View<'_>, service: &Value, pods: &[&Value], outcome: &mut Outcome) {
+fn legacy(view: View<'_>, service: &Value, pods: &[&Value], outcome: &mut Reaction) {
     let (namespace, name) = (text(service, "/metadata/namespace"), text(service, "/metadata/name"));
     let address = |pod: &&&Value| {
         json!({"ip": text(pod, "/status/podIP"), "nodeName": text(pod, "/spec/nodeName"),

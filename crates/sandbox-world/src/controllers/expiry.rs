@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Item;
 use super::read::*;
-use crate::change::Outcome;
+use crate::change::Reaction;
 use crate::store::{Event, EventKind};
 use crate::view::View;
 
@@ -17,8 +17,8 @@ pub(crate) fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
     }
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(event) = view.get("", "events", &item.key.namespace, &item.key.name) else { return outcome };
     let stamps = ["/lastTimestamp", "/series/lastObservedTime", "/eventTime", "/metadata/creationTimestamp"];
     let last = stamps.iter().filter_map(|stamp| time(event, stamp)).max();

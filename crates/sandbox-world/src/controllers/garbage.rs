@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, EventKind, ObjectKey, ResourceKey};
 use crate::view::View;
 use crate::write::{Propagation, Removal};
@@ -61,8 +61,8 @@ fn owner_of<'w>(view: View<'w>, owner: &Value, dependent: &ObjectKey) -> Option<
     (text(live, "/metadata/uid") == text(owner, "/uid")).then_some((item, live))
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(object) = view.store.get(&item.resource, &item.key) else { return outcome };
     let object = &*object.value;
     if is_deleting(object) && has_finalizer(object, ORPHAN) {
@@ -82,7 +82,7 @@ fn dependents<'w>(view: View<'w>, owner: &Value) -> Vec<(&'w ResourceKey, &'w Ob
         .collect()
 }
 
-fn orphan(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Outcome) {
+fn orphan(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Reaction) {
     for (resource, key, dependent) in dependents(view, owner) {
         let kept = without(owners(dependent), text(owner, "/metadata/uid"));
         outcome.changes.push(set_owners(resource, key, kept));
@@ -90,7 +90,7 @@ fn orphan(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Outcome) {
     outcome.changes.push(drop_finalizer(item, owner, ORPHAN));
 }
 
-fn foreground(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Outcome) {
+fn foreground(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Reaction) {
     let uid = text(owner, "/metadata/uid");
     let blocks = |dependent: &Value| {
         owners(dependent)
@@ -114,7 +114,7 @@ fn foreground(view: View<'_>, item: &Item, owner: &Value, outcome: &mut Outcome)
     }
 }
 
-fn background(view: View<'_>, item: &Item, object: &Value, outcome: &mut Outcome) {
+fn background(view: View<'_>, item: &Item, object: &Value, outcome: &mut Reaction) {
     let known = |owner: &Value| {
         let api = text(owner, "/apiVersion");
         let (group, version) = api.split_once('/').unwrap_or(("", api));

@@ -5,7 +5,7 @@
 
 use kube_meaning::status::Refusal;
 
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::kubelet;
 use crate::store::{Event, ObjectKey, ResourceKey};
 use crate::view::View;
@@ -57,8 +57,8 @@ pub struct Controller {
     /// Its timers are housekeeping: a world with nothing else to do is settled.
     pub idle: bool,
     pub wakes: fn(&Event, View<'_>) -> Vec<Item>,
-    pub reconcile: fn(View<'_>, &Item) -> Outcome,
-    pub refused: fn(View<'_>, &Item, &Change, &Refusal) -> Outcome,
+    pub reconcile: fn(View<'_>, &Item) -> Reaction,
+    pub refused: fn(View<'_>, &Item, &Change, &Refusal) -> Reaction,
 }
 
 /// The field manager of the controllers.
@@ -67,13 +67,13 @@ const MANAGER: &str = "kube-controller-manager";
 const fn row(
     name: &'static str,
     wakes: fn(&Event, View<'_>) -> Vec<Item>,
-    reconcile: fn(View<'_>, &Item) -> Outcome,
+    reconcile: fn(View<'_>, &Item) -> Reaction,
 ) -> Controller {
     Controller { name, manager: MANAGER, idle: false, wakes, reconcile, refused: ignore }
 }
 
-fn ignore(_: View<'_>, _: &Item, _: &Change, _: &Refusal) -> Outcome {
-    Outcome::default()
+fn ignore(_: View<'_>, _: &Item, _: &Change, _: &Refusal) -> Reaction {
+    Reaction::default()
 }
 
 /// All controllers, in the order they are asked about an event.

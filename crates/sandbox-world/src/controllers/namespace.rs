@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, EventKind, ResourceKey};
 use crate::view::View;
 use crate::world::World;
@@ -56,8 +56,8 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     Vec::new()
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let name = item.key.name.as_str();
     let Some(namespace) = view.get("", "namespaces", "", name) else { return outcome };
     if is_deleting(namespace) {
@@ -106,7 +106,7 @@ fn remove<'w>(
 }
 
 /// Pods first, then the rest, then the namespace itself; what stays is told in conditions.
-fn end(view: View<'_>, namespace: &Value, outcome: &mut Outcome) {
+fn end(view: View<'_>, namespace: &Value, outcome: &mut Reaction) {
     let name = text(namespace, "/metadata/name");
     let all = contents(view, name);
     if all.is_empty() {

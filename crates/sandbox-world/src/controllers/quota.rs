@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::Outcome;
+use crate::change::Reaction;
 use crate::quota::used;
 use crate::store::{Event, EventKind, ResourceKey};
 use crate::view::View;
@@ -42,8 +42,8 @@ fn counted(what: &str) -> ResourceKey {
     }
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(quota) = view.get("", "resourcequotas", &item.key.namespace, &item.key.name) else {
         return outcome;
     };

@@ -7,7 +7,7 @@ use super::Item;
 use super::adopt::{adopt, adopters};
 use super::pods::{by_usefulness, from_template};
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::Event;
 use crate::view::View;
 
@@ -28,8 +28,8 @@ pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     found
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(set) = view.get("apps", "replicasets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
@@ -55,7 +55,7 @@ fn pods_of<'w>(view: View<'w>, set: &Value) -> Vec<&'w Value> {
     owned.filter(|pod| is_controlled_by(pod, uid)).collect()
 }
 
-fn manage(set: &Value, active: &[&Value], outcome: &mut Outcome) {
+fn manage(set: &Value, active: &[&Value], outcome: &mut Reaction) {
     let wanted = usize::try_from(int_or(set, "/spec/replicas", 1)).unwrap_or(0);
     if active.len() < wanted {
         for _ in 0..(wanted - active.len()).min(BURST) {
@@ -79,7 +79,7 @@ fn status(
     view: View<'_>,
     set: &Value,
     pods: &[&Value],
-    outcome: &mut Outcome,
+    outcome: &mut Reaction,
     failure: Option<&str>,
 ) -> Value {
     let mut status = set.get("status").cloned().unwrap_or_else(|| json!({}));
@@ -130,8 +130,8 @@ fn status(
 }
 
 /// A pod that may not be made: the set says so, in an Event and a condition.
-pub(crate) fn refused(view: View<'_>, item: &Item, change: &Change, refusal: &Refusal) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn refused(view: View<'_>, item: &Item, change: &Change, refusal: &Refusal) -> Reaction {
+    let mut outcome = Reaction::default();
     let set = view.get("apps", "replicasets", &item.key.namespace, &item.key.name);
     let (Some(set), Change::Create { .. }) = (set, change) else { return outcome };
     // In a namespace that is going nothing is wrong with the set.

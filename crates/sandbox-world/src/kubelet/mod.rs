@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::controllers::Item;
 use crate::controllers::read::{is_deleting, is_finished, is_of, put_status, text};
 use crate::store::{Event, EventKind, ObjectKey, ResourceKey};
@@ -23,7 +23,7 @@ mod script;
 mod status;
 mod turn;
 
-pub use run::{LogLine, PodRun, Runtime};
+pub use run::{Containers, LogLine, PodRun};
 
 pub fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
     let placed = !text(&event.object.value, "/spec/nodeName").is_empty();
@@ -33,8 +33,8 @@ pub fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
     }
 }
 
-pub fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let key = &item.key;
     let known = view.runtime.get(key);
     let Some(pod) = view.get("", "pods", &key.namespace, &key.name) else {

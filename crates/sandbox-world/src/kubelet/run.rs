@@ -28,7 +28,7 @@ const LINES: usize = 1000;
 
 /// All kubelets' memory.
 #[derive(Clone, Debug, Default)]
-pub struct Runtime {
+pub struct Containers {
     pods: BTreeMap<ObjectKey, PodRun>,
     /// Images on nodes.
     images: BTreeSet<(EcoString, EcoString)>,
@@ -38,7 +38,7 @@ pub struct Runtime {
     pub(crate) root: Option<std::sync::Arc<str>>,
 }
 
-impl Runtime {
+impl Containers {
     pub fn get(&self, key: &ObjectKey) -> Option<&PodRun> {
         self.pods.get(key)
     }
@@ -110,7 +110,7 @@ pub struct Ended {
 
 /// Where a container is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum ContainerState {
     /// Its turn has not come.
     Waiting,
     /// The image is on its way.
@@ -139,7 +139,7 @@ pub enum State {
 pub struct ContainerRun {
     pub name: EcoString,
     pub init: bool,
-    pub state: State,
+    pub state: ContainerState,
     pub last: Option<Ended>,
     pub restarts: i64,
     pub ready: bool,
@@ -160,7 +160,7 @@ impl ContainerRun {
         ContainerRun {
             name: name.into(),
             init,
-            state: State::Waiting,
+            state: ContainerState::Waiting,
             last: None,
             restarts: 0,
             ready: false,
@@ -233,15 +233,16 @@ fn recall(run: &mut ContainerRun, status: &Value, now: Time, backoff: Duration) 
     run.started = is(status, "/started");
     run.last = status.at("/lastState/terminated").map(|last| ended(last, now));
     if status.at("/state/running").is_some() {
-        run.state = State::Running { since: time(status, "/state/running/startedAt").unwrap_or(now) };
+        run.state =
+            ContainerState::Running { since: time(status, "/state/running/startedAt").unwrap_or(now) };
     } else if let Some(last) = status.at("/state/terminated") {
-        run.state = State::Ended(ended(last, now));
+        run.state = ContainerState::Ended(ended(last, now));
     } else if text(status, "/state/waiting/reason") == "CrashLoopBackOff" {
         // The message says how long it was: `back-off 4s restarting …`.
         let told = text(status, "/state/waiting/message").split(' ').nth(1).and_then(script::span);
         let backoff = told.unwrap_or(backoff);
         run.crash_wait = backoff * 2;
-        run.state = State::Backoff { until: now + backoff, wait: backoff };
+        run.state = ContainerState::Backoff { until: now + backoff, wait: backoff };
     } else if text(status, "/state/waiting/reason") == "ImagePullBackOff" {
         run.shown = Some(("ImagePullBackOff", text(status, "/state/waiting/message").to_owned()));
     }

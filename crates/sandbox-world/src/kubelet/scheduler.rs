@@ -7,7 +7,7 @@ use kube_meaning::reach::Reach;
 use kube_meaning::selectors::LabelSelector;
 use serde_json::{Value, json};
 
-use crate::change::{Change, Note, Outcome};
+use crate::change::{Change, Note, Reaction};
 use crate::controllers::Item;
 use crate::controllers::read::*;
 use crate::store::{Event, EventKind};
@@ -35,8 +35,8 @@ fn waiting(view: View<'_>) -> Vec<Item> {
     view.index.waiting().map(|key| Item::new("", "pods", &key.namespace, &key.name)).collect()
 }
 
-pub fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(pod) = view.get("", "pods", &item.key.namespace, &item.key.name) else { return outcome };
     let gated = !items(pod, "/spec/schedulingGates").is_empty();
     let other = !matches!(text(pod, "/spec/schedulerName"), "" | "default-scheduler");

@@ -4,7 +4,7 @@ use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::image;
-use super::run::{ContainerRun, Ended, PodRun, State};
+use super::run::{ContainerRun, ContainerState, Ended, PodRun};
 use super::script::is_sidecar;
 use crate::controllers::read::{condition, find_condition, is_true, items, set_condition, text};
 use crate::time::Time;
@@ -97,33 +97,35 @@ fn container_status(run: &ContainerRun, spec: &Value, pod: &str, waits_for_init:
         _ => json!({"waiting": {"reason": reason, "message": message}}),
     };
     let state = match (&run.state, &run.shown) {
-        (State::Waiting | State::Pulling { .. }, None) => waiting(first, ""),
-        (State::Waiting | State::Pulling { .. }, Some((reason, message))) => waiting(reason, message),
-        (State::Stuck { reason, message, .. }, _) => waiting(reason, message),
-        (State::Running { since }, _) => json!({"running": {"startedAt": since.text()}}),
-        (State::Ended(ended), _) => terminated(ended, &id(run.restarts)),
-        (State::Backoff { wait, .. }, _) => {
+        (ContainerState::Waiting | ContainerState::Pulling { .. }, None) => waiting(first, ""),
+        (ContainerState::Waiting | ContainerState::Pulling { .. }, Some((reason, message))) => {
+            waiting(reason, message)
+        }
+        (ContainerState::Stuck { reason, message, .. }, _) => waiting(reason, message),
+        (ContainerState::Running { since }, _) => json!({"running": {"startedAt": since.text()}}),
+        (ContainerState::Ended(ended), _) => terminated(ended, &id(run.restarts)),
+        (ContainerState::Backoff { wait, .. }, _) => {
             let wait = shown(*wait);
             let message = format!("back-off {wait} restarting failed container={} pod={pod}", run.name);
             waiting("CrashLoopBackOff", &message)
         }
     };
-    let is_up = matches!(run.state, State::Running { .. });
-    let was_up = is_up || run.last.is_some() || matches!(run.state, State::Ended(_));
+    let is_up = matches!(run.state, ContainerState::Running { .. });
+    let was_up = is_up || run.last.is_some() || matches!(run.state, ContainerState::Ended(_));
     let last = run
         .last
         .as_ref()
-        .filter(|_| !matches!(&run.state, State::Ended(now) if Some(now) == run.last.as_ref()));
+        .filter(|_| !matches!(&run.state, ContainerState::Ended(now) if Some(now) == run.last.as_ref()));
     let shown_last = match last {
         Some(last) => terminated(
             last,
-            &id(run.restarts - i64::from(is_up || !matches!(run.state, State::Backoff { .. }))),
+            &id(run.restarts - i64::from(is_up || !matches!(run.state, ContainerState::Backoff { .. }))),
         ),
         None => json!({}),
     };
     let mut status = json!({
         "name": run.name.as_str(), "state": state, "lastState": shown_last,
-        "ready": if run.init && !is_sidecar(spec) { matches!(&run.state, State::Ended(ended) if ended.exit == 0) } else { run.ready },
+        "ready": if run.init && !is_sidecar(spec) { matches!(&run.state, ContainerState::Ended(ended) if ended.exit == 0) } else { run.ready },
         "restartCount": run.restarts, "image": image,
         "imageID": if was_up { image::id(image) } else { String::new() },
         "started": is_up && run.started,
@@ -142,17 +144,17 @@ fn phase(pod: &Value, run: &PodRun, specs: &[&Value]) -> &'static str {
     let inits = run.containers.iter().zip(specs).filter(|(container, _)| container.init);
     for (container, spec) in inits {
         match &container.state {
-            State::Ended(ended) if ended.exit == 0 => {}
-            State::Ended(_) if policy == "Never" && !is_sidecar(spec) => return "Failed",
-            State::Running { .. } if is_sidecar(spec) && container.started => {}
+            ContainerState::Ended(ended) if ended.exit == 0 => {}
+            ContainerState::Ended(_) if policy == "Never" && !is_sidecar(spec) => return "Failed",
+            ContainerState::Running { .. } if is_sidecar(spec) && container.started => {}
             _ => return if run.stopped { "Failed" } else { "Pending" },
         }
     }
     let (mut running, mut waiting, mut stopped, mut good) = (0, 0, 0, 0);
     for container in run.containers.iter().filter(|container| !container.init) {
         match (&container.state, &container.last) {
-            (State::Running { .. }, _) => running += 1,
-            (State::Ended(ended), _) => {
+            (ContainerState::Running { .. }, _) => running += 1,
+            (ContainerState::Ended(ended), _) => {
                 stopped += 1;
                 good += i32::from(ended.exit == 0);
             }
@@ -198,8 +200,8 @@ fn conditions(now: Time, pod: &Value, run: &PodRun, specs: &[&Value], phase: &st
     };
     put("PodReadyToStartContainers", !run.address.is_empty() && !over, "", "");
     let is_done = |container: &ContainerRun, spec: &Value| match &container.state {
-        State::Ended(ended) => ended.exit == 0,
-        State::Running { .. } => is_sidecar(spec) && container.started,
+        ContainerState::Ended(ended) => ended.exit == 0,
+        ContainerState::Running { .. } => is_sidecar(spec) && container.started,
         _ => false,
     };
     let named = |wanted: &dyn Fn(&ContainerRun, &Value) -> bool| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
-use super::run::{Ended, PodRun, State};
+use super::run::{ContainerState, Ended, PodRun};
 use super::script::{Script, is_sidecar, script};
 use super::{config, image};
 use crate::change::Note;
@@ -128,20 +128,22 @@ impl<'w> Turn<'w> {
     fn may_run(&self, at: usize) -> bool {
         let before = self.run.containers[..at].iter().enumerate().filter(|(_, container)| container.init);
         before.into_iter().all(|(other, container)| match &container.state {
-            State::Ended(ended) => ended.exit == 0,
-            State::Running { .. } => is_sidecar(self.spec(other)) && container.started,
+            ContainerState::Ended(ended) => ended.exit == 0,
+            ContainerState::Running { .. } => is_sidecar(self.spec(other)) && container.started,
             _ => false,
         })
     }
 
     fn go_on(&mut self, at: usize) -> bool {
         match self.run.containers[at].state.clone() {
-            State::Waiting => self.begin(at),
-            State::Pulling { until } => self.due(until) && self.pulled(at),
-            State::Stuck { reason, message, until } => self.due(until) && self.retry(at, reason, message),
-            State::Running { since } => self.running(at, since),
-            State::Ended(ended) => self.ended(at, ended),
-            State::Backoff { until, .. } => {
+            ContainerState::Waiting => self.begin(at),
+            ContainerState::Pulling { until } => self.due(until) && self.pulled(at),
+            ContainerState::Stuck { reason, message, until } => {
+                self.due(until) && self.retry(at, reason, message)
+            }
+            ContainerState::Running { since } => self.running(at, since),
+            ContainerState::Ended(ended) => self.ended(at, ended),
+            ContainerState::Backoff { until, .. } => {
                 if !self.due(until) {
                     return false;
                 }
@@ -162,7 +164,8 @@ impl<'w> Turn<'w> {
             self.note(Some(at), true, "InspectFailed", message.clone());
             self.note(Some(at), true, "Failed", "Error: InvalidImageName".to_owned());
             let until = now + self.view.pace.pull_limit.min(Duration::from_secs(12));
-            self.run.containers[at].state = State::Stuck { reason: "InvalidImageName", message, until };
+            self.run.containers[at].state =
+                ContainerState::Stuck { reason: "InvalidImageName", message, until };
             return true;
         }
         let here = self.run.pulled.contains(image) || self.view.runtime.has_image(&self.run.node, image);
@@ -172,7 +175,8 @@ impl<'w> Turn<'w> {
                 self.note(Some(at), true, "ErrImageNeverPull", message.clone());
                 self.note(Some(at), true, "Failed", "Error: ErrImageNeverPull".to_owned());
                 let until = now + Duration::from_secs(12);
-                self.run.containers[at].state = State::Stuck { reason: "ErrImageNeverPull", message, until };
+                self.run.containers[at].state =
+                    ContainerState::Stuck { reason: "ErrImageNeverPull", message, until };
             }
             policy if here && policy != "Always" => {
                 let message = format!("Container image \"{image}\" already present on machine");
@@ -183,7 +187,7 @@ impl<'w> Turn<'w> {
                 self.note(Some(at), false, "Pulling", format!("Pulling image \"{image}\""));
                 // What is here already only takes a look at the registry.
                 let span = if here { SHOWN } else { image::pull_time(image, self.view.pace) };
-                self.run.containers[at].state = State::Pulling { until: now + span };
+                self.run.containers[at].state = ContainerState::Pulling { until: now + span };
             }
         }
         true
@@ -202,7 +206,7 @@ impl<'w> Turn<'w> {
             let until = self.view.now + SHOWN;
             let container = &mut self.run.containers[at];
             container.shown = Some((error.reason, error.message.clone()));
-            container.state = State::Stuck { reason: error.reason, message: error.message, until };
+            container.state = ContainerState::Stuck { reason: error.reason, message: error.message, until };
             return true;
         }
         let span = image::pull_time(image, self.view.pace).as_millis();
@@ -232,7 +236,7 @@ impl<'w> Turn<'w> {
             let message = format!("Back-off pulling image \"{image}\": {reason}: {message}");
             container.shown = Some(("ImagePullBackOff", message.clone()));
             let until = self.view.now + container.pull_wait;
-            container.state = State::Stuck { reason: "ImagePullBackOff", message, until };
+            container.state = ContainerState::Stuck { reason: "ImagePullBackOff", message, until };
             return true;
         }
         self.begin(at)
@@ -244,7 +248,8 @@ impl<'w> Turn<'w> {
         if let Some(problem) = config::missing_in_env(self.view, namespace, self.spec(at)) {
             self.note(Some(at), true, "Failed", format!("Error: {problem}"));
             let until = now + self.view.pace.config_retry;
-            let state = State::Stuck { reason: "CreateContainerConfigError", message: problem, until };
+            let state =
+                ContainerState::Stuck { reason: "CreateContainerConfigError", message: problem, until };
             self.run.containers[at].state = state;
             return;
         }
@@ -262,7 +267,7 @@ impl<'w> Turn<'w> {
                 "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: {problem}"
             );
             container.started = false;
-            container.state = State::Ended(Ended {
+            container.state = ContainerState::Ended(Ended {
                 exit: 128,
                 reason: "StartError".into(),
                 message: message.clone(),
@@ -274,7 +279,7 @@ impl<'w> Turn<'w> {
         }
         container.started = !has_startup;
         container.previous = std::mem::take(&mut container.logs);
-        container.state = State::Running { since: now };
+        container.state = ContainerState::Running { since: now };
         let said = match script.log.as_str() {
             "" => format!("sandbox: {} of image {image} is simulated and has started", container.name),
             log => log.to_owned(),
@@ -358,11 +363,11 @@ impl<'w> Turn<'w> {
     fn end(&mut self, at: usize, exit: i64, reason: &str, message: &str) {
         let now = self.view.now;
         let container = &mut self.run.containers[at];
-        let State::Running { since } = container.state else { return };
+        let ContainerState::Running { since } = container.state else { return };
         container.ready = false;
         container.started = false;
         container.log(now, &format!("sandbox: {} has ended with code {exit}", container.name));
-        container.state = State::Ended(Ended {
+        container.state = ContainerState::Ended(Ended {
             exit,
             reason: reason.into(),
             message: message.to_owned(),
@@ -407,7 +412,7 @@ impl<'w> Turn<'w> {
             return self.begin(at);
         }
         container.crash_wait = (wait * 2).min(pace.crash_limit);
-        container.state = State::Backoff { until: ended.finished + wait, wait };
+        container.state = ContainerState::Backoff { until: ended.finished + wait, wait };
         self.note(Some(at), true, "BackOff", message);
         true
     }
@@ -422,7 +427,7 @@ impl<'w> Turn<'w> {
             let grace =
                 Duration::from_secs(int(self.pod, "/metadata/deletionGracePeriodSeconds").unsigned_abs());
             for at in 0..self.run.containers.len() {
-                if !matches!(self.run.containers[at].state, State::Running { .. }) {
+                if !matches!(self.run.containers[at].state, ContainerState::Running { .. }) {
                     continue;
                 }
                 let span = if self.script(at).deaf { grace } else { self.view.pace.stop.min(grace) };

@@ -1,6 +1,6 @@
 //! How things end: grace, finalizers, garbage collection, namespaces; and quota, which keeps them from beginning.
 
-use kusion_health::State;
+use kusion_health::Grade;
 use sandbox_world::Removal;
 use sandbox_world::write::Propagation;
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ fn a_finalizer_that_nobody_serves_holds_an_object() {
     rig.world.settle(secs(60));
     let held = rig.get("", "configmaps", "held").unwrap();
     let verdict = rig.verdict(&held);
-    assert_ne!(verdict.verdict, State::Healthy);
+    assert_ne!(verdict.verdict, Grade::Healthy);
     assert!(format!("{verdict:?}").contains("example.com/hold"), "{verdict:?}");
     rig.apply(map(json!([])));
     assert!(rig.get("", "configmaps", "held").is_none());
@@ -151,7 +151,7 @@ fn a_quota_stops_a_deployment_and_is_named() {
     assert_eq!(rig.get("", "resourcequotas", "q").unwrap()["status"]["used"], json!({"pods": "1"}));
     rig.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "5"}}}));
     rig.world.advance(secs(60));
-    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, State::Healthy);
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, Grade::Healthy);
     assert_eq!(conditions(&rig.list("apps", "replicasets")[0]), Vec::<String>::new());
 }
 

@@ -1,6 +1,6 @@
 //! Deployments, good and bad.
 
-use kusion_health::State;
+use kusion_health::Grade;
 use serde_json::{Value, json};
 
 use crate::rig::{NS, Rig, conditions, secs, web};
@@ -26,7 +26,7 @@ fn a_deployment_becomes_available_within_seconds() {
         conditions(&web),
         ["Available=True MinimumReplicasAvailable", "Progressing=True NewReplicaSetAvailable"]
     );
-    assert_eq!(rig.verdict(&web).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&web).verdict, Grade::Healthy);
     let slice = rig.list("discovery.k8s.io", "endpointslices");
     assert_eq!(slice[0]["endpoints"].as_array().unwrap().len(), 2);
     assert_eq!(slice[0]["ports"][0]["port"], 8080);
@@ -62,7 +62,7 @@ fn an_update_replaces_the_pods_and_keeps_enough_of_them() {
         assert!(active <= 5, "step {steps}: {active} pods");
     }
     assert!(rig.pods().iter().all(|pod| pod["spec"]["containers"][0]["image"] == "gocity:v2"));
-    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, State::Healthy);
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, Grade::Healthy);
     // Going back to the first template takes its set again and gives it a new revision.
     rig.apply(web(4, "gocity:v1", json!({})));
     rig.world.settle(secs(60));
@@ -100,7 +100,7 @@ fn a_bad_image_is_told_and_the_old_pods_still_serve() {
     // Rolled back, it is healthy again at once.
     rig.apply(crate::rig::web(2, "gocity:v2", json!({})));
     rig.world.settle(secs(10));
-    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, State::Healthy);
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, Grade::Healthy);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_world_goes_on_after_a_restart() {
     assert_eq!(before, after);
     rig.apply(web(3, "gocity:v1", json!({})));
     rig.world.advance(secs(10));
-    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, State::Healthy);
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").verdict, Grade::Healthy);
     let addresses: std::collections::BTreeSet<String> =
         rig.pods().iter().map(|pod| pod["status"]["podIP"].to_string()).collect();
     assert_eq!(addresses.len(), 4);

@@ -1,6 +1,6 @@
 //! StatefulSet, DaemonSet, Job, CronJob, claims, budgets.
 
-use kusion_health::State;
+use kusion_health::Grade;
 use sandbox_world::{Propagation, Removal};
 use serde_json::{Value, json};
 
@@ -42,10 +42,10 @@ fn a_stateful_set_goes_up_in_order_with_its_claims() {
     let db = rig.get("apps", "statefulsets", "db").unwrap();
     assert_eq!(db["status"]["readyReplicas"], 2);
     assert_eq!(db["status"]["currentRevision"], db["status"]["updateRevision"]);
-    assert_eq!(rig.verdict(&db).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&db).verdict, Grade::Healthy);
     for claim in rig.list("", "persistentvolumeclaims") {
         assert_eq!(claim["status"]["phase"], "Bound", "{claim}");
-        assert_eq!(rig.verdict(&claim).verdict, State::Healthy);
+        assert_eq!(rig.verdict(&claim).verdict, Grade::Healthy);
     }
     rig.apply(set(2, "db:v2"));
     rig.world.settle(secs(30));
@@ -53,7 +53,7 @@ fn a_stateful_set_goes_up_in_order_with_its_claims() {
     assert!(rig.pods().iter().all(|pod| pod["spec"]["containers"][0]["image"] == "db:v2"));
     assert_eq!(db["status"]["currentRevision"], db["status"]["updateRevision"]);
     assert_eq!(rig.list("apps", "controllerrevisions").len(), 2);
-    assert_eq!(rig.verdict(&db).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&db).verdict, Grade::Healthy);
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn a_daemon_set_has_one_pod_on_every_node() {
         (&set["status"]["desiredNumberScheduled"], &set["status"]["numberAvailable"]),
         (&json!(2), &json!(2))
     );
-    assert_eq!(rig.verdict(&set).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&set).verdict, Grade::Healthy);
     rig.apply(agent("agent:v2"));
     rig.world.settle(secs(30));
     assert!(rig.pods().iter().all(|pod| pod["spec"]["containers"][0]["image"] == "agent:v2"));
-    assert_eq!(rig.verdict_of("apps", "daemonsets", "agent").verdict, State::Healthy);
+    assert_eq!(rig.verdict_of("apps", "daemonsets", "agent").verdict, Grade::Healthy);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_job_completes() {
         ["Complete=True CompletionsReached", "SuccessCriteriaMet=True CompletionsReached"]
     );
     assert_eq!(done["status"]["succeeded"], 3);
-    assert_eq!(rig.verdict(&done).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&done).verdict, Grade::Healthy);
     assert!(rig.pods().iter().all(|pod| pod["metadata"]["finalizers"].is_null()));
 }
 
@@ -152,7 +152,7 @@ fn a_cron_job_starts_jobs_on_time_and_keeps_few() {
     assert_eq!(rig.list("batch", "jobs").len(), 3, "the history limit");
     let tick = rig.get("batch", "cronjobs", "tick").unwrap();
     assert!(tick["status"]["lastSuccessfulTime"].is_string(), "{tick}");
-    assert_eq!(rig.verdict(&tick).verdict, State::Healthy);
+    assert_eq!(rig.verdict(&tick).verdict, Grade::Healthy);
 }
 
 #[test]

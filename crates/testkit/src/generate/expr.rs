@@ -28,7 +28,7 @@ const STRINGS: &[&str] = &[
     "\"it's\"",
     "r\"a\\b\"",
     "\"abcabc\"",
-    "\"Hello World\"",
+    "\"Hello Declared\"",
     "\"a,b,c\"",
     "\"x y  z\"",
     "'single'",

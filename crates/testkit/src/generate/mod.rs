@@ -19,7 +19,7 @@ mod stmt;
 pub use rng::Rng;
 
 use crate::{Flags, Program, SourceText};
-use model::{Function, Schema, Var, World};
+use model::{Declared, Function, Schema, Var};
 
 /// What the program is meant to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ enum Kind {
 struct Gen {
     rng: Rng,
     kind: Kind,
-    world: World,
+    world: Declared,
     locals: Vec<Var>,
     indent: usize,
     flat_level: usize,
@@ -53,7 +53,7 @@ pub fn program(seed: u64) -> Program {
     let mut generator = Gen {
         rng,
         kind,
-        world: World::default(),
+        world: Declared::default(),
         locals: Vec::new(),
         indent: 0,
         flat_level: 0,

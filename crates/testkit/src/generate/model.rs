@@ -9,7 +9,7 @@ pub(super) enum Ty {
     Bool,
     List(Box<Ty>),
     Dict(Box<Ty>),
-    /// Index into [`World::schemas`].
+    /// Index into [`Declared::schemas`].
     Schema(usize),
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Function {
 
 /// Everything that was declared so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct World {
+pub(super) struct Declared {
     pub(super) vars: Vec<Var>,
     pub(super) schemas: Vec<Schema>,
     pub(super) functions: Vec<Function>,
@@ -81,7 +81,7 @@ pub(super) struct World {
     pub(super) modules: Vec<String>,
 }
 
-impl World {
+impl Declared {
     /// All attributes of a schema: base first, own, mixins; a redeclared one once.
     pub(super) fn attrs(&self, schema: usize) -> Vec<Attr> {
         let it = &self.schemas[schema];

@@ -11,7 +11,7 @@ use serde_json::Value;
 use testenv::http::Client;
 use testenv::{ControlPlane, Options};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 mod discovery;
 mod schema;
@@ -19,7 +19,7 @@ mod schema;
 const TABLE: &str = "../crates/kube-meaning/src/tables/kubernetes.tsv";
 
 /// Starts a server without controllers, writes the table, ends the server.
-pub(crate) fn generate() -> Outcome {
+pub(crate) fn generate() -> ChoreResult {
     let options = Options { controllers: false, build: true, ..Options::default() };
     let plane = ControlPlane::start(options).map_err(|error| error.to_string())?;
     let text = table(&mut plane.http())?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Item;
 use super::adopt;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::{Event, EventKind};
 use crate::view::View;
 
@@ -105,12 +105,12 @@ fn replicas(set: &Value) -> i64 {
     int(set, "/spec/replicas")
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
     let Some(deployment) = view.get("apps", "deployments", &item.key.namespace, &item.key.name) else {
-        return Outcome::default();
+        return Reaction::default();
     };
     let taken = adopt::adopt(view, deployment, "apps", "replicasets");
-    let mut outcome = Outcome { changes: taken, again_at: None };
+    let mut outcome = Reaction { changes: taken, again_at: None };
     if !outcome.changes.is_empty() {
         return outcome;
     }
@@ -129,7 +129,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
     outcome
 }
 
-fn resize(rollout: &Rollout<'_>, outcome: &mut Outcome) {
+fn resize(rollout: &Rollout<'_>, outcome: &mut Reaction) {
     outcome.changes.extend(scale::rescale(rollout));
     if outcome.changes.is_empty() && is(rollout.deployment, "/spec/paused") {
         outcome.changes.extend(revision::clean(rollout));
@@ -137,7 +137,7 @@ fn resize(rollout: &Rollout<'_>, outcome: &mut Outcome) {
     status::plain(rollout, outcome);
 }
 
-fn roll(rollout: &Rollout<'_>, outcome: &mut Outcome) {
+fn roll(rollout: &Rollout<'_>, outcome: &mut Reaction) {
     let first = revision::ensure(rollout);
     if !first.is_empty() {
         outcome.changes = first;
@@ -150,7 +150,7 @@ fn roll(rollout: &Rollout<'_>, outcome: &mut Outcome) {
     finish(rollout, changes, outcome);
 }
 
-fn recreate(rollout: &Rollout<'_>, outcome: &mut Outcome) {
+fn recreate(rollout: &Rollout<'_>, outcome: &mut Reaction) {
     let mut changes: Vec<Change> = rollout
         .old
         .iter()
@@ -168,7 +168,7 @@ fn recreate(rollout: &Rollout<'_>, outcome: &mut Outcome) {
     finish(rollout, changes, outcome);
 }
 
-fn finish(rollout: &Rollout<'_>, changes: Vec<Change>, outcome: &mut Outcome) {
+fn finish(rollout: &Rollout<'_>, changes: Vec<Change>, outcome: &mut Reaction) {
     outcome.changes = changes;
     if status::is_complete(rollout, &rollout.deployment["status"]) {
         outcome.changes.extend(revision::clean(rollout));

@@ -58,14 +58,14 @@ fn calculate(rollout: &Rollout<'_>) -> Value {
     status
 }
 
-fn write(rollout: &Rollout<'_>, status: Value, outcome: &mut Outcome) {
+fn write(rollout: &Rollout<'_>, status: Value, outcome: &mut Reaction) {
     if rollout.deployment.get("status") != Some(&status) {
         outcome.changes.push(put_status("apps", "deployments", rollout.deployment, status));
     }
 }
 
 /// Counters only: while paused, scaling or being deleted.
-pub(crate) fn plain(rollout: &Rollout<'_>, outcome: &mut Outcome) {
+pub(crate) fn plain(rollout: &Rollout<'_>, outcome: &mut Reaction) {
     let status = calculate(rollout);
     write(rollout, status, outcome);
 }
@@ -88,7 +88,7 @@ fn has_progressed(old: &Value, new: &Value) -> bool {
 }
 
 /// Counters and conditions of a rollout under way.
-pub(crate) fn progress(rollout: &Rollout<'_>, outcome: &mut Outcome) {
+pub(crate) fn progress(rollout: &Rollout<'_>, outcome: &mut Reaction) {
     let now = rollout.view.now;
     let mut status = calculate(rollout);
     if !rollout.has_deadline() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Item;
 use super::read::*;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::Event;
 use crate::time::Time;
 use crate::view::View;
@@ -39,8 +39,8 @@ pub(crate) fn wakes(event: &Event, _: View<'_>) -> Vec<Item> {
 }
 
 /// A pod that nobody counts any more is let go: its Job is gone, or is another one of the same name.
-fn let_go(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+fn let_go(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(pod) = view.get("", "pods", &item.key.namespace, &item.key.name) else { return outcome };
     let Some(owner) = controller_of(pod, "Job") else { return outcome };
     let job = view.get("batch", "jobs", &owner.namespace, &owner.name);
@@ -98,11 +98,11 @@ fn is_over(status: &Value) -> bool {
     is_true(status, "Complete") || is_true(status, "Failed")
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
     if item.resource.plural == "pods" {
         return let_go(view, item);
     }
-    let mut outcome = Outcome::default();
+    let mut outcome = Reaction::default();
     let Some(job) = view.get("batch", "jobs", &item.key.namespace, &item.key.name) else { return outcome };
     if !text(job, "/spec/managedBy").is_empty() {
         return outcome;
@@ -125,7 +125,7 @@ pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
 }
 
 /// A finished Job goes by itself when it says so.
-fn expire(view: View<'_>, job: &Value, status: &Value, outcome: &mut Outcome) {
+fn expire(view: View<'_>, job: &Value, status: &Value, outcome: &mut Reaction) {
     let Some(ttl) = job.at("/spec/ttlSecondsAfterFinished").and_then(Value::as_u64) else { return };
     let end = ["Complete", "Failed"].iter().find_map(|kind| find_condition(status, kind));
     let Some(end) = end.and_then(|end| time(end, "/lastTransitionTime")) else { return };
@@ -137,7 +137,7 @@ fn expire(view: View<'_>, job: &Value, status: &Value, outcome: &mut Outcome) {
     }
 }
 
-fn run(work: &mut Work<'_>, outcome: &mut Outcome) {
+fn run(work: &mut Work<'_>, outcome: &mut Reaction) {
     let suspended = is(work.job, "/spec/suspend");
     if work.status.get("startTime").is_none() && !suspended {
         work.status["startTime"] = json!(work.view.now.text());
@@ -175,7 +175,7 @@ fn counters(work: &mut Work<'_>) {
 }
 
 /// Why the Job has failed, if it has.
-fn failure(work: &Work<'_>, outcome: &mut Outcome) -> Option<(&'static str, String)> {
+fn failure(work: &Work<'_>, outcome: &mut Reaction) -> Option<(&'static str, String)> {
     if let Some(target) = find_condition(&work.status, "FailureTarget") {
         let known = ["BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy"];
         let reason = known.into_iter().find(|known| *known == text(target, "/reason"))?;
@@ -215,7 +215,7 @@ fn is_done(work: &Work<'_>) -> bool {
 }
 
 /// First the target, then, when no pod is left, the end.
-fn fail(work: &mut Work<'_>, reason: &'static str, message: &str, outcome: &mut Outcome) {
+fn fail(work: &mut Work<'_>, reason: &'static str, message: &str, outcome: &mut Reaction) {
     for pod in work.active() {
         outcome.changes.push(delete("", "pods", pod));
         let told = format!("Deleted pod: {}", text(pod, "/metadata/name"));
@@ -229,7 +229,7 @@ fn fail(work: &mut Work<'_>, reason: &'static str, message: &str, outcome: &mut 
     }
 }
 
-fn complete(work: &mut Work<'_>, outcome: &mut Outcome) {
+fn complete(work: &mut Work<'_>, outcome: &mut Reaction) {
     let (reason, message) = ("CompletionsReached", "Reached expected number of succeeded pods");
     for pod in work.active() {
         outcome.changes.push(delete("", "pods", pod));
@@ -256,7 +256,7 @@ fn is_settled(work: &Work<'_>) -> bool {
     !listed && work.pods.iter().all(|pod| is_finished(pod) && !holds(pod))
 }
 
-fn suspend(work: &mut Work<'_>, outcome: &mut Outcome) {
+fn suspend(work: &mut Work<'_>, outcome: &mut Reaction) {
     for pod in work.active() {
         outcome.changes.push(delete("", "pods", pod));
         let told = format!("Deleted pod: {}", text(pod, "/metadata/name"));
@@ -276,7 +276,7 @@ fn suspend(work: &mut Work<'_>, outcome: &mut Outcome) {
     }
 }
 
-fn resume(work: &mut Work<'_>, outcome: &mut Outcome) {
+fn resume(work: &mut Work<'_>, outcome: &mut Reaction) {
     if is_true(&work.status, "Suspended") {
         let now = work.view.now.text();
         let mut new = condition("Suspended", "False", "JobResumed", "Job resumed", &now);
@@ -293,8 +293,8 @@ pub(crate) fn refused(
     item: &Item,
     change: &Change,
     refusal: &kube_meaning::status::Refusal,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> Reaction {
+    let mut outcome = Reaction::default();
     let job = view.get("batch", "jobs", &item.key.namespace, &item.key.name);
     let (Some(job), Change::Create { .. }) = (job, change) else { return outcome };
     let message = format!("Error creating: {}", refusal.message);

@@ -7,7 +7,7 @@ use kube_meaning::reach::Reach;
 use serde_json::{Value, json};
 
 use super::{COMPONENT, INDEX, TRACKING, Work, holds, last_end, parse_indexes, show_indexes};
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::controllers::pods::from_template;
 use crate::controllers::read::*;
 
@@ -32,7 +32,7 @@ fn ended(pod: &Value) -> Option<&'static str> {
 }
 
 /// Writes down who ended, lets those go that are written down, and counts those that are let go.
-pub(super) fn count(work: &mut Work<'_>, outcome: &mut Outcome) {
+pub(super) fn count(work: &mut Work<'_>, outcome: &mut Reaction) {
     let mut good = parse_indexes(text(&work.status, "/completedIndexes"));
     for key in ["succeeded", "failed"] {
         let path = format!("/uncountedTerminatedPods/{key}");
@@ -122,7 +122,7 @@ pub(super) fn fatal(work: &Work<'_>) -> Option<String> {
 }
 
 /// Makes the pods that are missing, after the wait that failures cost.
-pub(super) fn manage(work: &Work<'_>, outcome: &mut Outcome) {
+pub(super) fn manage(work: &Work<'_>, outcome: &mut Reaction) {
     let active = work.active();
     let parallel = int_or(work.job, "/spec/parallelism", 1);
     let good = work.ended("succeeded", "Succeeded");

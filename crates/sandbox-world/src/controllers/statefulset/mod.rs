@@ -6,7 +6,7 @@ use super::Item;
 use super::adopt::adopt;
 use super::read::*;
 use super::revisions;
-use crate::change::{Change, Outcome};
+use crate::change::{Change, Reaction};
 use crate::store::Event;
 use crate::view::View;
 
@@ -61,7 +61,7 @@ impl<'w> Set<'w> {
         self.pods.iter().find(|(at, _)| *at == ordinal).map(|(_, pod)| *pod)
     }
 
-    fn is_healthy(&self, pod: &Value, outcome: &mut Outcome) -> bool {
+    fn is_healthy(&self, pod: &Value, outcome: &mut Reaction) -> bool {
         match available(pod, int(self.set, "/spec/minReadySeconds"), self.view.now) {
             _ if is_deleting(pod) => false,
             Ok(()) => true,
@@ -75,8 +75,8 @@ impl<'w> Set<'w> {
     }
 }
 
-pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Outcome {
-    let mut outcome = Outcome::default();
+pub(crate) fn reconcile(view: View<'_>, item: &Item) -> Reaction {
+    let mut outcome = Reaction::default();
     let Some(set) = view.get("apps", "statefulsets", &item.key.namespace, &item.key.name) else {
         return outcome;
     };
@@ -120,7 +120,7 @@ fn pods_of<'w>(view: View<'w>, set: &Value) -> Vec<(i64, &'w Value)> {
 }
 
 /// One step in order, or all at once when the set is parallel.
-fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Outcome) {
+fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Reaction) {
     let wanted = set.start()..set.start() + set.wanted();
     if grow(set, known, wanted.clone(), outcome) && shrink(set, &wanted, outcome) {
         update(set, wanted, outcome);
@@ -128,7 +128,7 @@ fn manage(set: &Set<'_>, known: &[&Value], outcome: &mut Outcome) {
 }
 
 /// Makes what is missing, lowest first. False when the rest has to wait.
-fn grow(set: &Set<'_>, known: &[&Value], wanted: std::ops::Range<i64>, outcome: &mut Outcome) -> bool {
+fn grow(set: &Set<'_>, known: &[&Value], wanted: std::ops::Range<i64>, outcome: &mut Reaction) -> bool {
     for ordinal in wanted {
         let good = match set.pod(ordinal) {
             Some(pod) if is_finished(pod) && !is_deleting(pod) => {
@@ -158,7 +158,7 @@ fn grow(set: &Set<'_>, known: &[&Value], wanted: std::ops::Range<i64>, outcome: 
 }
 
 /// Takes down what is too much, highest first. False when the rest has to wait.
-fn shrink(set: &Set<'_>, wanted: &std::ops::Range<i64>, outcome: &mut Outcome) -> bool {
+fn shrink(set: &Set<'_>, wanted: &std::ops::Range<i64>, outcome: &mut Reaction) -> bool {
     for (_, pod) in set.pods.iter().rev().filter(|(at, _)| !wanted.contains(at)) {
         if !is_deleting(pod) {
             outcome.changes.extend(take_down(set, pod));
@@ -171,7 +171,7 @@ fn shrink(set: &Set<'_>, wanted: &std::ops::Range<i64>, outcome: &mut Outcome) -
 }
 
 /// Replaces pods of the old revision, highest first, each when the one before it is well.
-fn update(set: &Set<'_>, wanted: std::ops::Range<i64>, outcome: &mut Outcome) {
+fn update(set: &Set<'_>, wanted: std::ops::Range<i64>, outcome: &mut Reaction) {
     if text(set.set, "/spec/updateStrategy/type") == "OnDelete" {
         return;
     }
@@ -193,7 +193,7 @@ fn take_down(set: &Set<'_>, pod: &Value) -> Vec<Change> {
     vec![delete("", "pods", pod), Change::Note(normal(set.set, COMPONENT, "SuccessfulDelete", message))]
 }
 
-fn status(set: &Set<'_>, outcome: &mut Outcome) {
+fn status(set: &Set<'_>, outcome: &mut Reaction) {
     let live: Vec<&Value> = set.pods.iter().map(|(_, pod)| *pod).collect();
     let made = live.iter().filter(|pod| !is_finished(pod));
     let count = |wanted: &dyn Fn(&Value) -> bool| made.clone().filter(|pod| wanted(pod)).count() as i64;
@@ -231,8 +231,8 @@ pub(crate) fn refused(
     item: &Item,
     change: &Change,
     refusal: &kube_meaning::status::Refusal,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> Reaction {
+    let mut outcome = Reaction::default();
     let set = view.get("apps", "statefulsets", &item.key.namespace, &item.key.name);
     let (Some(set), Change::Create { object, .. }) = (set, change) else { return outcome };
     let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));

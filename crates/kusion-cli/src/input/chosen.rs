@@ -38,7 +38,7 @@ pub(crate) fn stack() -> Vec<Arg> {
 }
 
 /// A stack with its state.
-pub(crate) struct Place {
+pub(crate) struct ChosenStack {
     pub(crate) folder: StackFolder,
     pub(crate) target: Target,
     pub(crate) arguments: Vec<(String, String)>,
@@ -47,7 +47,7 @@ pub(crate) struct Place {
 }
 
 /// Finds the stack that the words mean.
-pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
+pub(crate) fn open(given: &Given) -> Result<ChosenStack, Failure> {
     let words: Vec<String> = given.rest.iter().cloned().chain(given.last("workdir")).collect();
     if words.len() > 1 {
         return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and ")))
@@ -57,7 +57,7 @@ pub(crate) fn open(given: &Given) -> Result<Place, Failure> {
 }
 
 /// Finds a stack by name; other words belong to the command.
-pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Failure> {
+pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStack, Failure> {
     let folder = locate(&Disk, &here()?, word).map_err(Failure::from)?;
     folder.notes.iter().for_each(|text| note(text));
     let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
@@ -70,7 +70,7 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<Place, Fai
     let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
     let target = wait(Target::open(&stores, &folder, &workspace))?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
-    Ok(Place { folder, target, arguments, meter })
+    Ok(ChosenStack { folder, target, arguments, meter })
 }
 
 /// Tells a person something that is no failure.
@@ -120,7 +120,7 @@ fn argument(text: &str) -> Result<(String, String), Failure> {
     }
 }
 
-impl Place {
+impl ChosenStack {
     /// A source file as a person in the project calls it.
     pub(crate) fn shown(&self, file: &str) -> String {
         let shown = self.folder.shown(Path::new(file));

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base_diag::{LineIndex, Span};
-use kcl_edit::{Change, File, Member, Outcome, Plan, Refusal, apply, find, plan, rename};
+use kcl_edit::{Change, EditPlan, Effect, File, Member, Refusal, apply, find, plan, rename};
 
 use super::stack::{StackFile, files_of};
 use super::{Verb, Wish};
@@ -29,7 +29,7 @@ pub(super) struct Value {
 
 /// What became of a wish.
 pub(super) enum Answer {
-    Done { outcome: Outcome, spot: Option<Spot> },
+    Done { outcome: Effect, spot: Option<Spot> },
     Values(Vec<Value>),
     Refused { id: &'static str, message: String, help: String, spot: Option<Spot> },
 }
@@ -50,12 +50,12 @@ struct Held {
 
 /// Files and stacks that were looked at.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct Workbench {
     held: BTreeMap<PathBuf, Held>,
     stacks: HashMap<String, Vec<StackFile>>,
 }
 
-impl Session {
+impl Workbench {
     pub(super) fn answer(&mut self, wish: &Wish) -> Answer {
         let members = match self.stack(&wish.target) {
             Ok(members) => members,
@@ -109,7 +109,7 @@ impl Session {
         &mut self,
         target: &str,
         members: &[Member],
-        planned: Result<Plan, Refusal>,
+        planned: Result<EditPlan, Refusal>,
     ) -> Answer {
         let planned = planned.and_then(|plan| apply(members, &plan).map(|files| (plan, files)));
         let (plan, changed) = match planned {
