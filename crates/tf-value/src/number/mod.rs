@@ -13,6 +13,8 @@ use num_bigint::BigUint;
 
 use decimal::{Decimal, parse};
 
+/// The first integer that is too large.
+const TWO_63: f64 = (1_u64 << 63) as f64;
 /// Bits of a number that was written with digits.
 const PRECISION: u64 = 512;
 /// The longest number that is read, in digits, and the greatest power of ten.
@@ -82,8 +84,7 @@ impl Number {
             Repr::NegativeZero => Some(0),
             // 2⁶³ itself is outside; every whole float below is exact.
             Repr::Float(f) => {
-                let inside = f.fract() == 0.0
-                    && (-9.223_372_036_854_775_808e18..9.223_372_036_854_775_808e18).contains(f);
+                let inside = f.fract() == 0.0 && (-TWO_63..TWO_63).contains(f);
                 inside.then_some(*f as i64)
             }
             Repr::Big(_) | Repr::Infinite { .. } => None,
@@ -96,7 +97,7 @@ impl Number {
         match &self.0 {
             Repr::Int(int) => {
                 let float = *int as f64;
-                (float < 9.223_372_036_854_775_808e18 && float as i64 == *int).then_some(float)
+                (float < TWO_63 && float as i64 == *int).then_some(float)
             }
             Repr::Float(float) => Some(*float),
             Repr::Big(big) => big.as_f64(),

@@ -76,8 +76,8 @@ fn integers_and_floats_are_told() {
     assert_eq!(n("9223372036854775807").as_i64(), Some(i64::MAX));
     assert_eq!(n("9223372036854775808").as_i64(), None);
     assert_eq!(n("-9223372036854775808").as_i64(), Some(i64::MIN));
-    assert_eq!(Number::from_f64(9.223372036854775808e18).unwrap().as_i64(), None);
-    assert_eq!(Number::from_f64(-9.223372036854775808e18).unwrap().as_i64(), Some(i64::MIN));
+    assert_eq!(Number::from_f64(9.223372036854776e18).unwrap().as_i64(), None);
+    assert_eq!(Number::from_f64(-9.223372036854776e18).unwrap().as_i64(), Some(i64::MIN));
     assert_eq!(n("0.25").as_f64(), Some(0.25));
     assert_eq!(n("0.1").as_f64(), None);
     assert_eq!(n("1e-5000".get(..5).unwrap()).as_f64(), None);
