@@ -3,30 +3,6 @@
 use crate::oracle::root;
 use std::path::{Path, PathBuf};
 
-/// Crates that must give the same result everywhere: no files, environment, clock or randomness.
-const PURE: &[&str] = &[
-    "base-diag",
-    "base-yaml",
-    "base-graph",
-    "base-secret",
-    "kcl-syntax",
-    "kcl-check",
-    "kcl-fmt",
-    "kcl-model",
-    "kcl-doc",
-    "kcl-import",
-    "kcl-value",
-    "kcl-std",
-    "kcl-eval",
-    "kube-meaning",
-    "sandbox-world",
-    "kusion-model",
-    "kusion-plan",
-    "kusion-health",
-    "tf-value",
-    "tf-schema",
-];
-
 /// What they must not mention.
 const IMPURE: &[&str] = &[
     "std::fs",
