@@ -1,7 +1,6 @@
 //! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest.
 
 use std::io::Read;
-use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use kcl_mod::{Content, Limits, Links, Package, pack, sum, unpack};
@@ -68,17 +67,7 @@ impl Client {
 
     /// Makes a client with given credentials.
     pub fn with(registry: Registry, credentials: Option<Credentials>) -> Client {
-        let tls = ureq::tls::TlsConfig::builder().root_certs(ureq::tls::RootCerts::PlatformVerifier).build();
-        let config = Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .max_redirects(5)
-            .timeout_resolve(Some(Duration::from_secs(10)))
-            .timeout_connect(Some(Duration::from_secs(10)))
-            .timeout_recv_response(Some(Duration::from_secs(30)))
-            .timeout_recv_body(Some(Duration::from_secs(600)))
-            .build();
-        Client { registry, agent: config.into(), credentials, token: None }
+        Client { registry, agent: rim::agent(&rim::Net::default()), credentials, token: None }
     }
 
     /// Asks whether the registry takes our credentials.

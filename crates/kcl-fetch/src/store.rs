@@ -79,13 +79,8 @@ impl Store {
     /// # Errors
     /// A disk on which nothing can be locked.
     pub fn lock(&self, source: &str) -> Result<File, Trouble> {
-        let folder = self.root.join("locks");
-        let path = folder.join(HEXLOWER.encode(&Sha256::digest(source)[..16]));
-        let told = |e: std::io::Error| Trouble::new(format!("cannot lock {}: {e}", path.display()));
-        std::fs::create_dir_all(&folder).map_err(told)?;
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(told)?;
-        file.lock().map_err(told)?;
-        Ok(file)
+        let path = self.root.join("locks").join(HEXLOWER.encode(&Sha256::digest(source)[..16]));
+        rim::lock(&path).map_err(|e| Trouble::new(format!("cannot lock {}: {e}", path.display())))
     }
 
     /// Returns the folder of the copy of a Git repository.
