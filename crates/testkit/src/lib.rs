@@ -15,6 +15,8 @@ pub mod faulty;
 pub mod format;
 #[cfg(feature = "ours")]
 pub mod fuzz;
+#[cfg(feature = "install")]
+pub mod fuzz_install;
 #[cfg(feature = "kube")]
 pub mod fuzz_kube;
 #[cfg(feature = "state")]

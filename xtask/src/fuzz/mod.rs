@@ -72,7 +72,8 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
 /// The language's targets, then those of the Kubernetes half.
 fn names() -> impl Iterator<Item = &'static str> {
     let targets = testkit::fuzz::TARGETS.iter().chain(testkit::fuzz_kube::TARGETS);
-    targets.chain(testkit::fuzz_state::TARGETS).map(|(name, _)| *name)
+    let targets = targets.chain(testkit::fuzz_state::TARGETS);
+    targets.chain(testkit::fuzz_install::TARGETS).map(|(name, _)| *name)
 }
 
 fn parse(words: &[String]) -> Result<(u64, Vec<String>), String> {
