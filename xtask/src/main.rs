@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod bench;
+mod bindings;
 mod ci;
 mod codegen;
 mod documents;
@@ -26,6 +27,11 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> ChoreResult);
 const CHORES: &[Chore] = &[
     ("ci", "everything that judges a change, in one command", ci::main),
     ("bench", "kcl|fmt|edit|engine: ours beside the released wheel, or beside kubectl and Helm", bench::main),
+    (
+        "bindings",
+        "[python] [node] [go]: what stands on the C library, built, installed and tested",
+        bindings::main,
+    ),
     ("codegen", "kube|protobuf: fact tables, from the real API server and from its Go types", codegen::main),
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),

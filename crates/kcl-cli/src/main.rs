@@ -13,6 +13,7 @@ mod files;
 mod flags;
 mod fmt;
 mod import;
+mod krm;
 mod lint;
 mod packages;
 mod parallel;
@@ -46,6 +47,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("registry", "credentials of registries: login, logout", packages::registry),
     ("clean", "remove the packages that were fetched", packages::clean),
     ("import", "make KCL of JSON Schema, OpenAPI, CRDs, Terraform, JSON, YAML, TOML", import::main),
+    ("krm", "run a program over Kubernetes resources: KRM function, Helm post-renderer", krm::main),
+    ("server", "answer questions over gRPC, JSON-RPC and REST (the program kcl-server)", server),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
     ("version", "print the version", version),
@@ -86,12 +89,31 @@ fn help() -> String {
     out
 }
 
+/// The servers are a program of their own, beside this one or on the search path: their HTTP stack would slow every start.
+fn server(words: &[String]) -> ExitCode {
+    let beside = std::env::current_exe().ok().map(|own| own.with_file_name("kcl-server"));
+    if let Some(program) = beside.filter(|program| program.is_file()) {
+        return started(std::process::Command::new(program).args(words))
+            .unwrap_or(ExitCode::from(EXIT_WRONG));
+    }
+    extension("server", words).unwrap_or_else(|| {
+        eprintln!("error: the program kcl-server is neither beside kcl nor on the search path");
+        eprintln!("help: it is built with `cargo build --release -p kcl-server`");
+        ExitCode::from(EXIT_WRONG)
+    })
+}
+
 /// A program `kcl-NAME` on the search path is the command NAME.
 fn extension(name: &str, words: &[String]) -> Option<ExitCode> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
         return None;
     }
-    let status = std::process::Command::new(format!("kcl-{name}")).args(words).status().ok()?;
+    started(std::process::Command::new(format!("kcl-{name}")).args(words))
+}
+
+/// Runs a program to its end; none if it cannot be started.
+fn started(command: &mut std::process::Command) -> Option<ExitCode> {
+    let status = command.status().ok()?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_WRONG);
     Some(ExitCode::from(code))
 }

@@ -114,7 +114,7 @@ impl Call {
         Options {
             offline: self.given.has("offline"),
             locked: self.given.has("locked"),
-            default_registry: default_registry(),
+            default_registry: kcl_fetch::default_registry(),
             ..Options::default()
         }
     }
@@ -133,13 +133,6 @@ impl From<Trouble> for Wrong {
             None => Wrong::from(trouble.what),
         }
     }
-}
-
-fn default_registry() -> String {
-    let text = |name: &str, default: &str| {
-        std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.to_owned())
-    };
-    format!("{}/{}", text("KPM_REG", "ghcr.io"), text("KPM_REPO", "kcl-lang"))
 }
 
 fn store() -> Result<Store, Wrong> {

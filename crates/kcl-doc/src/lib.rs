@@ -12,12 +12,14 @@ mod constraints;
 mod dialect;
 mod keep;
 mod markdown;
+mod proto;
 mod schemas;
 mod site;
 
 use kcl_model::{Model, SchemaRef};
 
 pub use markdown::{markdown, markdown_page};
+pub use proto::proto;
 pub use schemas::{json_schema, openapi};
 pub use site::{Source, site};
 

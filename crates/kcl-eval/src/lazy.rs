@@ -154,9 +154,9 @@ impl Machine<'_> {
             Some(_) => StorePlace::Instance,
         };
         let Some(building) = &record.instance else { return Ok(()) };
-        let part = self.links(&building.schema)?.parts[setter.part as usize].clone();
+        let package = self.links(&building.schema)?.package_of(setter.part, &building.schema);
         let saved_part = building.active.replace(setter.part);
-        self.pkg = part.package;
+        self.pkg = package;
         let text = TextStart::at(self.packages[self.pkg].frames.len());
         // Parameters of another body of the chain are not on the stack: lend them for the time of this statement.
         let frame = (saved_part != setter.part)
@@ -164,7 +164,7 @@ impl Machine<'_> {
             .flatten();
         let lent = frame.is_some();
         if let Some(frame) = frame {
-            self.packages[part.package].frames.push(frame);
+            self.packages[package].frames.push(frame);
         }
         self.records.push(record.clone());
         if place == StorePlace::Locals {
@@ -173,11 +173,11 @@ impl Machine<'_> {
         self.cx = self.cx.of_setter(text);
         let result = self.exec_setter(place, setter);
         if place == StorePlace::Locals {
-            self.packages[part.package].frames.pop();
+            self.packages[package].frames.pop();
         }
         self.records.pop();
         if lent {
-            self.packages[part.package].frames.pop();
+            self.packages[package].frames.pop();
         }
         building.active.set(saved_part);
         self.resume(outer);
@@ -188,7 +188,7 @@ impl Machine<'_> {
     fn is_attribute(&mut self, record: &Record, setter: &Setter) -> bool {
         let Some(building) = &record.instance else { return false };
         let Ok(links) = self.links(&building.schema) else { return false };
-        let package = links.parts[setter.part as usize].package;
+        let package = links.package_of(setter.part, &building.schema);
         setter.branch.is_none() && matches!(self.tree(package).stmt(setter.stmt), Stmt::Attr(_))
     }
 

@@ -79,7 +79,7 @@ impl Machine<'_> {
     /// Where the schema, or what it is made of, declares an attribute.
     fn declaration(&self, schema: &SchemaRef, name: &str) -> Option<Place> {
         let parts = self.schema(schema.id).linked_parts()?;
-        parts.iter().rev().find_map(|part| {
+        parts.rev().find_map(|part| {
             let tree = part.tree();
             let attr = part.def().body.iter().find_map(|stmt| match tree.stmt(*stmt) {
                 Stmt::Attr(attr) if attr.name.name == name => Some(attr.name.span),

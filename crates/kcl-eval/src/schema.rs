@@ -36,8 +36,9 @@ impl std::fmt::Debug for Schema {
 pub(crate) struct Links {
     pub(crate) base: Option<Rc<Schema>>,
     pub(crate) mixins: Vec<Rc<Schema>>,
-    /// All bodies in the order of their names: base's parts, own, mixins' parts.
-    pub(crate) parts: Vec<Rc<Schema>>,
+    /// All bodies in the order of their names: base's parts, own, mixins' parts. None is the schema itself: one that held itself
+    /// would never be given back.
+    pub(crate) parts: Vec<Option<Rc<Schema>>>,
     /// How many of the parts are the base's.
     pub(crate) base_count: u32,
     pub(crate) shape: Rc<Shaped>,
@@ -45,6 +46,18 @@ pub(crate) struct Links {
     first_shape: Option<Rc<Shaped>>,
     /// What is the same in every program.
     linked: Arc<LinkedFacts>,
+}
+
+impl Links {
+    /// Returns the parts as another schema holds them; these are the links of `schema`.
+    fn parts_of(&self, schema: &Rc<Schema>) -> impl Iterator<Item = Option<Rc<Schema>>> {
+        self.parts.iter().map(move |part| Some(part.as_ref().unwrap_or(schema).clone()))
+    }
+
+    /// Returns the package of a part; these are the links of `schema`.
+    pub(crate) fn package_of(&self, part: u32, schema: &Schema) -> usize {
+        self.parts[part as usize].as_ref().map_or(schema.package, |part| part.package)
+    }
 }
 
 impl std::ops::Deref for Links {
@@ -114,8 +127,9 @@ impl Schema {
     }
 
     /// Returns all bodies, if it was used before.
-    pub(crate) fn linked_parts(&self) -> Option<&[Rc<Schema>]> {
-        self.links.get().map(|links| links.parts.as_slice())
+    pub(crate) fn linked_parts(&self) -> Option<impl DoubleEndedIterator<Item = &Schema>> {
+        let links = self.links.get()?;
+        Some(links.parts.iter().map(|part| part.as_deref().unwrap_or(self)))
     }
 
     /// Returns the key name of the index signature, if it has one.
@@ -179,12 +193,12 @@ impl Machine<'_> {
         }
         let mut parts = Vec::new();
         if let Some(base) = &base {
-            parts.extend(self.links(base)?.parts.iter().cloned());
+            parts.extend(self.links(base)?.parts_of(base));
         }
         let base_count = parts.len() as u32;
-        parts.push(schema.clone());
+        parts.push(None);
         for mixin in &mixins {
-            parts.extend(self.links(mixin)?.parts.iter().cloned());
+            parts.extend(self.links(mixin)?.parts_of(mixin));
         }
         let host = def.host.as_ref().and_then(|host| self.find_schema(schema.package, &host.parts));
         if let Some(host) = &host {
@@ -198,7 +212,9 @@ impl Machine<'_> {
             }
             None => {
                 let facts = self.link_facts(schema, base.as_ref(), &mixins, host.as_ref())?;
-                let made = self.link_shape(schema, facts, &parts)?;
+                let all: Vec<Rc<Schema>> =
+                    parts.iter().map(|part| part.as_ref().unwrap_or(schema).clone()).collect();
+                let made = self.link_shape(schema, facts, &all)?;
                 schema.outline.schemas[schema.index as usize].linked.get_or_init(|| made)
             }
         };

@@ -52,3 +52,11 @@ impl std::fmt::Display for Trouble {
         f.write_str(&self.what)
     }
 }
+
+/// Returns `HOST/PATH` of packages that are named by their version only: `$KPM_REG/$KPM_REPO`.
+pub fn default_registry() -> String {
+    let text = |name: &str, default: &str| {
+        std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.to_owned())
+    };
+    format!("{}/{}", text("KPM_REG", "ghcr.io"), text("KPM_REPO", "kcl-lang"))
+}

@@ -32,6 +32,7 @@ mod request;
 mod run;
 mod settings;
 mod snapshot;
+pub mod sources;
 mod why;
 
 pub use arguments::argument;

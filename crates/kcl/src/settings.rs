@@ -72,6 +72,10 @@ pub struct Settings {
     files: Vec<String>,
     /// Where the output goes.
     pub output: Option<PathBuf>,
+    /// `verbose:`, which changes nothing.
+    pub verbose: i64,
+    /// `fast_eval:`, which changes nothing.
+    pub fast_eval: bool,
     /// Keys that nobody knows, in the order of the files.
     pub unknown: Vec<UnknownKey>,
 }
@@ -151,7 +155,10 @@ impl Settings {
             "sort_keys" => request.output.sort_keys = switch(value)?,
             "show_hidden" => request.output.show_hidden = switch(value)?,
             "include_schema_type_path" => request.output.schema_type_path = switch(value)?,
-            "fast_eval" => _ = switch(value)?,
+            "fast_eval" => self.fast_eval = switch(value)?,
+            "verbose" if let Data::Int(level) = &value.value => {
+                self.verbose = level.to_string().parse().unwrap_or(i64::MAX);
+            }
             "package_maps" => {
                 let Data::Map(entries) = &value.value else { return None };
                 let pair = |e: &base_yaml::MapEntry| Some((e.key.clone(), PathBuf::from(text_of(&e.value)?)));

@@ -66,6 +66,7 @@ macro_rules! pinned {
 const PROGRAMS: &[Program] = &[
     KUBEBOX,
     pinned!("helm", "v4.2.4", [("helm", "helm.sh/helm/v4/cmd/helm")], &[]),
+    pinned!("kustomize", "v5.8.2", [("kustomize", "sigs.k8s.io/kustomize/kustomize/v5")], &[]),
     pinned!(
         "providers",
         "2026-09",

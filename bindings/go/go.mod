@@ -1,0 +1,3 @@
+module kusionstack.io/kcl
+
+go 1.25

@@ -1,0 +1,33 @@
+//! `LintPath`: what is wrong or probably not meant, as sentences.
+
+use base_diag::Code;
+use kcl::{Analysis, Compiler, Disk, Entry};
+use kcl_lint::{Config, Input};
+
+use super::{folder, request};
+use crate::messages::{LintPathArgs, LintPathResult};
+use crate::{Answer, Budget, Failure};
+
+/// Judges files as one program.
+///
+/// # Errors
+/// A `kcl.mod` whose section about lint cannot be read.
+pub fn lint_path(args: &LintPathArgs, budget: &Budget) -> Answer<LintPathResult> {
+    let mut request = request(folder("")?, &[], budget);
+    request.entries = args.paths.iter().cloned().map(Entry::Path).collect();
+    let analysis = Compiler::new(Disk).analyse(&request);
+    let text = std::fs::read_to_string(analysis.root.join("kcl.mod")).unwrap_or_default();
+    let config = Config::parse(&text).map_err(Failure::wrong)?;
+    let mut results: Vec<String> = analysis.diagnostics.iter().map(|d| d.message().to_owned()).collect();
+    results.extend(findings(&analysis, &config));
+    Ok(LintPathResult { results })
+}
+
+fn findings(analysis: &Analysis, config: &Config) -> Vec<String> {
+    // Where the text could not be read to its end, names look unused that are not.
+    let broken = analysis.diagnostics.iter().any(|d| d.code == Code::SYNTAX || d.code == Code::MODULE);
+    let Some(index) = analysis.index.as_ref().filter(|_| !broken) else { return Vec::new() };
+    let (program, package) = (&analysis.program, analysis.program.main);
+    let input = Input { program, package, index, homes: &analysis.homes, is_program: true };
+    kcl_lint::lint(&input, config).into_iter().map(|finding| finding.message).collect()
+}

@@ -1,0 +1,157 @@
+//! `Test` and `FormatTestReport`: the cases of packages.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kcl::{Compiler, Coverage, Disk, DiskOutside, Request, sources};
+use kcl_test::coverage::{Covered, Ratio};
+use kcl_test::report::{Row, text};
+use kcl_test::{Kind, Suite, Trial};
+use regex::Regex;
+
+use super::exec::run_request;
+use crate::messages::{
+    CoverageSummary, FileCoverage, FormatTestReportArgs, FormatTestReportResult, TestArgs, TestCaseInfo,
+    TestCoverageReport, TestResult,
+};
+use crate::{Answer, Budget, Failure, texts};
+
+/// Runs the cases of packages: `FOLDER`, or `FOLDER/...` for everything below.
+///
+/// # Errors
+/// A folder that is not there, a package that does not compile, or a filter that is no regular expression.
+pub fn test(args: &TestArgs, budget: &Budget) -> Answer<TestResult> {
+    let exec = args.exec_args.clone().unwrap_or_default();
+    let mut request = run_request(&exec, budget)?;
+    request.cover = args.coverage;
+    let filter = match args.run_regexp.as_str() {
+        "" => None,
+        pattern => Some(Regex::new(pattern).map_err(|e| Failure::wrong(format!("run_regexp: {e}")))?),
+    };
+    let mut job = Job { request: &request, filter, args, info: Vec::new(), covered: BTreeMap::new() };
+    for (folder, files) in packages(args, &request.work_dir)? {
+        if job.package(&folder, &files)? {
+            break;
+        }
+    }
+    let coverage = args.coverage.then(|| report(&job.covered));
+    Ok(TestResult { info: job.info, coverage })
+}
+
+/// The folders with test files.
+fn packages(args: &TestArgs, work_dir: &Path) -> Answer<BTreeMap<PathBuf, Vec<PathBuf>>> {
+    let words: Vec<String> =
+        args.pkg_list.iter().map(|word| work_dir.join(word).display().to_string()).collect();
+    let found = sources::find(&words);
+    if let Some((path, why)) = found.errors.first() {
+        return Err(Failure::wrong(format!("{path} {why}")));
+    }
+    let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for file in found.files {
+        folders.entry(file.parent().unwrap_or(Path::new("")).to_path_buf()).or_default().push(file);
+    }
+    folders.retain(|_, files| files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")));
+    Ok(folders)
+}
+
+struct Job<'a> {
+    request: &'a Request,
+    filter: Option<Regex>,
+    args: &'a TestArgs,
+    info: Vec<TestCaseInfo>,
+    covered: BTreeMap<String, Covered>,
+}
+
+impl Job<'_> {
+    /// Runs the cases of one package; true if that is enough.
+    fn package(&mut self, folder: &Path, files: &[PathBuf]) -> Answer<bool> {
+        let mut texts_of = Vec::new();
+        for path in files {
+            let shown = path.display().to_string();
+            let text = sources::read(path).and_then(sources::text_of);
+            texts_of.push((shown.clone(), text.map_err(|why| Failure::wrong(format!("{shown} {why}")))?));
+        }
+        let entries = kcl_test::entries(&folder.display().to_string(), &texts_of);
+        let compiler = Compiler::new(Disk);
+        let suite = Suite::new(&compiler, &Request { entries, ..self.request.clone() })
+            .map_err(|wrong| Failure::wrong(texts::pretty(&wrong.diagnostics, &wrong.sources)))?;
+        let mut total = Coverage::default();
+        let mut enough = false;
+        for case in &suite.cases {
+            if self.filter.as_ref().is_some_and(|filter| !filter.is_match(&case.name)) {
+                continue;
+            }
+            let world = DiskOutside::new(&self.request.work_dir);
+            let started = Instant::now();
+            let ran = match case.kind {
+                Kind::Test => suite.run(case, &world),
+                Kind::Property => suite.try_property(case, Trial::default(), &world),
+            };
+            let duration = started.elapsed().as_micros() as u64;
+            if let Some(covered) = &ran.coverage {
+                total.add(covered);
+            }
+            let told = |f: &kcl_test::Failure| {
+                texts::pretty(std::slice::from_ref(&f.diagnostic), suite.prepared.sources())
+            };
+            let error = ran.failure.as_ref().map(told).unwrap_or_default();
+            enough = self.args.fail_fast && !error.is_empty();
+            let name = case.name.to_string();
+            self.info.push(TestCaseInfo {
+                name,
+                error,
+                duration,
+                log_message: ran.log,
+                ..Default::default()
+            });
+            if enough || self.request.cancel.as_ref().is_some_and(kcl::Cancel::is_cancelled) {
+                break;
+            }
+        }
+        if self.args.coverage {
+            let root = folder.display().to_string();
+            kcl_test::coverage::unite(
+                &mut self.covered,
+                kcl_test::coverage::of(&suite.prepared, &total, &root),
+            );
+        }
+        Ok(enough)
+    }
+}
+
+fn report(covered: &BTreeMap<String, Covered>) -> TestCoverageReport {
+    let mut all = Ratio::default();
+    let mut files = BTreeMap::new();
+    for (path, file) in covered {
+        all.add(file.line_ratio());
+        let ran = file.lines.iter().filter(|(_, hits)| **hits > 0);
+        files.insert(
+            path.clone(),
+            FileCoverage {
+                filename: path.clone(),
+                covered_lines: ran.clone().map(|(line, _)| u64::from(*line)).collect(),
+                executable_lines: file.lines.keys().map(|line| u64::from(*line)).collect(),
+                line_hits: ran.map(|(line, hits)| (u64::from(*line), *hits)).collect(),
+            },
+        );
+    }
+    let (covered, executable, percent) = (all.covered as u64, all.all as u64, all.percent());
+    TestCoverageReport { files, summary: Some(CoverageSummary { covered, executable, percent }) }
+}
+
+/// Writes the results of cases as the reference's report.
+///
+/// # Errors
+/// None.
+pub fn format_test_report(args: &FormatTestReportArgs, _: &Budget) -> Answer<FormatTestReportResult> {
+    let info = args.result.as_ref().map(|result| result.info.as_slice()).unwrap_or_default();
+    let row = |case: &TestCaseInfo| Row {
+        name: case.name.clone(),
+        duration: Duration::from_micros(case.duration),
+        log: case.log_message.clone(),
+        error: case.error.clone(),
+        ..Row::default()
+    };
+    Ok(FormatTestReportResult { report: text(&info.iter().map(row).collect::<Vec<_>>()) })
+}

@@ -1,0 +1,183 @@
+//! `kcl krm`: by itself, as kustomize calls it, and as Helm calls a post-renderer.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod support;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use support::{err, out, write};
+
+fn krm(folder: &Path, words: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kcl"))
+        .arg("krm")
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A call that is refused does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn list(config: &str) -> String {
+    format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: krm.kcl.dev/v1alpha1\n  kind: KCLRun\n  \
+         metadata:\n    name: labels\n  spec:\n{config}items:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n  data:\n    n: \"1\"\n"
+    )
+}
+
+const LABELS: &str =
+    "items = [item | {metadata.labels.env = option(\"params\").env} for item in option(\"items\")]\n";
+
+#[test]
+fn a_program_in_the_function_config_replaces_the_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!("    params: {{env: prod}}\n    source: |\n      {LABELS}");
+    let output = krm(folder.path(), &[], &list(&config));
+    assert!(output.status.success(), "{}", err(&output));
+    let text = out(&output);
+    assert!(text.starts_with("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"), "{text}");
+    let items = text.split_once("\nitems:\n").unwrap().1;
+    assert_eq!(
+        items,
+        "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n    labels:\n      env: prod\n  data:\n    n: '1'\n"
+    );
+    // The command line wins.
+    let output = krm(folder.path(), &["-D", "env=dev"], &list(&config));
+    assert!(out(&output).contains("env: dev"), "{}", out(&output));
+}
+
+#[test]
+fn what_a_program_prints_is_added_and_paths_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "apiVersion = \"v1\"\nkind = \"Namespace\"\nmetadata.name = \"b\"\nn = len(option(\"resource_list\").items)\n";
+    write(folder.path(), &[("lib/add.k", program)]);
+    for words in [&["--source", "lib/add.k"][..], &["--source", "lib"]] {
+        let output = krm(folder.path(), words, &list("    {}\n"));
+        assert!(output.status.success(), "{}", err(&output));
+        assert!(
+            out(&output)
+                .ends_with("- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: b\n  'n': 1\n"),
+            "{}",
+            out(&output)
+        );
+    }
+}
+
+#[test]
+fn wrong_input_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (words, input, message) in [
+        (&[][..], "kind: Pod\n", "no ResourceList"),
+        (&[], "a: [\n", "no YAML"),
+        (&[], "kind: ResourceList\n", "there is no program"),
+        (&["--source", "nope.k"], "kind: ResourceList\n", "no program at nope.k"),
+        (&["--source", "items = [{a = 1}]"], "kind: ResourceList\n", "no `apiVersion`"),
+        (&["--source", "a: int = \"x\""], "kind: ResourceList\n", "E2G22"),
+        (&["--source", "import file\na = file.write(\"x\", \"y\")"], "kind: ResourceList\n", "error"),
+        (&["more"], "", "one word too many"),
+    ] {
+        let output = krm(folder.path(), words, input);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(err(&output).contains(message), "{words:?}: {}", err(&output));
+        assert_eq!(out(&output), "");
+    }
+}
+
+#[test]
+fn manifests_are_filtered() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = "# Source: a\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n---\napiVersion: v1\nkind: B\nmetadata: {name: b}\n";
+    let output = krm(folder.path(), &["--manifests", "--source", LABELS, "-D", "env=prod"], input);
+    assert!(output.status.success(), "{}", err(&output));
+    let item = |kind: &str, name: &str| {
+        format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n  labels:\n    env: prod")
+    };
+    assert_eq!(out(&output), format!("{}\n---\n{}\n", item("A", "a"), item("B", "b")));
+}
+
+#[test]
+fn kustomize_calls_it() {
+    let Some(kustomize) = testenv::program("kustomize") else {
+        assert!(
+            std::env::var_os("KUSION_REQUIRE_TESTENV").is_none(),
+            "kustomize is not built: cargo xtask testenv build kustomize"
+        );
+        eprintln!("skipped: kustomize is not built (cargo xtask testenv build kustomize)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let kcl = env!("CARGO_BIN_EXE_kcl");
+    // kustomize starts an executable without words: a script gives it the sub-command.
+    write(
+        folder.path(),
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\ntransformers: [labels.yaml]\n"),
+            ("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+            (
+                "labels.yaml",
+                "apiVersion: krm.kcl.dev/v1alpha1\nkind: KCLRun\nmetadata:\n  name: labels\n  annotations:\n    config.kubernetes.io/function: |\n      \
+                 exec: {path: ./kcl-krm}\nspec:\n  params: {env: prod}\n  source: ./labels.k\n",
+            ),
+            ("labels.k", LABELS),
+            ("kcl-krm", &format!("#!/bin/sh\nexec {kcl} krm\n")),
+        ],
+    );
+    let script = folder.path().join("kcl-krm");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = Command::new(kustomize)
+        .args(["build", "--enable-alpha-plugins", "--enable-exec", "."])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(
+        out(&output),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels:\n    env: prod\n  name: a\n"
+    );
+}
+
+#[test]
+fn helm_calls_it_as_a_post_renderer() {
+    let Some(helm) = testenv::program("helm") else {
+        assert!(
+            std::env::var_os("KUSION_REQUIRE_TESTENV").is_none(),
+            "Helm is not built: cargo xtask testenv build helm"
+        );
+        eprintln!("skipped: Helm is not built (cargo xtask testenv build helm)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/helm/kcl/plugin.yaml");
+    write(
+        folder.path(),
+        &[
+            ("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 0.1.0\n"),
+            (
+                "chart/templates/a.yaml",
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n",
+            ),
+            ("plugins/kcl/plugin.yaml", &std::fs::read_to_string(plugin).unwrap()),
+            ("labels.k", LABELS),
+        ],
+    );
+    let bin = Path::new(env!("CARGO_BIN_EXE_kcl")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let output = Command::new(helm)
+        .args(["template", "shop", "chart", "--post-renderer", "kcl"])
+        .args(["--post-renderer-args", "--source=labels.k", "--post-renderer-args", "-D=env=prod"])
+        .current_dir(folder.path())
+        .env("HELM_PLUGINS", folder.path().join("plugins"))
+        .env("HOME", folder.path())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(out(&output).contains("name: shop") && out(&output).contains("env: prod"), "{}", out(&output));
+}

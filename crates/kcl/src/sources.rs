@@ -1,0 +1,157 @@
+//! Which files the words of a call mean, and how one is read and replaced.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What stands behind the words of a call.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files in order, each once.
+    pub files: Vec<PathBuf>,
+    /// Links that were not followed.
+    pub notes: Vec<String>,
+    /// Paths that cannot be read, with the reason.
+    pub errors: Vec<(String, String)>,
+}
+
+/// Finds the files of `FILE`, `FOLDER` (its own `.k` files) and `FOLDER/...` (also those of the folders in it).
+pub fn find(words: &[String]) -> Found {
+    let mut found = Found::default();
+    for word in words {
+        let (path, deep) = match word.strip_suffix("...") {
+            Some("") => (".", true),
+            Some(folder) if folder.ends_with(['/', '\\']) => (folder, true),
+            _ => (word.as_str(), false),
+        };
+        found.word(Path::new(path), deep);
+    }
+    found.files.sort();
+    found.files.dedup();
+    found
+}
+
+impl Found {
+    fn word(&mut self, path: &Path, deep: bool) {
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => match fs::canonicalize(path) {
+                Ok(tree) => self.folder(path, &tree, deep),
+                Err(error) => self.error(path, &error),
+            },
+            Ok(_) if deep => {
+                let message = "is no folder: `...` stands after a folder".to_owned();
+                self.errors.push((path.display().to_string(), message));
+            }
+            // A file that is named is meant, whatever its name and even if it is a link.
+            Ok(_) => self
+                .files
+                .push(fs::canonicalize(path).ok().filter(|_| path.is_symlink()).unwrap_or(path.into())),
+            Err(error) => self.error(path, &error),
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, tree: &Path, deep: bool) {
+        let entries = match fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+            Ok(entries) => entries,
+            Err(error) => return self.error(folder, &error),
+        };
+        let mut paths: Vec<(PathBuf, std::io::Result<fs::FileType>)> =
+            entries.into_iter().map(|entry| (entry.path(), entry.file_type())).collect();
+        paths.sort_by(|a, b| a.0.cmp(&b.0));
+        for (path, kind) in paths {
+            // `./a.k` is shown as `a.k`.
+            let path = path.strip_prefix(".").map(Path::to_path_buf).unwrap_or(path);
+            let source = path.extension().is_some_and(|e| e == "k");
+            match kind {
+                Ok(kind) if kind.is_symlink() => self.link(&path, tree, source, deep),
+                Ok(kind) if kind.is_dir() && deep => self.folder(&path, tree, deep),
+                Ok(kind) if kind.is_file() && source => self.files.push(path),
+                Ok(_) => {}
+                Err(error) => self.error(&path, &error),
+            }
+        }
+    }
+
+    /// What a link leads to inside the tree is found without it; what is outside is not touched.
+    fn link(&mut self, path: &Path, tree: &Path, source: bool, deep: bool) {
+        let Ok(target) = fs::canonicalize(path) else { return };
+        let wanted = if target.is_dir() { deep } else { source };
+        if wanted && !target.starts_with(tree) {
+            self.notes.push(format!(
+                "{} leads out of the folder, to {}: left out",
+                path.display(),
+                target.display()
+            ));
+        }
+    }
+
+    fn error(&mut self, path: &Path, error: &std::io::Error) {
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        self.errors.push((path.display().to_string(), message));
+    }
+}
+
+/// A larger file is refused: its trees would need gigabytes.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// The sentence about it.
+pub fn too_large() -> String {
+    format!("is larger than {} MiB: split it", MAX_BYTES >> 20)
+}
+
+/// Reads a file of at most [`MAX_BYTES`].
+///
+/// # Errors
+/// A sentence that goes on after the path.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let limit = MAX_BYTES;
+    let problem = |error: std::io::Error| format!("cannot be read: {error}");
+    let file = File::open(path).map_err(problem)?;
+    let size = file.metadata().map_err(problem)?.len();
+    let mut bytes = Vec::with_capacity(size.min(limit) as usize);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Replaces a file: the new text is written beside it and takes its name, so nobody ever sees half of it.
+///
+/// # Errors
+/// A sentence that goes on after the path; the file is as it was.
+pub fn replace(path: &Path, text: &str) -> Result<(), String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let problem = |error: std::io::Error| format!("cannot be written: {error}");
+    let permissions = fs::metadata(path).map_err(problem)?.permissions();
+    if permissions.readonly() {
+        return Err("cannot be written: it is read-only".to_owned());
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
+    let write = || {
+        let mut file = File::create_new(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(permissions)?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|error| {
+        // If it cannot be removed, either, the first error says more.
+        let _ = fs::remove_file(&beside);
+        problem(error)
+    })
+}
+
+/// Returns the text of a file that is UTF-8.
+///
+/// # Errors
+/// A sentence that goes on after the path.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("is not UTF-8 text: the first wrong byte is number {}, on line {line}", good + 1)
+    })
+}
