@@ -15,6 +15,8 @@ pub(crate) enum Done {
         observed: Box<Observed>,
         attributes: Attr,
         warnings: Vec<String>,
+        /// It failed, and what it left behind is recorded.
+        trouble: Option<String>,
     },
     /// Ours is not there any more.
     Gone {
@@ -75,13 +77,17 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
                 Err(error) => Err(error),
             }
         }
-        Action::Create | Action::Update | Action::Import => write(input, runtime, step, &attributes).await,
+        Action::Create | Action::Update | Action::Import | Action::Read => {
+            write(input, runtime, step, &attributes).await
+        }
         Action::Release => release(input, runtime, step).await.map(|()| Done::Gone { warnings: Vec::new() }),
         // Only the record goes.
         Action::NoOp => Ok(Done::Gone { warnings: Vec::new() }),
     };
     match result {
-        Ok(Done::Applied { observed, warnings, .. }) => Done::Applied { observed, attributes, warnings },
+        Ok(Done::Applied { observed, warnings, trouble, .. }) => {
+            Done::Applied { observed, attributes, warnings, trouble }
+        }
         Ok(done) => done,
         Err(error) => Done::Failed { uncertain: error.is_uncertain(), message: error.message },
     }
@@ -105,8 +111,10 @@ async fn write(
         rules: &input.plan.rules,
         extensions: &step.extensions,
     };
-    let Applied { observed, warnings } = retrying(input, step, || runtime.apply(ask.clone())).await?;
-    Ok(Done::Applied { observed: Box::new(observed), attributes: Attr::Null, warnings })
+    let Applied { observed, warnings, trouble } =
+        retrying(input, step, || runtime.apply(ask.clone())).await?;
+    let trouble = trouble.map(|error| error.message);
+    Ok(Done::Applied { observed: Box::new(observed), attributes: Attr::Null, warnings, trouble })
 }
 
 /// Deletes an object, and what it has replaced and left behind.

@@ -216,13 +216,16 @@ impl<'i> Walk<'i> {
                 self.end_step(at, StepEnd::Applied);
                 self.release_waiters(at, Wait::Ready);
             }
-            Done::Applied { mut observed, attributes, warnings } => {
+            Done::Applied { mut observed, attributes, warnings, trouble } => {
                 seal_live(&mut observed, &attributes, self.input.digest_key);
                 let record = self.record_of(step, attributes, &observed);
                 if !record.deposed.is_empty() {
                     self.leaving.insert(at, record.clone());
                 }
                 self.record(step, record);
+                if let Some(message) = trouble {
+                    return self.fail(at, message, false);
+                }
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);

@@ -30,6 +30,8 @@ pub enum Action {
     Import,
     /// Ours no more, and left in place.
     Release,
+    /// Only looked at (a data source), when what it needs is known.
+    Read,
     NoOp,
 }
 
@@ -50,6 +52,7 @@ impl fmt::Display for Action {
             Action::Delete => "delete",
             Action::Import => "import",
             Action::Release => "release",
+            Action::Read => "read",
             Action::NoOp => "no-op",
         })
     }
@@ -89,6 +92,10 @@ pub enum Reason {
     Resumed(ReleaseNo),
     /// An object that it has replaced is still there.
     LeftBehind,
+    /// Its create failed half-way: what is there is not whole.
+    Tainted,
+    /// What it is looked up by is known only after other changes.
+    ReadLater,
     Unchanged,
 }
 
@@ -115,6 +122,8 @@ impl fmt::Display for Reason {
             Reason::NeededBy(key) => write!(f, "needed by {key}"),
             Reason::Resumed(release) => write!(f, "begun by release {release}, which was interrupted"),
             Reason::LeftBehind => f.write_str("what it has replaced is still there"),
+            Reason::Tainted => f.write_str("its create failed half-way"),
+            Reason::ReadLater => f.write_str("known only after other changes"),
             Reason::Unchanged => f.write_str("unchanged"),
         }
     }
@@ -279,6 +288,9 @@ pub struct Tally {
     /// Left in place, and ours no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub release: usize,
+    /// Looked at on the way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read: usize,
     pub unchanged: usize,
     /// How many of the above have their cause in the world.
     pub drift: usize,
@@ -294,6 +306,7 @@ impl Tally {
             Action::Delete => &mut self.delete,
             Action::Import => &mut self.import,
             Action::Release => &mut self.release,
+            Action::Read => &mut self.read,
             Action::NoOp => &mut self.unchanged,
         } += 1;
         self.drift += usize::from(step.drift);

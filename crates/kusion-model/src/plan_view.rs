@@ -19,7 +19,7 @@ fn change_step(step: &Step) -> Value {
         Action::Create | Action::Import => "Create",
         Action::Update | Action::Replace => "Update",
         Action::Delete => "Delete",
-        Action::Release | Action::NoOp => "UnChanged",
+        Action::Release | Action::Read | Action::NoOp => "UnChanged",
     };
     json!({
         "id": step.key.to_string(),

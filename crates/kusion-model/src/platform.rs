@@ -46,7 +46,7 @@ pub trait Platform: Send + Sync {
     }
 
     /// The subtrees that are secret.
-    fn sensitive(&self, _attributes: &Attr) -> Vec<FieldPath> {
+    fn sensitive(&self, _id: &ResourceId, _attributes: &Attr) -> Vec<FieldPath> {
         Vec::new()
     }
 
@@ -86,8 +86,8 @@ impl Platforms {
 
     /// Returns which parts of a resource's attributes are secret.
     #[must_use]
-    pub fn sensitive(&self, kind: &ResourceType, attributes: &Attr) -> Vec<FieldPath> {
-        self.get(kind).map(|platform| platform.sensitive(attributes)).unwrap_or_default()
+    pub fn sensitive(&self, kind: &ResourceType, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
+        self.get(kind).map(|platform| platform.sensitive(id, attributes)).unwrap_or_default()
     }
 
     /// Returns the edges of meaning of all platforms.

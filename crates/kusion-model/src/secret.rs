@@ -173,7 +173,8 @@ fn seal_leaves(place: &mut Attr, key: &DigestKey, problems: &mut Vec<RefError>) 
 /// field was filled from a secret, the record does. List entries pair by `name` if they have one, else by position.
 pub fn seal_like(tree: &mut Attr, like: &Attr, key: &DigestKey) {
     pair(tree, like, &|leaf, like| {
-        if like.is_secret() && !leaf.is_null() && !leaf.is_secret() {
+        // What is not known yet has no value to seal.
+        if like.is_secret() && leaf.is_known() && !leaf.is_null() && !leaf.is_secret() {
             *leaf = Attr::Secret(Secret::new(leaf, key));
         }
     });

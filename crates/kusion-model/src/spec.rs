@@ -28,6 +28,12 @@ impl ResourceType {
     pub fn kubernetes() -> Self {
         ResourceType("Kubernetes".to_owned())
     }
+
+    /// The type of resources of Terraform providers.
+    #[must_use]
+    pub fn terraform() -> Self {
+        ResourceType("Terraform".to_owned())
+    }
 }
 
 impl Default for ResourceType {
@@ -111,7 +117,7 @@ impl Resource {
         let mut moved = Vec::new();
         if let Some(platform) = platforms.get(&kind) {
             moved = platform.settle(&mut attributes);
-            let sensitive = platform.sensitive(&attributes);
+            let sensitive = platform.sensitive(&id, &attributes);
             seal(&mut attributes, &sensitive, key, &mut broken);
         }
         let (depends_on, extensions, source) = (Vec::new(), Map::new(), SourceMap::default());
@@ -141,7 +147,8 @@ impl Resource {
     ) -> Self {
         let mut resource = self.clone();
         let platform = platforms.get(&self.kind);
-        let sensitive = platform.map(|platform| platform.sensitive(&self.attributes)).unwrap_or_default();
+        let sensitive =
+            platform.map(|platform| platform.sensitive(&self.id, &self.attributes)).unwrap_or_default();
         let mut changed = false;
         for use_ in references_in(&self.attributes) {
             let value = use_.template.stored().and_then(|stored| values.get(stored)?.expose_text());
@@ -161,7 +168,7 @@ impl Resource {
                 moved.written = before.map_or(moved.written, |before| before.written.clone());
                 resource.moved.push(moved);
             }
-            let sensitive = platform.sensitive(&resource.attributes);
+            let sensitive = platform.sensitive(&self.id, &resource.attributes);
             seal(&mut resource.attributes, &sensitive, key, &mut resource.broken);
         }
         resource
@@ -327,7 +334,7 @@ mod tests {
             vec![MovedField { written: FieldPath::keys(["code"]), stands: FieldPath::keys(["pin"]) }]
         }
 
-        fn sensitive(&self, _attributes: &Attr) -> Vec<FieldPath> {
+        fn sensitive(&self, _id: &ResourceId, _attributes: &Attr) -> Vec<FieldPath> {
             vec![FieldPath::keys(["pin"])]
         }
     }

@@ -126,6 +126,8 @@ pub enum Proposed {
     },
     /// It does not exist and would be made (a dry run accepted it).
     Create,
+    /// It is only looked at, and cannot be yet.
+    Read,
 }
 
 /// The runtime's judgement of one wanted resource.
@@ -169,6 +171,7 @@ impl Proposal {
             Proposed::Update => Action::Update,
             Proposed::Replace { .. } => Action::Replace,
             Proposed::Create => Action::Create,
+            Proposed::Read => Action::Read,
         }
     }
 }

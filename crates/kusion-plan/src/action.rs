@@ -10,6 +10,7 @@
 //! | 1 | 0 | other | release: the record goes, the object stays |
 //! | 0 | 1 | 1 | import, with or without changes; refused, if another stack owns it |
 //! | 0 | 1 | 0 | create |
+//! | · | 1 | · | no-op or read, if the runtime only looks at it |
 //! | 0 | 0 | · | never reached |
 
 use kusion_model::{Action, FieldChange, ImportedPolicy, Mover, Proposal, Proposed, Reason, ReleaseNo};
@@ -26,12 +27,14 @@ pub(crate) enum Recorded {
 /// Decides about a wanted resource; `proposal` is the runtime's word on the live object, `None` if there is none.
 pub(crate) fn decide_wanted(recorded: Recorded, proposal: Option<&Proposal>) -> (Action, Reason) {
     match (recorded, proposal) {
+        (_, Some(Proposal { what: Proposed::Read, .. })) => (Action::Read, Reason::ReadLater),
         (Recorded::No, None) => (Action::Create, Reason::New),
         (Recorded::Yes, None) => (Action::Create, Reason::DeletedOutside),
         (Recorded::Intended(release), None) => (Action::Create, Reason::Resumed(release)),
-        (_, Some(Proposal { what: Proposed::Replace { because, .. }, .. })) => {
-            (Action::Replace, Reason::Immutable(because.clone()))
-        }
+        (_, Some(Proposal { what: Proposed::Replace { because, .. }, .. })) => match because.is_empty() {
+            true => (Action::Replace, Reason::Tainted),
+            false => (Action::Replace, Reason::Immutable(because.clone())),
+        },
         (Recorded::No, Some(_)) => (Action::Import, Reason::ExistsUnmanaged),
         // Its outcome was lost, so the record is missing: applying again is idempotent and writes the record.
         (Recorded::Intended(release), Some(_)) => (Action::Update, Reason::Resumed(release)),

@@ -178,7 +178,7 @@ impl<'s, 'a> Filling<'s, 'a> {
                 found.insert(reference, value);
             }
         }
-        let sensitive = self.input.platforms.sensitive(&desired.kind, &desired.attributes);
+        let sensitive = self.input.platforms.sensitive(&desired.kind, &desired.key.id, &desired.attributes);
         let secret = sensitive.iter().any(|path| path.covers(&use_.at));
         let filled = use_.template.fill(self.input.key, |reference| found.get(reference).cloned());
         match filled.map_err(|error| Problem::Reference { at: self.prepared.keys[at].clone(), error })? {

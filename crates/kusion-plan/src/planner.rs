@@ -123,11 +123,15 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
         (None, Some(intent)) => Recorded::Intended(intent.release),
         (None, None) => Recorded::No,
     };
-    let proposal = live.map(|live| judge(input, desired, record, live));
-    let decided = decide_wanted(recorded, proposal.as_ref());
-    let (action, reason) = match live {
-        Some(live) => decide_owned(decided, whose(input, key, live)),
-        None => decided,
+    let proposal = match live {
+        Some(live) => Some(judge(input, desired, record, live)),
+        None => looked_at(input, key),
+    };
+    let (action, reason) = match (live, &proposal) {
+        (Some(live), _) => decide_owned(decide_wanted(recorded, proposal.as_ref()), whose(input, key, live)),
+        // What is only looked at is never made, recorded or not.
+        (None, Some(_)) => decide_wanted(Recorded::Yes, proposal.as_ref()),
+        (None, None) => decide_wanted(recorded, None),
     };
     let depends_on = dependencies(input.prepared, key);
     let mut step = blank(key, desired, action, reason);
@@ -150,6 +154,7 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     } else if let Some(proposal) = input.proposals.get(key) {
         step.planned = proposal.planned.clone();
         step.blob = proposal.blob.clone();
+        step.warnings.extend(proposal.warnings.iter().cloned());
     }
     clean_up(&mut step, record);
     if recorded == Recorded::No && action == Action::Replace {
@@ -157,6 +162,12 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     }
     name_sources(input.prepared, &mut step);
     finish_wanted(input, step, desired, record, live)
+}
+
+/// The proposal about something that is only looked at: there is nothing live that could be changed.
+fn looked_at(input: &PlanInput<'_>, key: &ResourceKey) -> Option<Proposal> {
+    let proposal = input.proposals.get(key)?;
+    matches!(proposal.what, Proposed::Same | Proposed::Read).then(|| proposal.clone())
 }
 
 /// An object that was replaced and is still there makes its resource change, however equal it is.
@@ -235,7 +246,9 @@ fn judge(
         let what = if changes.is_empty() { Proposed::Same } else { Proposed::Update };
         Proposal { changes, ..Proposal::of(what) }
     });
-    for use_ in &desired.unknown {
+    // A platform that plans every attribute has spoken about these, too.
+    let open: &[_] = if proposal.planned.is_some() { &[] } else { &desired.unknown };
+    for use_ in open {
         let before = use_.at.get(live.attributes.tree()).cloned();
         let mut change = FieldChange::new(use_.at.clone(), before, None, Mover::Ours);
         let names: Vec<String> = use_.template.references().map(ToString::to_string).collect();

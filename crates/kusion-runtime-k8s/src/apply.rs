@@ -42,7 +42,7 @@ impl KubeRuntime {
             made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
         let warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect();
-        Ok(Applied { observed: self.observed(made.object), warnings })
+        Ok(Applied { observed: self.observed(made.object), warnings, trouble: None })
     }
 
     async fn apply_by_rules(

@@ -89,8 +89,8 @@ impl Platform for KubePlatform {
     }
 
     /// The data of a Secret, and the copy of it that kubectl keeps.
-    fn sensitive(&self, object: &Attr) -> Vec<FieldPath> {
-        if is_secret(object) { secret_fields() } else { Vec::new() }
+    fn sensitive(&self, _id: &ResourceId, object: &Attr) -> Vec<FieldPath> {
+        sensitive_fields(object)
     }
 
     fn hidden(&self) -> Vec<FieldPath> {
@@ -120,6 +120,11 @@ fn unencode(object: &mut Attr, moved: &mut Vec<MovedField>) {
             moved.push(MovedField { written: path("data"), stands: path("stringData") });
         }
     }
+}
+
+/// The secret parts of an object.
+pub(crate) fn sensitive_fields(object: &Attr) -> Vec<FieldPath> {
+    if is_secret(object) { secret_fields() } else { Vec::new() }
 }
 
 fn is_secret(object: &Attr) -> bool {

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 
 use base_secret::Redactor;
-use kusion_model::{Attr, DigestKey, FieldPath, Observed, Platform, Secret, Segment};
+use kusion_model::{Attr, DigestKey, FieldPath, Observed, Secret, Segment};
 use serde_json::Value;
 
-use crate::platform::KubePlatform;
+use crate::platform::sensitive_fields;
 
 /// The secrets of one comparison. They are collected when they are first needed: most comparisons find no difference.
 pub(crate) struct Sealer<'a> {
@@ -41,7 +41,7 @@ impl<'a> Sealer<'a> {
         let under_data =
             matches!(path.0.first(), Some(Segment::Key(key)) if key == "data" || key == "stringData");
         // The object itself is a Secret: its data is sealed wherever it stands.
-        let all = under_data && !KubePlatform.sensitive(self.wanted).is_empty();
+        let all = under_data && !sensitive_fields(self.wanted).is_empty();
         self.seal_value(value, all)
     }
 

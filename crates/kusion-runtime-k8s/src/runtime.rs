@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion_model::{
-    Attr, DigestKey, KubeId, Live, Native, Observed, Platform, Proposal, ResourceKey, Unknowns, seal,
-};
+use kusion_model::{Attr, DigestKey, KubeId, Live, Native, Observed, Proposal, ResourceKey, Unknowns, seal};
 use kusion_runtime::{
     Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
     WriteAsk,
@@ -18,7 +16,7 @@ use serde_json::Value;
 use crate::api::Api;
 use crate::kinds::{Kind, Kinds, builtin_kind};
 use crate::owner::ownership;
-use crate::platform::KubePlatform;
+use crate::platform::sensitive_fields;
 use crate::propose::Coming;
 
 /// The name under which we own fields.
@@ -134,7 +132,7 @@ struct KubeObject {
 impl Native for KubeObject {
     fn tree(&self) -> Attr {
         let mut tree = Attr::from(&self.object);
-        let sensitive = KubePlatform.sensitive(&tree);
+        let sensitive = sensitive_fields(&tree);
         seal(&mut tree, &sensitive, &self.key, &mut Vec::new());
         tree
     }

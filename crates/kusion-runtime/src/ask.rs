@@ -7,6 +7,8 @@ use kusion_model::{
 };
 use serde_json::{Map, Value};
 
+use crate::RuntimeError;
+
 /// Which object to read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObserveAsk<'a> {
@@ -64,6 +66,8 @@ pub struct Applied {
     pub observed: Observed,
     /// What the platform said beside it.
     pub warnings: Vec<String>,
+    /// The write failed and left something behind, which is recorded all the same: the step has failed.
+    pub trouble: Option<RuntimeError>,
 }
 
 /// Away with it.

@@ -231,6 +231,7 @@ fn doing(action: Action) -> &'static str {
         Action::Replace => "replacing",
         Action::Delete => "deleting",
         Action::Release => "releasing",
+        Action::Read => "reading",
         Action::NoOp => "",
     }
 }

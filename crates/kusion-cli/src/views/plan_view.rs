@@ -142,6 +142,7 @@ fn action(step: &Step, style: &Style) -> (String, String) {
             (style.yellow("  <"), style.yellow(&format!("release: {}, left in place", step.reason)))
         }
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
+        Action::Read => (style.cyan(" <="), style.cyan(&because("read", &step.reason))),
         Action::NoOp => (style.dim("  ="), style.dim("unchanged")),
     }
 }
@@ -238,7 +239,7 @@ fn shown(value: &Attr, detail: Detail) -> String {
 pub(crate) fn tally(tally: &Tally) -> String {
     counted(
         tally,
-        ["create", "update", "replace", "delete", "import", "release", "unchanged"],
+        ["create", "update", "replace", "delete", "import", "release", "read", "unchanged"],
         "nothing to do",
     )
 }
@@ -247,14 +248,14 @@ pub(crate) fn tally(tally: &Tally) -> String {
 pub(crate) fn done(tally: &Tally) -> String {
     counted(
         tally,
-        ["created", "updated", "replaced", "deleted", "imported", "released", "unchanged"],
+        ["created", "updated", "replaced", "deleted", "imported", "released", "read", "unchanged"],
         "nothing done",
     )
 }
 
-fn counted(tally: &Tally, words: [&str; 7], nothing: &str) -> String {
-    let Tally { create, update, replace, delete, import, release, unchanged, drift: _ } = *tally;
-    let counts = [create, update, replace, delete, import, release, unchanged];
+fn counted(tally: &Tally, words: [&str; 8], nothing: &str) -> String {
+    let Tally { create, update, replace, delete, import, release, read, unchanged, drift: _ } = *tally;
+    let counts = [create, update, replace, delete, import, release, read, unchanged];
     let mut parts = Vec::new();
     for (count, word) in counts.into_iter().zip(words) {
         if count > 0 {

@@ -273,6 +273,7 @@ fn glyph(action: Action, style: &Style) -> String {
         Action::Replace => style.magenta("±"),
         Action::Delete => style.red("-"),
         Action::Release => style.yellow("<"),
+        Action::Read => style.cyan("<="),
         Action::NoOp => style.dim("="),
     }
 }
@@ -285,6 +286,7 @@ pub(crate) fn done_word(action: Action) -> &'static str {
         Action::Replace => "replaced",
         Action::Delete => "deleted",
         Action::Release => "released",
+        Action::Read => "read",
         Action::NoOp => "unchanged",
     }
 }

@@ -26,7 +26,7 @@ impl Platform for Toy {
         ])))
     }
 
-    fn sensitive(&self, attributes: &Attr) -> Vec<FieldPath> {
+    fn sensitive(&self, _id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
         let secret = attributes["kind"] == "Secret";
         if secret { vec![FieldPath::keys(["data"]), FieldPath::keys(["stringData"])] } else { Vec::new() }
     }

@@ -34,7 +34,7 @@ impl Platform for ForgePlatform {
         forge()
     }
 
-    fn sensitive(&self, _attributes: &Attr) -> Vec<FieldPath> {
+    fn sensitive(&self, _id: &kusion::model::ResourceId, _attributes: &Attr) -> Vec<FieldPath> {
         vec![FieldPath::keys(["password"])]
     }
 }
@@ -122,7 +122,7 @@ impl Forge {
         };
         object["id"] = json!(id);
         world.objects.insert(id.clone(), object.clone());
-        Applied { observed: self.seen(&id, &object), warnings: Vec::new() }
+        Applied { observed: self.seen(&id, &object), warnings: Vec::new(), trouble: None }
     }
 
     fn remove(&self, ask: &DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
