@@ -72,6 +72,21 @@ pub(crate) fn unpack(archive: &Path, to: &Path, limits: Limits) -> Result<String
     Ok(hash::h1(unpacking.sums))
 }
 
+/// The `h1:` hash of an archive's files, as the tools take it of an archive: entries of folders count.
+pub(crate) fn h1(archive: &Path) -> Result<String, Trouble> {
+    let wrong = |what: String| Trouble::new(Kind::Archive, format!("{}: {what}", archive.display()));
+    let file = File::open(archive).map_err(|e| Trouble::disk("read", archive, &e))?;
+    let mut zip = ZipArchive::new(io::BufReader::new(file)).map_err(|e| wrong(told(&e)))?;
+    let mut sums = Vec::new();
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(|e| wrong(told(&e)))?;
+        let name = plain_name(entry.name_raw()).map_err(wrong)?;
+        let sum = hash::sha256(&mut entry).map_err(|e| wrong(e.to_string()))?;
+        sums.push((name, sum));
+    }
+    Ok(hash::h1(sums))
+}
+
 fn told(error: &ZipError) -> String {
     match error {
         ZipError::InvalidArchive(what) if what.contains("duplicate") => {

@@ -1,17 +1,15 @@
 //! From an address and a constraint to a verified folder.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use data_encoding::HEXLOWER;
 use rim::Net;
 
 use crate::address::Address;
 use crate::archive::{Limits, unpack};
 use crate::cache::{Cache, Record, Slot, Temporary};
+use crate::compare::{altered, checked, not_locked};
 use crate::config::{CliConfig, Method, MethodKind};
-use crate::hash::{sha256, zh};
 use crate::lock::{Lock, Locked};
 use crate::mirror::{NetworkMirror, folder_package, folder_versions};
 use crate::net::Web;
@@ -124,7 +122,7 @@ impl Installer {
     }
 
     /// The version to install: that of the lock, the only one that can fit, or the newest.
-    fn choose(
+    pub(crate) fn choose(
         &self,
         address: &Address,
         wanted: &Constraints,
@@ -184,6 +182,49 @@ impl Installer {
         })
     }
 
+    pub(crate) fn platform(&self) -> &Platform {
+        &self.options.platform
+    }
+
+    pub(crate) fn web(&self) -> &Web {
+        &self.web
+    }
+
+    /// Finds a provider on this machine, without asking anybody; none if it must be brought.
+    ///
+    /// # Errors
+    /// Something stands in its place that is not what was verified or locked.
+    pub fn find(
+        &self,
+        address: &Address,
+        constraints: &Constraints,
+        lock: &Lock,
+    ) -> Result<Option<Installed>, Trouble> {
+        if let Some(folder) = self.config().override_of(address) {
+            return installed(address, folder.to_owned(), None, None).map(Some);
+        }
+        let locked = lock.get(address).filter(|locked| constraints.allow(&locked.version));
+        let version = locked.map(|locked| &locked.version).or_else(|| constraints.exact());
+        let Some(version) = version else { return Ok(None) };
+        let hashes = locked.map(|locked| locked.hashes.clone()).unwrap_or_default();
+        if self.cache.find(address, version, self.platform()).is_some() {
+            let slot = self.cache.slot(address, version, self.platform())?;
+            if let Some(record) = self.kept(&slot, address, version, &hashes)? {
+                return installed(address, slot.folder.clone(), Some(version), Some(record)).map(Some);
+            }
+        }
+        for method in self.config().methods_of(address) {
+            if let MethodKind::Folder(root) = &method.kind
+                && let Some(Package { location: Location::Folder(folder), .. }) =
+                    folder_package(root, address, version, self.platform())
+            {
+                let record = self.elsewhere(&folder, address, version, &hashes)?;
+                return installed(address, folder, Some(version), Some(record)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     fn config(&self) -> &CliConfig {
         &self.options.config
     }
@@ -213,7 +254,7 @@ impl Installer {
         match &method.kind {
             MethodKind::Direct => self.registries.versions(&self.asked(address)),
             MethodKind::Folder(root) => folder_versions(root, address, &self.options.platform),
-            MethodKind::Network(base) => self.mirror(base).versions(address),
+            MethodKind::Network(base) => self.mirror_at(base).versions(address),
         }
     }
 
@@ -222,7 +263,7 @@ impl Installer {
         Asked { web: &self.web, address, service, token: self.token(address.host()) }
     }
 
-    fn mirror<'a>(&'a self, base: &'a str) -> NetworkMirror<'a> {
+    fn mirror_at<'a>(&'a self, base: &'a str) -> NetworkMirror<'a> {
         NetworkMirror { web: &self.web, base, token: self.token(crate::url::host(base)) }
     }
 
@@ -254,7 +295,44 @@ impl Installer {
         }
     }
 
-    /// Brings a package from the first place that has it.
+    /// A package from the first place that has it.
+    pub(crate) fn find_package(
+        &self,
+        address: &Address,
+        version: &Version,
+        watch: &Watch<'_>,
+    ) -> Result<Package, Trouble> {
+        let platform = &self.options.platform;
+        let mut asked = Vec::new();
+        for method in self.config().methods_of(address) {
+            if self.options.offline && !matches!(method.kind, MethodKind::Folder(_)) {
+                return Err(self.offline(address));
+            }
+            let place = place(&method.kind, address);
+            let fetching = Progress::Fetching {
+                address: address.clone(),
+                version: version.clone(),
+                place: place.clone(),
+            };
+            watch(&fetching);
+            asked.push(place);
+            let package = match &method.kind {
+                MethodKind::Direct => {
+                    self.registries.package(&self.asked(address), version, platform, watch)?
+                }
+                MethodKind::Folder(root) => folder_package(root, address, version, platform),
+                MethodKind::Network(base) => self.mirror_at(base).package(address, version, platform)?,
+            };
+            if let Some(package) = package {
+                return Ok(package);
+            }
+        }
+        let asked = if asked.is_empty() { "the CLI configuration".to_owned() } else { asked.join(", ") };
+        let what = format!("{asked}: there is no package of {address} {version} for {platform}");
+        Err(Trouble::new(Kind::Platform, what).next("choose another version"))
+    }
+
+    /// Brings a package: an unpacked one stays where it is, an archive is unpacked into the cache.
     fn bring(
         &self,
         slot: &Slot,
@@ -263,96 +341,77 @@ impl Installer {
         locked: &BTreeSet<String>,
         watch: &Watch<'_>,
     ) -> Result<(PathBuf, Record), Trouble> {
-        let platform = &self.options.platform;
-        let mut asked = Vec::new();
-        for method in self.config().methods_of(address) {
-            if self.options.offline && !matches!(method.kind, MethodKind::Folder(_)) {
-                return Err(self.offline(address));
-            }
-            let place = place(&method.kind, address);
-            watch(&Progress::Fetching {
-                address: address.clone(),
-                version: version.clone(),
-                place: place.clone(),
-            });
-            asked.push(place);
-            let package = match &method.kind {
-                MethodKind::Direct => {
-                    self.registries.package(&self.asked(address), version, platform, watch)?
-                }
-                MethodKind::Folder(root) => folder_package(root, address, version, platform),
-                MethodKind::Network(base) => self.mirror(base).package(address, version, platform)?,
-            };
-            if let Some(package) = package {
-                return self.take(slot, address, version, &package, locked, watch);
-            }
-        }
-        let asked = if asked.is_empty() { "the CLI configuration".to_owned() } else { asked.join(", ") };
-        Err(Trouble::new(
-            Kind::Platform,
-            format!("{asked}: there is no package of {address} {version} for {platform}"),
-        )
-        .next("choose another version"))
-    }
-
-    fn take(
-        &self,
-        slot: &Slot,
-        address: &Address,
-        version: &Version,
-        package: &Package,
-        locked: &BTreeSet<String>,
-        watch: &Watch<'_>,
-    ) -> Result<(PathBuf, Record), Trouble> {
-        let suffix = ".zip";
+        let package = self.find_package(address, version, watch)?;
         let (archive, _temporary) = match &package.location {
             Location::Folder(folder) => {
-                let elsewhere = self.cache.slot_of(folder)?;
-                let record = match elsewhere.known() {
-                    Ok(Some(record)) => record,
-                    // A mirror may be renewed: what is locked decides.
-                    _ => elsewhere.learn(None, Vec::new(), None)?,
-                };
-                return match locked.is_empty() || record.has_any(locked) {
-                    true => Ok((folder.clone(), record)),
-                    false => Err(not_locked(address, version, &record)),
-                };
+                let record = self.elsewhere(folder, address, version, locked)?;
+                return Ok((folder.clone(), record));
             }
             Location::Archive(path) => (path.clone(), None),
             Location::Url(url) => {
-                let temporary = slot.temporary(suffix);
+                let temporary = slot.temporary(".zip");
                 self.web.download(url, &temporary.0, watch)?;
                 (temporary.0.clone(), Some(temporary))
             }
         };
+        let unpacked = slot.temporary("");
+        let record = self.proved(&archive, &unpacked.0, &package, address, version, locked, watch)?;
+        self.place_unpacked(slot, unpacked, record)
+    }
+
+    /// What a folder of a mirror holds, if the lock knows it.
+    fn elsewhere(
+        &self,
+        folder: &Path,
+        address: &Address,
+        version: &Version,
+        locked: &BTreeSet<String>,
+    ) -> Result<Record, Trouble> {
+        let slot = self.cache.slot_of(folder)?;
+        let record = match slot.known() {
+            Ok(Some(record)) => record,
+            // A mirror may be renewed: what is locked decides.
+            _ => slot.learn(None, Vec::new(), None)?,
+        };
+        match locked.is_empty() || record.has_any(locked) {
+            true => Ok(record),
+            false => Err(not_locked(address, version, &record)),
+        }
+    }
+
+    /// Unpacks an archive and compares everything with everything that was promised.
+    #[expect(clippy::too_many_arguments, reason = "each is another witness")]
+    pub(crate) fn proved(
+        &self,
+        archive: &Path,
+        unpacked: &Path,
+        package: &Package,
+        address: &Address,
+        version: &Version,
+        locked: &BTreeSet<String>,
+        watch: &Watch<'_>,
+    ) -> Result<Record, Trouble> {
         watch(&Progress::Unpacking { address: address.clone(), version: version.clone() });
         let shown = format!("{address} {version} of {}", package.place);
-        let found = checked(&archive, package, &shown)?;
-        let unpacked = slot.temporary("");
-        let h1 = unpack(&archive, &unpacked.0, self.options.limits)?;
+        let found = checked(archive, package, &shown)?;
+        let h1 = unpack(archive, unpacked, self.options.limits)?;
         let hashes = [h1.clone(), found.clone()];
         if let Some(promised) =
             package.promised.iter().find(|list| !list.iter().any(|hash| hashes.contains(hash)))
         {
-            return Err(altered(
-                &shown,
-                &format!("it hashes to {h1} and {found}, not to {}", promised.join(" or ")),
-            ));
+            let how = format!("it hashes to {h1} and {found}, not to {}", promised.join(" or "));
+            return Err(altered(&shown, &how));
         }
         if package.promised.is_empty() && package.sum.is_none() && locked.is_empty() {
             watch(&Progress::Warning(format!("{shown} is unverified: nobody says what it hashes to")));
         }
-        let record = Record::fresh(
-            h1,
-            Some(found),
-            package.signed.clone(),
-            package.key.as_ref().map(KeyId::to_string),
-        );
+        let key = package.key.as_ref().map(KeyId::to_string);
+        let record = Record::fresh(h1, Some(found), package.signed.clone(), key);
         if !locked.is_empty() && !record.has_any(locked) {
             return Err(not_locked(address, version, &record));
         }
-        executable_in(&unpacked.0, address)?;
-        self.place_unpacked(slot, unpacked, record)
+        executable_in(unpacked, address)?;
+        Ok(record)
     }
 
     /// Puts an unpacked package into its place, or finds that the same stands there.
@@ -389,36 +448,6 @@ fn place(kind: &MethodKind, address: &Address) -> String {
         MethodKind::Folder(root) => root.display().to_string(),
         MethodKind::Network(base) => crate::url::host(base).to_owned(),
     }
-}
-
-/// Compares an archive with its promised size and sum, and returns its `zh:` hash.
-fn checked(archive: &Path, package: &Package, shown: &str) -> Result<String, Trouble> {
-    let told = |e: std::io::Error| Trouble::disk("read", archive, &e);
-    let mut file = File::open(archive).map_err(told)?;
-    let size = file.metadata().map_err(told)?.len();
-    if let Some(wanted) = package.size.filter(|wanted| *wanted != size) {
-        return Err(altered(shown, &format!("it has {size} bytes instead of {wanted}")));
-    }
-    let sum = sha256(&mut file).map_err(told)?;
-    let hex = HEXLOWER.encode(&sum);
-    match &package.sum {
-        Some(wanted) if *wanted != hex => Err(altered(shown, &format!("sha256 {hex} instead of {wanted}"))),
-        _ => Ok(zh(&sum)),
-    }
-}
-
-fn altered(shown: &str, how: &str) -> Trouble {
-    Trouble::new(Kind::Checksum, format!("{shown}: what came is not what was promised: {how}"))
-        .next("the host, or something before it, is damaged; nothing was kept")
-}
-
-fn not_locked(address: &Address, version: &Version, record: &Record) -> Trouble {
-    let zh = record.zh.as_ref().map(|zh| format!(" and {zh}")).unwrap_or_default();
-    Trouble::new(
-        Kind::Locked,
-        format!("{address} {version} is not the package that the lock file names: it is {}{zh}", record.h1),
-    )
-    .next("if the change is meant, remove its block from the lock file and lock it anew")
 }
 
 fn installed(

@@ -5,12 +5,13 @@
 //! said by the [`CliConfig`] that users of Terraform and OpenTofu have already.
 //!
 //! Pure: `address`, `version`, `platform`, `hcl`, `lock`, `openpgp`, `url`. With a rim: `config` (reads files), `net`,
-//! `registry`, `mirror`, `archive`, `cache`, `install`.
+//! `registry`, `mirror`, `archive`, `cache`, `install`, `outbound`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;
 mod archive;
 mod cache;
+mod compare;
 mod config;
 mod hash;
 mod hcl;
@@ -19,6 +20,7 @@ mod lock;
 mod mirror;
 mod net;
 pub mod openpgp;
+mod outbound;
 mod platform;
 mod progress;
 mod registry;

@@ -16,6 +16,7 @@ mod ls;
 mod man;
 mod port_forward;
 mod preview;
+mod provider;
 mod quickstart;
 mod release;
 mod sandbox;
@@ -28,6 +29,7 @@ use crate::input::chosen::stack;
 use crate::input::cluster::clusters;
 use crate::input::flags::{self, Arg, Given, Read};
 use crate::input::planned::{conflict, imported, moving, owners, spec_file};
+use crate::input::providers;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 
@@ -147,6 +149,19 @@ pub(crate) const COMMANDS: &[Command] = &[
         &["kusion secret ls dev", "kusion secret check dev", "kusion secret show dev ref://db/password"],
         &[secret::flags, spec_file, stack, clusters],
         secret::main,
+    ),
+    command(
+        "provider",
+        "install|list|lock|mirror [FOLDER] [STACK]",
+        "the Terraform providers of a stack: bring them to this machine, verified and pinned",
+        &[
+            "kusion provider install dev",
+            "kusion provider lock dev --platform linux_amd64 --platform darwin_arm64",
+            "kusion provider mirror /srv/providers dev",
+            "kusion provider install --provider hashicorp/random@3.9.0",
+        ],
+        &[provider::flags, providers::flags, spec_file, stack],
+        provider::main,
     ),
     command(
         "state",

@@ -8,5 +8,6 @@ pub(crate) mod hush;
 pub(crate) mod locks;
 pub(crate) mod meter;
 pub(crate) mod planned;
+pub(crate) mod providers;
 pub(crate) mod sight;
 pub(crate) mod text;

@@ -4,6 +4,7 @@
 mod forward;
 mod health;
 mod offline;
+mod providers;
 mod quickstart;
 mod road;
 

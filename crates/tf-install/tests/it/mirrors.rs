@@ -112,3 +112,45 @@ fn versions_of_all_places_are_compared() {
     // The first place that has the version gives it.
     assert_eq!(lab.install("acme/x", "0.9.0").unwrap().folder, place);
 }
+
+#[test]
+fn a_mirror_that_was_made_serves_as_a_folder_and_behind_https() {
+    let registry = crate::site::Site::new().start();
+    let mut lab = Lab::new(&registry.pem);
+    let name = format!("{}/acme/x", registry.host);
+    let address = tf_install::Address::parse(&name, "").unwrap();
+    let root = lab.folder.path().join("made");
+    let wanted = tf_install::Constraints::parse("~> 1.0").unwrap();
+    let mut lock = tf_install::Lock::default();
+    let made = lab.installer().mirror(&address, &wanted, &mut lock, &root, &|_| {}).unwrap();
+    assert_eq!(std::fs::read(&made).unwrap(), package());
+    // The same again changes nothing, and nothing else is left.
+    let text = lock.to_text();
+    lab.installer().mirror(&address, &wanted, &mut lock, &root, &|_| {}).unwrap();
+    assert_eq!(lock.to_text(), text);
+    let names: Vec<String> =
+        left_in(&root).iter().map(|path| path.rsplit('/').next().unwrap().to_owned()).collect();
+    assert_eq!(names, ["1.0.0.json", "index.json", "terraform-provider-x_1.0.0_linux_amd64.zip"]);
+
+    lab.config = "provider_installation { filesystem_mirror { path = \"made\" } }".to_owned();
+    lab.lock = lock.clone();
+    assert_eq!(lab.install(&name, "~> 1.0").unwrap().hashes.into_iter().next().as_deref(), Some(H1));
+
+    let mut replies = BTreeMap::new();
+    for path in left_in(&root) {
+        let bytes = std::fs::read(&path).unwrap();
+        let at = path.strip_prefix(&root.display().to_string()).unwrap().to_owned();
+        let reply = match at.ends_with(".json") {
+            true => Reply::Json(String::from_utf8(bytes).unwrap()),
+            false => Reply::Bytes(bytes),
+        };
+        replies.insert(format!("/m{at}"), reply);
+    }
+    let server = Server::start(replies);
+    let mut other = Lab::new(&server.pem);
+    other.config =
+        format!("provider_installation {{ network_mirror {{ url = \"https://{}/m/\" }} }}", server.host);
+    other.lock = lock;
+    assert!(other.install(&name, "~> 1.0").is_ok());
+    assert!(other.warnings().is_empty());
+}

@@ -1,0 +1,94 @@
+//! What the environment says about installing providers, and telling a person how it goes.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tf_install::{CliConfig, Installer, Limits, Net, Options, Platform, Progress, Strictness, Surroundings};
+
+use crate::input::chosen::{here, home_at};
+use crate::input::flags::{Arg, Given, flag};
+use crate::input::planned::warn;
+use crate::views::failure::Failure;
+use crate::views::output::tell;
+
+pub(crate) fn flags() -> Vec<Arg> {
+    vec![
+        flag("offline", None, "", "use what is on this machine, ask nobody"),
+        flag("upgrade", None, "", "choose versions anew instead of those of the lock file"),
+        flag(
+            "platform",
+            None,
+            "OS_ARCH",
+            "another platform than this machine's, as in linux_arm64; may be repeated",
+        ),
+    ]
+}
+
+/// The platforms that are asked for; this machine's if none is.
+pub(crate) fn platforms(given: &Given) -> Result<Vec<Platform>, Failure> {
+    let named = given.all("platform");
+    if named.is_empty() {
+        return Ok(vec![Platform::here()]);
+    }
+    named.into_iter().map(|text| Platform::parse(text).map_err(Failure::usage)).collect()
+}
+
+/// The folder of providers below a home.
+pub(crate) fn cache_folder(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
+    Ok(home_at(given, from)?.join("providers"))
+}
+
+/// An installer for a platform, as the user's files and variables say.
+pub(crate) fn installer(given: &Given, from: &Path, platform: Platform) -> Result<Installer, Failure> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let around = Surroundings { variable: &variable, folder: here()? };
+    let config = CliConfig::load(&around).map_err(|e| {
+        Failure::usage("the CLI configuration cannot be read").cause(e).next("see docs/providers.md")
+    })?;
+    config.warnings.iter().for_each(|text| warn(text));
+    let is_set = |name: &str| variable(name).is_some_and(|value| value == "true" || value == "1");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Ok(Installer::new(Options {
+        config,
+        cache: cache_folder(given, from)?,
+        platform,
+        offline: given.has("offline"),
+        upgrade: given.has("upgrade"),
+        net: Net { answer: Duration::from_secs(20), name: Some("kusion".to_owned()), ..Net::default() },
+        strictness: Strictness {
+            signed: is_set("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+            fresh: is_set("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            now,
+        },
+        limits: Limits::default(),
+    }))
+}
+
+/// Tells how an installation goes: a line for each step, and one every few seconds of a download.
+pub(crate) struct Teller {
+    last: Cell<Instant>,
+}
+
+impl Teller {
+    pub(crate) fn new() -> Teller {
+        Teller { last: Cell::new(Instant::now()) }
+    }
+
+    pub(crate) fn hear(&self, progress: &Progress) {
+        match progress {
+            Progress::Asking { .. } | Progress::Unpacking { .. } => {}
+            Progress::Fetching { address, version, place } => {
+                tell(&format!("fetching {address} {version} from {place}\n"));
+            }
+            Progress::Downloaded { done, total } => {
+                if self.last.get().elapsed() > Duration::from_secs(3) {
+                    self.last.set(Instant::now());
+                    let of = total.map(|total| format!(" of {}", total >> 20)).unwrap_or_default();
+                    tell(&format!("  {}{of} MiB\n", done >> 20));
+                }
+            }
+            Progress::Warning(text) => warn(text),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `kusion provider` as a user meets it: the page's own examples, and what goes wrong.
+
+use std::path::Path;
+
+use crate::{kusion, run, text};
+
+const PAGE: &str = include_str!("../../../../docs/providers.md");
+
+/// A project with the files of the page, and a mirror with a package.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let fence =
+        |info: &str| PAGE.split(&format!("```{info}\n")).nth(1).unwrap().split("```\n").next().unwrap();
+    write("project.yaml", "name: shop\n");
+    write("dev/stack.yaml", "name: dev\n");
+    write("dev/main.k", fence("python dev/main.k"));
+    write("rc", fence("hcl rc"));
+    let place = folder.path().join("mirror/registry.opentofu.org/acme/box");
+    std::fs::create_dir_all(&place).unwrap();
+    // The archive of a package with one file, `terraform-provider-box_v1.0.0`.
+    for platform in ["linux_amd64", "linux_arm64", "darwin_arm64", "darwin_amd64"] {
+        let name = format!("terraform-provider-box_1.0.0_{platform}.zip");
+        std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/box.zip"), place.join(name))
+            .unwrap();
+    }
+    folder
+}
+
+fn call(folder: &Path, words: &str, code: i32) -> String {
+    let mut command = kusion(&folder.join("home"));
+    command.current_dir(folder).env("TF_CLI_CONFIG_FILE", folder.join("rc")).env("HOME", folder);
+    let output = run(command.args(words.split_whitespace()), code);
+    format!("{}{}", text(&output.stderr), text(&output.stdout))
+}
+
+/// Spaces count once; `*` is anything.
+fn agrees(line: &str, wanted: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (line, wanted) = (plain(line), plain(wanted));
+    let mut rest = line.as_str();
+    let parts: Vec<&str> = wanted.split('*').collect();
+    for (at, part) in parts.iter().enumerate() {
+        match rest.find(part) {
+            Some(found) if at > 0 || found == 0 => rest = &rest[found + part.len()..],
+            _ => return false,
+        }
+    }
+    wanted.ends_with('*') || rest.is_empty()
+}
+
+#[test]
+fn the_commands_of_the_page_print_what_it_says() {
+    let folder = project();
+    let console = PAGE.split("```console\n").nth(1).unwrap().split("```\n").next().unwrap();
+    let mut commands = 0;
+    for block in format!("\n{console}").split("\n$ kusion ").skip(1) {
+        let (words, wanted) = block.split_once('\n').unwrap();
+        let found = call(folder.path(), words, 0);
+        let (found, wanted): (Vec<&str>, Vec<&str>) =
+            (found.trim_end().lines().collect(), wanted.trim_end().lines().collect());
+        assert_eq!(found.len(), wanted.len(), "{words}: {found:#?}");
+        for (line, wanted) in found.iter().zip(&wanted) {
+            assert!(agrees(line, wanted), "{words}:\n{line}\n{wanted}");
+        }
+        commands += 1;
+    }
+    assert_eq!(commands, 4);
+}
+
+#[test]
+fn a_package_that_is_not_the_locked_one_is_refused() {
+    let folder = project();
+    call(folder.path(), "provider install dev", 0);
+    let lock = folder.path().join(".terraform.lock.hcl");
+    let text = std::fs::read_to_string(&lock).unwrap();
+    assert!(
+        text.contains("provider \"registry.opentofu.org/acme/box\" {\n  version     = \"1.0.0\"\n"),
+        "{text}"
+    );
+    std::fs::write(&lock, text.replace("h1:", "h1:x")).unwrap();
+    let told = call(folder.path(), "provider install dev", 3);
+    assert!(
+        told.contains("is not the package that the lock file names") && told.contains("--upgrade"),
+        "{told}"
+    );
+    std::fs::write(&lock, "provider {").unwrap();
+    let told = call(folder.path(), "provider list dev -o json", 1);
+    assert!(told.contains("lock file of providers cannot be read"), "{told}");
+}
+
+#[test]
+fn a_mirror_is_made_and_wrong_words_are_told() {
+    let folder = project();
+    let made = call(folder.path(), "provider mirror out --provider acme/box@1.0.0", 0);
+    assert!(made.contains("out/registry.opentofu.org/acme/box/terraform-provider-box_1.0.0_"), "{made}");
+    let index = folder.path().join("out/registry.opentofu.org/acme/box/1.0.0.json");
+    assert!(std::fs::read_to_string(index).unwrap().contains("\"h1:"));
+    for (words, code, told) in [
+        ("provider", 1, "needs a verb"),
+        ("provider instal dev", 1, "there is no `kusion provider instal`"),
+        ("provider mirror", 1, "where to?"),
+        ("provider install --provider a/b/c/d", 1, "is no address of a provider"),
+        ("provider install --provider acme/box@1.x", 1, "is no constraint on versions"),
+        ("provider install --provider acme/box@2.0.0", 1, "fits `2.0.0`"),
+        ("provider install --provider acme/gone", 1, "no provider registry.opentofu.org/acme/gone is there"),
+        ("provider install --offline --provider hashicorp/random@1.0.0", 5, "nothing else may be asked"),
+        ("provider lock --platform linux --provider acme/box", 1, "is no platform"),
+    ] {
+        let said = call(folder.path(), words, code);
+        assert!(said.contains(told), "{words}: {said}");
+    }
+}
