@@ -85,6 +85,17 @@ const PROGRAMS: &[Program] = &[
         [("tofu", "github.com/opentofu/opentofu/cmd/tofu")],
         &["github.com/opentofu/opentofu/version.dev=no"]
     ),
+    Program {
+        label: "cty-v1.18.0",
+        sources: &[
+            ("go.mod", include_str!("../../../xtask/testenv/cty/go.mod")),
+            ("go.sum", include_str!("../../../xtask/testenv/cty/go.sum")),
+            ("main.go", include_str!("../../../xtask/testenv/cty/main.go")),
+        ],
+        executables: &[("cty", ".")],
+        names: &[],
+        links: &[],
+    },
     pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
 ];
 

@@ -30,6 +30,8 @@ pub mod mutate;
 pub mod ours;
 pub mod program;
 pub mod spec;
+#[cfg(feature = "terraform")]
+pub mod terraform;
 pub mod verdict;
 
 /// A fuzz target: its name, and what it does with a heap of bytes.

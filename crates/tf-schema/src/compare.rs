@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tf_value::{Dynamic, Map, Path, Step, Type, Value, convert};
+use tf_value::{Map, Path, Step, Type, Value, concrete, convert};
 
 use crate::{BlockNesting, NestedBlock};
 
@@ -91,62 +91,19 @@ pub(crate) fn wrap_blocks(nested: &NestedBlock, value: Value) -> Value {
     match value {
         Value::List(items) => {
             let (types, items): (Vec<Type>, Vec<Value>) =
-                items.iter().map(|item| concrete(item, &of)).unzip();
+                items.into_iter().map(|item| concrete(item, &of)).unzip();
             Value::List(items).dynamic(Type::tuple(types))
         }
         Value::Map(entries) => {
             let mut types = Vec::new();
             let mut members = Map::new();
-            for (key, item) in &entries {
+            for (key, item) in entries {
                 let (ty, item) = concrete(item, &of);
                 types.push((key.clone(), ty));
-                members.insert(key.clone(), item);
+                members.insert(key, item);
             }
             Value::Map(members).dynamic(Type::object(types))
         }
         other => other,
-    }
-}
-
-/// A value and its type without dynamic places, as far as the value tells.
-pub(crate) fn concrete(value: &Value, ty: &Type) -> (Type, Value) {
-    if !ty.has_dynamic() {
-        return (ty.clone(), value.clone());
-    }
-    match (value, ty) {
-        (Value::Dynamic(dynamic), _) => {
-            let Dynamic { ty, value } = &**dynamic;
-            (ty.clone(), value.clone())
-        }
-        (Value::Map(entries), Type::Object(object)) => {
-            let mut types = Vec::new();
-            let mut members = Map::new();
-            for (name, of) in &object.attributes {
-                let (of, member) = concrete(entries.get(name).unwrap_or(&NULL), of);
-                types.push((name.clone(), of));
-                members.insert(name.clone(), member);
-            }
-            (Type::object(types), Value::Map(members))
-        }
-        (Value::List(items), Type::Tuple(of)) => {
-            let pairs = items.iter().zip(of.iter()).map(|(item, of)| concrete(item, of));
-            let (types, items): (Vec<Type>, Vec<Value>) = pairs.unzip();
-            (Type::tuple(types), Value::List(items))
-        }
-        (Value::List(items), Type::List(of)) => {
-            let (types, items): (Vec<Type>, Vec<Value>) = items.iter().map(|item| concrete(item, of)).unzip();
-            (Type::list(types.into_iter().next().unwrap_or(Type::Dynamic)), Value::List(items))
-        }
-        (Value::Map(entries), Type::Map(of)) => {
-            let mut first = None;
-            let mut members = Map::new();
-            for (key, item) in entries {
-                let (ty, item) = concrete(item, of);
-                first.get_or_insert(ty);
-                members.insert(key.clone(), item);
-            }
-            (Type::map(first.unwrap_or(Type::Dynamic)), Value::Map(members))
-        }
-        _ => (ty.clone(), value.clone()),
     }
 }

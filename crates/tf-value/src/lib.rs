@@ -20,6 +20,7 @@
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod concrete;
 mod convert;
 mod error;
 pub mod json;
@@ -31,6 +32,7 @@ mod set;
 mod types;
 mod value;
 
+pub use concrete::concrete;
 pub use convert::convert;
 pub use error::ValueError;
 pub use number::{MAX_DIGITS, Number, NumberError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::{Number, Path, Refinement, Step, Type, ValueError, set};
+use crate::{Number, Path, Refinement, Step, Type, ValueError, concrete, set};
 
 /// The entries of a map or the attributes of an object, sorted bytewise.
 pub type Map = BTreeMap<Arc<str>, Value>;
@@ -109,7 +109,10 @@ impl Value {
     pub fn dynamic(self, ty: Type) -> Self {
         match (self, ty) {
             (value @ Value::Dynamic(_), _) | (value, Type::Dynamic) => value,
-            (value, ty) => Value::Dynamic(Box::new(Dynamic { ty, value })),
+            (value, ty) => {
+                let (ty, value) = concrete(value, &ty);
+                Value::Dynamic(Box::new(Dynamic { ty, value }))
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod aliasing;
 mod child;
+mod cty;
 mod explain;
 mod neutral;
 mod ours;
@@ -54,13 +55,16 @@ struct Wish {
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
-    \x20      cargo xtask oracle --vet N [SEED]";
+    \x20      cargo xtask oracle --vet N [SEED]\n\
+    \x20      cargo xtask oracle cty N [SEED]";
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
-    if let [flag, rest @ ..] = words
-        && flag == "--vet"
-    {
-        return vet::main(rest);
+    if let [which, rest @ ..] = words {
+        match which.as_str() {
+            "--vet" => return vet::main(rest),
+            "cty" => return cty::main(rest),
+            _ => {}
+        }
     }
     let wish = parse(words)?;
     if wish.print {

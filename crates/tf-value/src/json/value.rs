@@ -1,6 +1,7 @@
 //! Values to JSON and back, driven by the type.
 
 use super::Json;
+use crate::concrete::unite;
 use crate::{MAX_DEPTH, Map, Number, NumberError, Path, Step, Type, Value, ValueError, normal};
 
 /// Writes a value of a type. Unknown and infinite values have no JSON form.
@@ -98,13 +99,13 @@ fn read(json: &Json, ty: &Type, path: &mut Path) -> Result<Value, ValueError> {
         (Type::String, Json::Number(digits)) => Value::string(digits),
         (Type::String, Json::Bool(bool)) => Value::string(if *bool { "true" } else { "false" }),
         (Type::List(of), Json::Array(items)) => {
-            let items = read_items(items, |_| of, path)?;
-            one_type(of, &items, path)?;
+            let mut items = read_items(items, |_| of, path)?;
+            one_type(of, items.iter_mut(), path)?;
             Value::List(items)
         }
         (Type::Set(of), Json::Array(items)) => {
-            let items = read_items(items, |_| of, path)?;
-            one_type(of, &items, path)?;
+            let mut items = read_items(items, |_| of, path)?;
+            one_type(of, items.iter_mut(), path)?;
             Value::set(items, of).map_err(|error| ValueError::at(path, error.message))?
         }
         (Type::Tuple(of), Json::Array(items)) => {
@@ -121,7 +122,7 @@ fn read(json: &Json, ty: &Type, path: &mut Path) -> Result<Value, ValueError> {
                 let value = path.within(Step::Key(key.clone()), |path| read(json, of, path))?;
                 entries.insert(key, value);
             }
-            one_type(of, entries.values(), path)?;
+            one_type(of, entries.values_mut(), path)?;
             Value::Map(entries)
         }
         (Type::Object(object), Json::Object(members)) => read_object(object, members, path)?,
@@ -171,20 +172,8 @@ fn read_dynamic(members: &[(String, Json)], path: &mut Path) -> Result<Value, Va
 
 fn one_type<'v>(
     of: &Type,
-    items: impl IntoIterator<Item = &'v Value>,
+    items: impl Iterator<Item = &'v mut Value>,
     path: &Path,
 ) -> Result<(), ValueError> {
-    if !matches!(of, Type::Dynamic) {
-        return Ok(());
-    }
-    let mut types = items.into_iter().filter_map(|item| match item {
-        Value::Dynamic(dynamic) => Some(&dynamic.ty),
-        _ => None,
-    });
-    match types.next().and_then(|first| types.find(|other| *other != first).map(|other| (first, other))) {
-        Some((first, other)) => {
-            Err(ValueError::at(path, format!("elements of one collection are {first} and {other}")))
-        }
-        None => Ok(()),
-    }
+    unite(of, items).map_err(|error| ValueError::at(path, error.message))
 }

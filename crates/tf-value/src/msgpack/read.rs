@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::refined;
+use crate::concrete::unite;
 use crate::json::Json;
 use crate::{MAX_BYTES, MAX_DEPTH, Map, Number, Path, Step, Type, Value, ValueError, normal};
 
@@ -88,14 +89,14 @@ impl<'b> Reader<'b> {
             Type::Bool => self.bool().map(Value::Bool),
             Type::List(of) => {
                 let n = self.array_header()?;
-                let items = self.items(n, |_| of)?;
-                self.check_one_type(of, &items)?;
+                let mut items = self.items(n, |_| of)?;
+                self.unite(of, items.iter_mut())?;
                 Ok(Value::List(items))
             }
             Type::Set(of) => {
                 let n = self.array_header()?;
-                let items = self.items(n, |_| of)?;
-                self.check_one_type(of, &items)?;
+                let mut items = self.items(n, |_| of)?;
+                self.unite(of, items.iter_mut())?;
                 Value::set(items, of).map_err(|error| self.error(error.message))
             }
             Type::Tuple(of) => {
@@ -127,23 +128,8 @@ impl<'b> Reader<'b> {
     }
 
     /// The elements of a collection have one type, also where each brings its own.
-    fn check_one_type<'v>(
-        &self,
-        of: &Type,
-        items: impl IntoIterator<Item = &'v Value>,
-    ) -> Result<(), ValueError> {
-        if !matches!(of, Type::Dynamic) {
-            return Ok(());
-        }
-        let mut types = items.into_iter().filter_map(|item| match item {
-            Value::Dynamic(dynamic) => Some(&dynamic.ty),
-            _ => None,
-        });
-        let Some(first) = types.next() else { return Ok(()) };
-        match types.find(|other| *other != first) {
-            Some(other) => Err(self.error(format!("elements of one collection are {first} and {other}"))),
-            None => Ok(()),
-        }
+    fn unite<'v>(&self, of: &Type, items: impl Iterator<Item = &'v mut Value>) -> Result<(), ValueError> {
+        unite(of, items).map_err(|error| self.error(error.message))
     }
 
     fn map(&mut self, of: &Type) -> Result<Value, ValueError> {
@@ -154,7 +140,7 @@ impl<'b> Reader<'b> {
             let value = self.inside(Step::Key(key.clone()), of)?;
             entries.insert(key, value);
         }
-        self.check_one_type(of, entries.values())?;
+        self.unite(of, entries.values_mut())?;
         Ok(Value::Map(entries))
     }
 

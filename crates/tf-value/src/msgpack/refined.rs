@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::read::Reader;
 use super::write::{put_int, put_map_header, put_number, put_string, put_unknown};
+use crate::value::Elements;
 use crate::{Number, Refinement, Type, Value, ValueError, normal};
 
 /// The extension code of bounds.
@@ -155,13 +156,18 @@ pub(super) fn read(reader: &mut Reader<'_>, code: u8, n: usize, ty: &Type) -> Re
     Ok(if null { Value::Null } else { settle(bounds, ty) })
 }
 
+/// The longest list of unknown elements that bounds can stand for.
+const MAX_SETTLED: u64 = 1024;
+
 /// Bounds that leave only one value are that value; the same is done by everybody who reads them.
 fn settle(bounds: Refinement, ty: &Type) -> Value {
-    if bounds.not_null && bounds.max_length == Some(0) {
-        match ty {
-            Type::List(_) => return Value::List(Vec::new()),
-            Type::Set(_) => return Value::Set(crate::value::Elements::default()),
-            Type::Map(_) => return Value::Map(crate::Map::new()),
+    let min_length = bounds.min_length.unwrap_or(0);
+    if bounds.not_null && bounds.max_length == Some(min_length) {
+        match (ty, min_length) {
+            (Type::List(_), n @ 0..=MAX_SETTLED) => return Value::List(vec![Value::unknown(); n as usize]),
+            (Type::Set(_), 0) => return Value::Set(Elements::default()),
+            (Type::Set(_), 1) => return Value::Set(Elements(vec![Value::unknown()])),
+            (Type::Map(_), 0) => return Value::Map(crate::Map::new()),
             _ => {}
         }
     }

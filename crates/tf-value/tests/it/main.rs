@@ -4,4 +4,5 @@
 mod conversion;
 mod limits;
 mod numbers;
+mod random;
 mod vectors;
