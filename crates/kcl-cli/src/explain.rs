@@ -23,6 +23,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     };
     match page(wanted) {
         Some(page) => {
+            if let Some(meaning) = meaning(page, wanted) {
+                println!("`{wanted}`: {meaning}\n");
+            }
             print!("{page}");
             ExitCode::SUCCESS
         }
@@ -55,9 +58,16 @@ fn usage() -> String {
     out
 }
 
-/// Returns the page of a code, or the page that mentions an id or kind.
+/// What an id means, from the table at the end of a page.
+fn meaning<'p>(page: &'p str, id: &str) -> Option<&'p str> {
+    let row = page.lines().find_map(|line| line.strip_prefix("| `")?.strip_prefix(id)?.strip_prefix("` | "));
+    row.map(|rest| rest.trim_end_matches([' ', '|']))
+}
+
+/// Returns the page of a code, the one whose table has an id, or the one that mentions a kind.
 fn page(wanted: &str) -> Option<&'static str> {
     let by_code = PAGES.iter().find(|(code, _)| code.eq_ignore_ascii_case(wanted));
+    let by_code = by_code.or_else(|| PAGES.iter().find(|(_, page)| meaning(page, wanted).is_some()));
     let is_word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()) == wanted;
     let by_word = || PAGES.iter().find(|(_, page)| page.split_whitespace().any(is_word));
     by_code.or_else(by_word).map(|(_, page)| *page)
@@ -73,6 +83,54 @@ mod tests {
             assert!(page.starts_with(&format!("# {code} ")), "{code}");
             assert!(page.contains("```kcl") && page.contains("## What to do"), "{code}");
         }
+    }
+
+    /// The sources of all crates of the language, except tests.
+    fn sources(folder: &std::path::Path, out: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                out.push(std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+
+    /// Every id that some table or some line of the sources gives an error has a row in the page of its code.
+    #[test]
+    fn every_id_of_every_crate_has_its_row() {
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut texts = Vec::new();
+        for entry in std::fs::read_dir(&crates).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name == "kcl" || name.starts_with("kcl-") {
+                sources(&path.join("src"), &mut texts);
+            }
+        }
+        let codes = std::fs::read_to_string(crates.join("base-diag/src/diagnostic.rs")).unwrap();
+        let code = regex::Regex::new(r#"(?m)^    ([A-Z_]+) = "(E\w+)""#).unwrap();
+        let codes: std::collections::HashMap<String, String> =
+            code.captures_iter(&codes).map(|c| (c[1].to_owned(), c[2].to_owned())).collect();
+        let row = r#"(?m)^    \w+(?: \{[^}]*\})? = ([A-Z_]+) "([a-z0-9-]+)""#;
+        let made = r#"Diagnostic::(?:error|warning)\(\s*Code::([A-Z_]+),\s*"([a-z0-9-]+)""#;
+        let mut asked = 0;
+        for pattern in [row, made] {
+            let pattern = regex::Regex::new(pattern).unwrap();
+            for found in texts.iter().flat_map(|text| pattern.captures_iter(text)) {
+                let code = &codes[&found[1]];
+                let (_, page) =
+                    PAGES.iter().find(|(known, _)| known == code).unwrap_or_else(|| panic!("no page {code}"));
+                assert!(
+                    meaning(page, &found[2]).is_some(),
+                    "explain/{code}.md has no row for `{}`",
+                    &found[2]
+                );
+                asked += 1;
+            }
+        }
+        assert!(asked > 150, "only {asked} ids were found: the tables look otherwise now");
     }
 
     #[test]
