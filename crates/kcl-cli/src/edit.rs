@@ -1,6 +1,7 @@
 //! `kcl edit`: look at source and rewrite it by path. Only the bytes of the value change; each file is written whole or not at all.
 
 mod batch;
+mod rename;
 mod report;
 mod stack;
 mod workbench;
@@ -85,11 +86,11 @@ fn usage() -> String {
          kcl edit get dev app.image\n  kcl edit set dev app.image='\"pay:v42\"'\n  \
          kcl edit set --string main.k 'pod.containers[name=main].image=pay:v42'\n  \
          kcl edit set --diff dev app.replicas=3 'app.labels[\"app.io/team\"]=\"shop\"'\n  \
-         kcl edit append dev app.ports=8080\n  kcl edit unset dev app.debug\n  kcl edit rename main.k port=httpPort\n  \
+         kcl edit append dev app.ports=8080\n  kcl edit unset dev app.debug\n  kcl edit rename models App.port=httpPort\n  \
          kcl edit --batch changes.json\n\nUsage: kcl edit set|append TARGET PATH=VALUE… [flags]\n       \
          kcl edit get|unset TARGET PATH… [flags]\n       kcl edit rename TARGET PATH=NAME\n       kcl edit --batch FILE \
          [flags]\n\n{}\nTARGET is a file, or the folder of a stack: its kcl.yaml, stack.yaml or kcl.mod says which files it runs, \
-         and only\nfiles in the folder itself are written. PATH is a variable, then .key, [\"any key\"], [0], [-1] or \
+         and only\nfiles in the folder itself are written; `rename` writes all files of the module that name the thing. PATH is a variable, then .key, [\"any key\"], [0], [-1] or \
          [name=main].\nA batch is a JSON list of {{\"op\", \"target\", \"path\", \"value\" | \"text\" | \"json\" | \"name\"}}, or one \
          object per line. If a\nchange is refused, nothing is written. Exit codes: 0, 1 wrong input, a refused change, \
          (get) not set,\nor (--check) something to do, 70 a bug of ours.\n",

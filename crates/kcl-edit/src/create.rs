@@ -3,10 +3,11 @@
 use base_diag::Span;
 use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId, Tree};
 use kcl_syntax::source::{Reached, Step, entries, reach, setters, value_at};
+use kcl_syntax::token::is_name;
 
 use crate::layout::{self, Brackets};
 use crate::plan::{Ask, declarations, fitted, is_derived, range};
-use crate::value::{entry_text, is_name};
+use crate::value::entry_text;
 use crate::{Edit, EditPlan, Effect, File, Refusal};
 
 impl Ask<'_> {

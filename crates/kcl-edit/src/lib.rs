@@ -24,7 +24,7 @@ use kcl_syntax::source::SourcePath;
 
 pub use overrides::changes_of_override;
 pub use plan::{Found, find, plan};
-pub use rename::rename;
+pub use rename::named;
 pub use value::text_literal;
 
 /// One file: its name in messages, and its text. It is parsed when somebody first asks.

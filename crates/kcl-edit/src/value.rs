@@ -3,7 +3,7 @@
 use base_diag::FileId;
 use kcl_syntax::ast::{Expr, Tree};
 use kcl_syntax::parse_expr;
-use kcl_syntax::token::TokenKind;
+use kcl_syntax::token::is_name;
 
 use crate::Refusal;
 
@@ -53,14 +53,6 @@ pub fn text_literal(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-/// Whether a key can stand without quotes.
-pub(crate) fn is_name(key: &str) -> bool {
-    let mut chars = key.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && matches!(TokenKind::of_word(key), TokenKind::Ident | TokenKind::KwType)
 }
 
 /// A key as it is written in braces.

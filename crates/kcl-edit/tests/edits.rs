@@ -1,9 +1,11 @@
 //! The book of edits: `edits.md`, a text before, commands, the text after or the name of the refusal.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::rc::Rc;
 
-use kcl_edit::{Action, Change, EditPlan, File, Member, Refusal, apply, plan, rename};
+use kcl_edit::{Action, Change, EditPlan, File, Member, Refusal, apply, plan};
 use kcl_syntax::source::SourcePath;
 
 fn planned(members: &[Member], command: &str) -> Result<EditPlan, Refusal> {
@@ -15,7 +17,7 @@ fn planned(members: &[Member], command: &str) -> Result<EditPlan, Refusal> {
         "set" => Action::Set(value()),
         "append" => Action::Append(value()),
         "unset" => Action::Unset,
-        "rename" => return rename(members, &path, &value()),
+        "rename" => return support::rename(members, &path, &value()),
         "override" => {
             let mut members = members.to_vec();
             for change in kcl_edit::changes_of_override(rest)? {

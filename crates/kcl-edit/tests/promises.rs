@@ -2,10 +2,12 @@
 //! evaluates to what `-O` gives, and only the bytes of the value are others.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::path::Path;
 use std::rc::Rc;
 
-use kcl_edit::{Action, Change, Effect, File, Member, apply, find, plan, rename};
+use kcl_edit::{Action, Change, Effect, File, Member, apply, find, plan};
 use kcl_syntax::ast::{ExprId, Key, Stmt, Tree};
 use kcl_syntax::source::{Site, SourcePath, Step, entries, literal_braces, sites};
 use testkit::format::noisy;
@@ -239,7 +241,7 @@ fn a_renamed_variable_is_the_same_program() {
         for path in variables.take(4) {
             let name = path.to_string();
             let new = if name.starts_with('_') { "_zz_new" } else { "zz_new" };
-            let Ok(planned) = rename(&members, &path, new) else {
+            let Ok(planned) = support::rename(&members, &path, new) else {
                 refused += 1;
                 continue;
             };

@@ -260,3 +260,10 @@ impl TokenKind {
         }
     }
 }
+/// Whether a word can be the name of something, and a key without quotes.
+pub fn is_name(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && matches!(TokenKind::of_word(word), TokenKind::Ident | TokenKind::KwType)
+}

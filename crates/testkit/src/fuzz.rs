@@ -113,6 +113,17 @@ pub fn overrides(bytes: &[u8]) {
     run(Program { flags, ..Program::single(rest) });
 }
 
+/// Another name for what a path means: refused, or the program still compiles (which is proved by `kcl::rename` itself) and naming
+/// it back gives the same edits.
+fn renamed(members: &[kcl_edit::Member], path: &kcl_syntax::source::SourcePath, new: &str) {
+    let Ok((_, span)) = kcl_edit::named(members, path) else { return };
+    let mut files = kcl::MemoryFiles::default();
+    files.add("/w/main.k", members[0].file.text.clone());
+    let request = kcl::Request { work_dir: "/w".into(), ..kcl::Request::paths(["/w/main.k"]) };
+    let Ok(edits) = kcl::rename(&files, &[request], ("/w/main.k", span.start), new) else { return };
+    assert!(edits.is_sorted_by_key(|edit| edit.span.start), "edits overlap or are out of order: {edits:?}");
+}
+
 /// The first line is a change (`set PATH=VALUE`, `append`, `unset`, `rename`, or an override), the rest a file: what is planned
 /// applies, parses, touches nothing outside its edits, and a value that was set is found again.
 pub fn edits(bytes: &[u8]) {
@@ -132,7 +143,7 @@ pub fn edits(bytes: &[u8]) {
             kcl_edit::plan(&members, change)
         }
         (_, Err(_)) => return,
-        ("rename", Ok(path)) => kcl_edit::rename(&members, &path, &value),
+        ("rename", Ok(path)) => return renamed(&members, &path, &value),
         ("append", Ok(path)) => kcl_edit::plan(&members, &Change { path, action: Action::Append(value) }),
         ("unset", Ok(path)) => kcl_edit::plan(&members, &Change { path, action: Action::Unset }),
         (_, Ok(path)) => {

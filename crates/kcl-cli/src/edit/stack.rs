@@ -74,7 +74,7 @@ fn inside(file: &Path, tree: &Path, shown: String) -> Result<StackFile, String> 
     }
 }
 
-fn real(path: &Path) -> Result<PathBuf, String> {
+pub(super) fn real(path: &Path) -> Result<PathBuf, String> {
     fs::canonicalize(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
@@ -96,13 +96,13 @@ fn normal(path: &Path) -> Result<PathBuf, String> {
 }
 
 /// As seen from the working folder.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     let here = here().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
 /// What a folder runs: its `kcl.yaml`, the files of a Kusion stack, the profile of its `kcl.mod`, its own files.
-fn request(folder: &Path) -> Result<Request, String> {
+pub(super) fn request(folder: &Path) -> Result<Request, String> {
     let folder = normal(folder)?;
     let mut request = Request { work_dir: folder.clone(), ..Request::default() };
     let settings = folder.join("kcl.yaml");

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base_diag::{LineIndex, Span};
-use kcl_edit::{Change, EditPlan, Effect, File, Member, Refusal, apply, find, plan, rename};
+use kcl_edit::{Change, EditPlan, Effect, File, Member, Refusal, apply, find, plan};
 
 use super::stack::{StackFile, files_of};
 use super::{Verb, Wish};
@@ -42,17 +42,17 @@ pub(super) struct Written {
     pub(super) error: Option<String>,
 }
 
-struct Held {
+pub(super) struct Held {
     shown: String,
     before: Arc<str>,
-    file: Rc<File>,
+    pub(super) file: Rc<File>,
 }
 
 /// Files and stacks that were looked at.
 #[derive(Default)]
 pub(super) struct Workbench {
-    held: BTreeMap<PathBuf, Held>,
-    stacks: HashMap<String, Vec<StackFile>>,
+    pub(super) held: BTreeMap<PathBuf, Held>,
+    pub(super) stacks: HashMap<String, Vec<StackFile>>,
 }
 
 impl Workbench {
@@ -70,7 +70,7 @@ impl Workbench {
                 let change = Change { path: wish.path.clone(), action: action.clone() };
                 self.make(&wish.target, &members, plan(&members, &change))
             }
-            Verb::Rename(name) => self.make(&wish.target, &members, rename(&members, &wish.path, name)),
+            Verb::Rename(name) => self.rename(&wish.target, &members, &wish.path, name),
         }
     }
 
@@ -188,7 +188,7 @@ fn values(members: &[Member], wish: &Wish) -> Answer {
     Answer::Values(find(members, &wish.path).into_iter().map(value).collect())
 }
 
-fn refused(members: &[Member], refusal: Refusal) -> Answer {
+pub(super) fn refused(members: &[Member], refusal: Refusal) -> Answer {
     let spot = refusal.at.and_then(|(file, span)| Some(spot_at(&members.get(file)?.file, span.start)));
     Answer::Refused { id: refusal.id, message: refusal.message, help: refusal.help, spot }
 }
