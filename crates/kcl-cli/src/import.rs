@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::EXIT_WRONG;
 use crate::flags::{Flag, Given, flags, help, opened};
-use crate::written::write_all;
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "mode" Some('m'), "MODE" "auto, json, yaml, toml, jsonschema, openapi, crd or terraformschema (default: auto)";
@@ -96,7 +95,7 @@ fn run(given: &Given) -> Result<(), String> {
         return Err(format!("{} exists: --force replaces it", there.display()));
     }
     let files: Vec<(PathBuf, String)> = files.into_iter().collect();
-    write_all(&files)?;
+    base_file::write_all(&files, base_file::How::Plain).map_err(|trouble| trouble.to_string())?;
     report(given.has("json"), &files, &warnings);
     Ok(())
 }

@@ -2,8 +2,11 @@
 //!
 //! Arguments are read by a small table-driven reader (`flags.rs`) rather than a general library: start-up is part of the
 //! product (at most a millisecond above `/bin/true`), and upstream's greedy options need their own rules anyway.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+
+// First: its macros take the place of those that panic.
+#[macro_use]
+mod say;
 
 mod completion;
 mod doc;
@@ -22,7 +25,6 @@ mod run;
 mod test;
 mod vet;
 mod watch;
-mod written;
 mod wrong;
 
 use std::process::ExitCode;

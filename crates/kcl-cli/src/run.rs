@@ -228,7 +228,7 @@ impl Job {
             text.push('\n');
         }
         let written = match &self.output {
-            Some(path) => std::fs::write(path, &text),
+            Some(path) => base_file::replace(path, text.as_bytes(), base_file::How::Plain),
             None => std::io::stdout().write_all(text.as_bytes()),
         };
         match written {

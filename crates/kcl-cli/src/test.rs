@@ -1,5 +1,6 @@
 //! `kcl test`: the cases of packages, in parallel.
 
+mod examples;
 mod inputs;
 mod kept;
 mod outputs;
@@ -71,7 +72,7 @@ fn usage() -> String {
          ./...                 all packages here and below\n  kcl test --run '^test_add'     some cases\n  kcl test --coverage \
          --listing  what the tests did not reach\n  kcl test ./... --junit out.xml --lcov out.info\n\nUsage: kcl test \
          [FOLDER|FOLDER/...]… [flags]\n\n{}\nA case is a top-level `test_NAME = lambda {{..}}` in a file that ends in _test.k; it \
-         passes if it runs\nwithout an error. Exit codes: 0 all pass, 1 one fails or does not compile, 70 a bug of ours.\n",
+         passes if it runs\nwithout an error. Examples in docstrings are run, too. Exit codes: 0 all pass, 1 one fails or does not compile, 70 a bug of ours.\n",
         help(FLAGS)
     )
 }
@@ -84,13 +85,14 @@ fn wrong_call(message: &str) -> ExitCode {
 /// Runs everything once; returns what is worth watching, too.
 fn run(inputs: &Inputs) -> (ExitCode, Vec<PathBuf>) {
     let compiler = Compiler::new(Disk);
-    let (packages, mut results) = packages::load(inputs, &compiler);
+    let (packages, documented, mut results) = packages::load(inputs, &compiler);
     let mut watched: Vec<PathBuf> = results.watched.clone();
     for package in &packages {
         watched.extend(crate::watch::watched(&package.suite.prepared.reads));
         watched.push(package.folder.clone());
     }
     run_cases(inputs, &packages, &mut results);
+    examples::run(inputs, &documented, &mut results);
     (results.print(inputs), watched)
 }
 

@@ -163,18 +163,6 @@ fn write_config(path: &Path, config: &Map<String, Value>) -> Result<(), Trouble>
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(told)?;
     }
-    if !path.exists() {
-        private(path).map_err(told)?;
-    }
     let text = serde_json::to_string_pretty(config).map_err(|e| Trouble::new(e.to_string()))?;
-    crate::write::replace(path, text.as_bytes())
-}
-
-/// Makes an empty file that only its owner reads; what replaces it keeps that.
-fn private(path: &Path) -> std::io::Result<()> {
-    let mut options = std::fs::File::options();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(|_| ())
+    crate::write::replace_private(path, text.as_bytes())
 }

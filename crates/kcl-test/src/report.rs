@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 /// What became of a case, as it is reported.
@@ -58,6 +59,25 @@ pub fn text(rows: &[Row]) -> String {
     out
 }
 
+/// Returns what became of examples: those that fail, and how many pass. The reference has none; they stand below its report.
+pub fn examples(rows: &[Row]) -> String {
+    let mut out = String::new();
+    for row in rows.iter().filter(|row| !row.passed()) {
+        out.push_str(&format!(
+            "{} ({}:{}): FAIL\n{}\n\n",
+            row.name,
+            row.file,
+            row.line,
+            row.error.trim_end()
+        ));
+    }
+    let passed = rows.iter().filter(|row| row.passed()).count();
+    match rows.len() {
+        0 => out,
+        all => format!("{out}EXAMPLES: {passed}/{all}\n"),
+    }
+}
+
 /// Returns the report as JSON.
 pub fn json(rows: &[Row]) -> Value {
     let case = |row: &Row| {
@@ -74,59 +94,60 @@ pub fn json(rows: &[Row]) -> Value {
     })
 }
 
-/// Returns the report as JUnit XML: one suite per package, in the form that Jenkins and surefire agree on.
-pub fn junit(rows: &[Row]) -> String {
-    let seconds =
-        |rows: &[&Row]| format!("{:.6}", rows.iter().map(|row| row.duration).sum::<Duration>().as_secs_f64());
-    let failures = |rows: &[&Row]| rows.iter().filter(|row| !row.passed()).count();
-    let all: Vec<&Row> = rows.iter().collect();
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"{}\">\n",
-        all.len(),
-        failures(&all),
-        seconds(&all)
-    );
-    let mut packages: Vec<&str> = rows.iter().map(|row| row.package.as_str()).collect();
-    packages.dedup();
-    for package in packages {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.package == package).collect();
-        out.push_str(&format!(
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" time=\"{}\">\n",
-            escaped(package),
-            rows.len(),
-            failures(&rows),
-            seconds(&rows)
-        ));
-        rows.iter().for_each(|row| out.push_str(&junit_case(row)));
-        out.push_str("  </testsuite>\n");
+/// Returns the report as JUnit XML, one suite per package, in the form that both published schemas accept: Ant's wants every
+/// attribute of a suite, and the output of its cases at its end.
+pub fn junit(rows: &[Row], started: DateTime<Utc>) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    let mut packages: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        match packages.iter_mut().find(|(package, _)| *package == row.package) {
+            Some((_, rows)) => rows.push(row),
+            None => packages.push((&row.package, vec![row])),
+        }
+    }
+    for (id, (package, rows)) in packages.into_iter().enumerate() {
+        junit_suite(&mut out, id, package, &rows, started);
     }
     out.push_str("</testsuites>\n");
     out
 }
 
+fn junit_suite(out: &mut String, id: usize, package: &str, rows: &[&Row], started: DateTime<Utc>) {
+    out.push_str(&format!(
+        "  <testsuite id=\"{id}\" name=\"{package}\" package=\"{package}\" timestamp=\"{}\" hostname=\"localhost\" \
+         tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"{:.3}\">\n    <properties>\n      <property name=\"tool\" \
+         value=\"kcl test\"/>\n    </properties>\n",
+        started.format("%Y-%m-%dT%H:%M:%S"),
+        rows.len(),
+        rows.iter().filter(|row| !row.passed()).count(),
+        rows.iter().map(|row| row.duration).sum::<Duration>().as_secs_f64(),
+        package = escaped(package),
+    ));
+    rows.iter().for_each(|row| out.push_str(&junit_case(row)));
+    let said = rows.iter().filter(|row| !row.log.is_empty());
+    let said: String = said.map(|row| format!("{}:\n{}\n", row.name, row.log.trim_end())).collect();
+    out.push_str(&format!(
+        "    <system-out>{}</system-out>\n    <system-err/>\n  </testsuite>\n",
+        escaped(&said)
+    ));
+}
+
 fn junit_case(row: &Row) -> String {
-    let mut out = format!(
-        "    <testcase name=\"{}\" classname=\"{}\" time=\"{:.6}\"",
+    let head = format!(
+        "    <testcase name=\"{}\" classname=\"{}\" time=\"{:.3}\"",
         escaped(&row.name),
         escaped(&row.file),
         row.duration.as_secs_f64()
     );
-    if row.passed() && row.log.is_empty() {
-        return out + "/>\n";
+    if row.passed() {
+        return head + "/>\n";
     }
-    out.push_str(">\n");
-    if !row.passed() {
-        let first = row.error.lines().next().unwrap_or_default();
-        out.push_str(&format!(
-            "      <failure message=\"{}\" type=\"failure\">{}</failure>\n",
-            escaped(first),
-            escaped(&row.error)
-        ));
-    }
-    if !row.log.is_empty() {
-        out.push_str(&format!("      <system-out>{}</system-out>\n", escaped(&row.log)));
-    }
-    out + "    </testcase>\n"
+    let first = row.error.lines().next().unwrap_or_default();
+    format!(
+        "{head}>\n      <failure message=\"{}\" type=\"failure\">{}</failure>\n    </testcase>\n",
+        escaped(first),
+        escaped(&row.error)
+    )
 }
 
 /// XML takes no control characters, not even escaped ones.

@@ -8,6 +8,7 @@ use kcl_eval::Outside;
 use kcl_std::{FileAnswer, FileOp};
 
 use crate::files::{Files, normalise};
+use crate::sources;
 
 /// Returns the folder in which `kcl mod` keeps packages: `$KCL_PKG_PATH`, or `.kcl/kpm` in the home folder.
 pub fn package_folder() -> Option<PathBuf> {
@@ -21,11 +22,9 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> Result<Arc<str>, String> {
-        let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(text.into()),
-            Err(_) => Err(format!("{} is not UTF-8 text", path.display())),
-        }
+        let bytes = sources::read(path).map_err(|why| format!("{} {why}", path.display()))?;
+        let text = sources::text_of(bytes).map_err(|why| format!("{} {why}", path.display()))?;
+        Ok(text.into())
     }
 
     fn is_file(&self, path: &Path) -> bool {

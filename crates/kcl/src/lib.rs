@@ -40,7 +40,7 @@ pub use arguments::argument;
 pub use checked::Checked;
 pub use compiler::Compiler;
 pub use data::Data;
-pub use disk::{Disk, DiskOutside, MAX_SOURCE, package_folder, utf8};
+pub use disk::{Disk, DiskOutside, package_folder};
 pub use entries::entry_files;
 pub use files::{Files, MemoryFiles};
 pub use index::{Analysis, Defined, Definition, Index, Reference, Typed};

@@ -1,9 +1,8 @@
 //! Which files the words of a call mean, and how one is read and replaced.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What stands behind the words of a call.
 #[derive(Debug, Default)]
@@ -117,31 +116,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Replaces a file: the new text is written beside it and takes its name, so nobody ever sees half of it.
+/// Replaces a file that is there, whole.
 ///
 /// # Errors
-/// A sentence that goes on after the path; the file is as it was.
+/// Why it cannot be written; the old text is still there.
 pub fn replace(path: &Path, text: &str) -> Result<(), String> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let problem = |error: std::io::Error| format!("cannot be written: {error}");
-    let permissions = fs::metadata(path).map_err(problem)?.permissions();
-    if permissions.readonly() {
-        return Err("cannot be written: it is read-only".to_owned());
-    }
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let beside = path.with_file_name(format!(".{name}.{}-{number}.tmp", std::process::id()));
-    let write = || {
-        let mut file = File::create_new(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(permissions)?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|error| {
-        // If it cannot be removed, either, the first error says more.
-        let _ = fs::remove_file(&beside);
-        problem(error)
-    })
+    fs::metadata(path).map_err(problem)?;
+    base_file::replace(path, text.as_bytes(), base_file::How::Plain).map_err(problem)
 }
 
 /// Returns the text of a file that is UTF-8.

@@ -1,16 +1,17 @@
 //! Files that appear whole, and locks that end with their process.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-/// Replaces a file: the new bytes stand beside it first and take its place in one step. Permissions of an old file stay.
+use base_file::How;
+
+/// Replaces a file; it has reached the disk when this returns. Permissions of an old file stay.
 ///
 /// # Errors
 /// The disk's own words.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let old = std::fs::metadata(path).ok().map(|meta| meta.permissions());
-    write(path, bytes, false, |file| old.map_or(Ok(()), |old| file.set_permissions(old)))
+    base_file::replace(path, bytes, How::Durable)
 }
 
 /// The same for a file that only its owner may read, whatever stood there before.
@@ -18,37 +19,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// The disk's own words.
 pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write(path, bytes, true, |_| Ok(()))
-}
-
-fn write(
-    path: &Path,
-    bytes: &[u8],
-    private: bool,
-    finish: impl FnOnce(&File) -> io::Result<()>,
-) -> io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
-    let steps = || {
-        let mut options = File::options();
-        options.create(true).truncate(true).write(true);
-        #[cfg(unix)]
-        if private {
-            // A file that somebody else prepared would keep its own permissions.
-            let _ = std::fs::remove_file(&temporary);
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            options.create_new(true);
-        }
-        let mut file = options.open(&temporary)?;
-        file.write_all(bytes)?;
-        finish(&file)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    };
-    steps().inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
+    base_file::replace(path, bytes, How::Private)
 }
 
 /// Waits for a file that stands for a thing, and holds it until the result is dropped or the process ends.

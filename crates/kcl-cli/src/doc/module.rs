@@ -10,27 +10,25 @@ use kcl::{About, Checked, Compiler, Disk, Entry, Manifest, Request};
 use kcl_model::{Model, Package, PackageName, Program, read_package};
 use kcl_syntax::program::PkgId;
 
+use crate::files::{MAX_BYTES, too_large};
 use crate::run::ErrorFormat;
-
-/// A larger file is refused: its trees would need gigabytes.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// Folders below folders, at most.
 const MAX_DEPTH: u32 = 64;
 
 /// What stands below a path.
-pub(super) struct Module {
-    pub(super) model: Model,
+pub(crate) struct Module {
+    pub(crate) model: Model,
     /// Text of every file of the documented packages, by its path in the module.
-    pub(super) sources: BTreeMap<String, Arc<str>>,
+    pub(crate) sources: BTreeMap<String, Arc<str>>,
     /// Root of the module.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Links that were not followed.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Why there is no model.
-pub(super) enum Problems {
+pub(crate) enum Problems {
     /// A sentence.
     Call(String),
     /// Mistakes in files.
@@ -38,7 +36,7 @@ pub(super) enum Problems {
 }
 
 impl Problems {
-    pub(super) fn print(&self, format: ErrorFormat) {
+    pub(crate) fn print(&self, format: ErrorFormat) {
         match self {
             Problems::Call(message) => eprintln!("error: {message}"),
             Problems::Source(all) => {
@@ -51,11 +49,24 @@ impl Problems {
 }
 
 impl Module {
-    pub(super) fn read(path: &str) -> Result<Module, Problems> {
+    pub(crate) fn read(path: &str) -> Result<Module, Problems> {
         let here = std::env::current_dir().map_err(|e| Problems::Call(format!("the folder here: {e}")))?;
         let start = here.join(path);
         let folders = Folders::find(path, &start).map_err(Problems::Call)?;
-        let root = module_root(&start);
+        Module::of(here, &start, folders)
+    }
+
+    /// One package: files of a folder.
+    pub(crate) fn package(here: &Path, folder: &Path, files: Vec<PathBuf>) -> Result<Module, Problems> {
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let files =
+            files.iter().map(|file| fs::canonicalize(file).unwrap_or_else(|_| file.clone())).collect();
+        let folders = Folders { packages: vec![(folder.clone(), files)], notes: Vec::new() };
+        Module::of(here.to_path_buf(), &folder, folders)
+    }
+
+    fn of(here: PathBuf, start: &Path, folders: Folders) -> Result<Module, Problems> {
+        let root = module_root(start);
         let about = about(&root).map_err(Problems::Call)?;
         let mut reader = Reader {
             compiler: Compiler::new(Disk),
@@ -167,7 +178,7 @@ impl Folders {
 
 fn fits(path: &Path, bytes: u64) -> Result<(), String> {
     match bytes > MAX_BYTES {
-        true => Err(format!("{} is larger than {} MiB: split it", path.display(), MAX_BYTES >> 20)),
+        true => Err(format!("{} {}", path.display(), too_large())),
         false => Ok(()),
     }
 }

@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::written::write_all;
-
 /// What was made.
 pub(super) enum Output {
     /// One text, and its name in a folder.
@@ -38,7 +36,7 @@ impl Output {
                 files.into_iter().map(|file| (target.join(&file.path), file.text)).collect()
             }
         };
-        write_all(&files)?;
+        base_file::write_all(&files, base_file::How::Plain).map_err(|trouble| trouble.to_string())?;
         Ok(files.iter().map(|(path, _)| path.display().to_string()).collect())
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kcl::{Compiler, Disk, Entry, Files, Request};
-use kcl_edit::{Edit, Member, Effect, EditPlan, Refusal, named};
+use kcl_edit::{Edit, EditPlan, Effect, Member, Refusal, named};
 use kcl_syntax::source::SourcePath;
 
-use super::workbench::{Answer, Workbench, refused};
 use super::stack::{StackFile, real, request, shown};
+use super::workbench::{Answer, Workbench, refused};
 use crate::files;
 
 /// Folders below folders, at most.

@@ -1,7 +1,6 @@
 //! Snapshots on the disk: `__snapshots__/CASE.NAME.json` beside the test.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use base_diag::{Code, Diagnostic, Place};
@@ -22,8 +21,9 @@ pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut
         let kept = std::fs::read_to_string(&path).ok();
         let Some(diff) = difference(taken, kept.as_deref()) else { continue };
         let (message, help, diff) = if inputs.update {
-            let Err(error) = write(&path, &taken.text) else { continue };
-            (format!("the snapshot cannot be written to {}: {error}", path.display()), "", String::new())
+            let file = [(path, &taken.text)];
+            let Err(trouble) = base_file::write_all(&file, base_file::How::Plain) else { continue };
+            (format!("the snapshot {trouble}"), "", String::new())
         } else if kept.is_some() {
             let message = format!("the snapshot `{}` is another than the one that is kept", taken.name);
             (message, "`kcl test --update` keeps the new one", diff)
@@ -40,22 +40,6 @@ pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut
 
 fn path(package: &Package, case: &Case, taken: &Taken) -> Option<PathBuf> {
     Some(package.folder.join(FOLDER).join(format!("{}.{}", case.name, taken.file_name()?)))
-}
-
-/// Writes beside the place and renames: nobody sees half of a snapshot.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    let result = std::fs::File::create(&beside)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    if result.is_err() {
-        // If it cannot be removed, either, the first error says more.
-        let _ = std::fs::remove_file(&beside);
-    }
-    result
 }
 
 /// Tells which snapshots no case takes any more; with --update they are removed.

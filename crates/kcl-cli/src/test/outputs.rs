@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use base_diag::{Color, SourceMap, render_full, to_json};
 use kcl::Coverage;
@@ -19,11 +19,16 @@ use super::packages::Package;
 use crate::{EXIT_BUG, EXIT_WRONG};
 
 /// Everything that a run found out.
-#[derive(Default)]
 pub(super) struct Results {
     pub(super) rows: Vec<Row>,
+    /// When it began.
+    pub(super) started: SystemTime,
+    /// Examples in docstrings.
+    pub(super) examples: Vec<Row>,
     /// Packages that do not compile.
     pub(super) wrong: Vec<WrongPackage>,
+    /// Their folders.
+    pub(super) wrong_folders: Vec<PathBuf>,
     /// What cannot be read or written.
     pub(super) problems: Vec<String>,
     pub(super) notes: Vec<String>,
@@ -37,6 +42,24 @@ pub(super) struct Results {
 }
 
 impl Results {
+    /// Nothing yet.
+    pub(super) fn new(started: SystemTime) -> Results {
+        Results {
+            started,
+            rows: Vec::new(),
+            examples: Vec::new(),
+            wrong: Vec::new(),
+            wrong_folders: Vec::new(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+            watched: Vec::new(),
+            taken: Vec::new(),
+            files: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            bug: false,
+        }
+    }
+
     /// Adds a case.
     pub(super) fn add(&mut self, package: &Package, case: &Case, ran: Ran, duration: Duration) {
         self.bug |= ran.failure.as_ref().is_some_and(|failure| failure.diagnostic.id == "internal-error");
@@ -57,6 +80,16 @@ impl Results {
         });
     }
 
+    /// Whether a case or an example failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.rows.iter().chain(&self.examples).any(|row| !row.error.is_empty())
+    }
+
+    /// Whether the package of a folder was told not to compile.
+    pub(super) fn is_wrong(&self, folder: &Path) -> bool {
+        self.wrong_folders.iter().any(|wrong| wrong == folder)
+    }
+
     /// Adds what ran of the files of a suite.
     pub(super) fn cover(&mut self, inputs: &Inputs, suite: &Suite, coverage: &Coverage) {
         if !inputs.coverage {
@@ -75,7 +108,8 @@ impl Results {
     /// Prints and writes the reports, and says how the command ends.
     pub(super) fn print(&mut self, inputs: &Inputs) -> ExitCode {
         if let Some(path) = &inputs.junit {
-            self.write(path, &report::junit(&self.rows));
+            let all: Vec<Row> = self.rows.iter().chain(&self.examples).cloned().collect();
+            self.write(path, &report::junit(&all, self.started.into()));
         }
         if let Some(path) = &inputs.lcov {
             self.write(path, &coverage::lcov(&self.files));
@@ -94,8 +128,7 @@ impl Results {
             }
             _ => {}
         }
-        let failed = self.rows.iter().any(|row| !row.error.is_empty());
-        match failed || !self.wrong.is_empty() || !self.problems.is_empty() {
+        match self.has_failed() || !self.wrong.is_empty() || !self.problems.is_empty() {
             _ if self.bug => ExitCode::from(EXIT_BUG),
             true => ExitCode::from(EXIT_WRONG),
             false => ExitCode::SUCCESS,
@@ -103,14 +136,16 @@ impl Results {
     }
 
     fn write(&mut self, path: &Path, text: &str) {
-        if let Err(error) = std::fs::write(path, text) {
+        if let Err(error) = base_file::replace(path, text.as_bytes(), base_file::How::Plain) {
             self.problems.push(format!("{} cannot be written: {error}", path.display()));
         }
     }
 
     fn text(&self, inputs: &Inputs) -> String {
-        let quiet = self.rows.is_empty() && !(self.wrong.is_empty() && self.problems.is_empty());
+        let told = !(self.wrong.is_empty() && self.problems.is_empty() && self.examples.is_empty());
+        let quiet = self.rows.is_empty() && told;
         let mut out = if quiet { String::new() } else { report::text(&self.rows) };
+        out.push_str(&report::examples(&self.examples));
         if inputs.listing {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             for file in self.files.values() {
@@ -128,6 +163,7 @@ impl Results {
 
     fn json(&self, inputs: &Inputs) -> String {
         let mut all = report::json(&self.rows);
+        all["examples"] = report::json(&self.examples);
         let wrong = self.wrong.iter().flat_map(|wrong| {
             wrong.diagnostics.iter().map(|diagnostic| to_json(diagnostic, &wrong.sources)).collect::<Vec<_>>()
         });

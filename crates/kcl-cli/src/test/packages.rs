@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use kcl::{Compiler, Request};
 use kcl_test::Suite;
 
+use super::examples::Documented;
 use super::inputs::Inputs;
 use super::outputs::Results;
 
@@ -19,10 +20,10 @@ pub(super) struct Package {
     pub(super) suite: Suite,
 }
 
-/// Loads the packages; what is wrong with the others stands in the results.
-pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, Results) {
-    let mut results = Results::default();
-    let (mut words, mut packages) = (Vec::new(), Vec::new());
+/// Loads the packages with cases and finds those with examples; what is wrong with the others stands in the results.
+pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, Vec<Documented>, Results) {
+    let mut results = Results::new(std::time::SystemTime::now());
+    let (mut words, mut packages, mut documented) = (Vec::new(), Vec::new(), Vec::new());
     for word in &inputs.words {
         match Path::new(word).is_file() {
             true => results.problems.push(format!("{word}: Not a directory: a package is a folder")),
@@ -38,9 +39,6 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, R
     }
     for (folder, files) in folders {
         results.watched.push(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.clone() });
-        if !files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")) {
-            continue;
-        }
         let texts = match texts(&files) {
             Ok(texts) => texts,
             Err(problem) => {
@@ -49,20 +47,22 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, R
             }
         };
         let place = inputs.request.work_dir.join(&folder);
+        let shown = if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
+        documented.extend(Documented::find(&place, &shown, &texts));
+        if !files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")) {
+            continue;
+        }
         let entries = kcl_test::entries(&place.display().to_string(), &texts);
         match Suite::new(compiler, &Request { entries, ..inputs.request.clone() }) {
-            Ok(suite) => {
-                let shown =
-                    if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
-                packages.push(Package { number: packages.len(), folder: place, shown, suite });
-            }
+            Ok(suite) => packages.push(Package { number: packages.len(), folder: place, shown, suite }),
             Err(wrong) => {
                 results.watched.extend(crate::watch::watched(&wrong.reads));
                 results.wrong.push(*wrong);
+                results.wrong_folders.push(place);
             }
         }
     }
-    (packages, results)
+    (packages, documented, results)
 }
 
 fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, String> {

@@ -7,10 +7,8 @@ use kcl::{Entry, Request};
 use kcl_vet::{Format, Source, Wish};
 
 use super::{LoadError, Loaded};
+use crate::files::{MAX_BYTES, too_large};
 use crate::flags::Given;
-
-/// A larger file is refused: its trees would need gigabytes.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// Where data comes from.
 pub(super) enum Input {
@@ -55,6 +53,9 @@ impl Inputs {
             by_kind: given.has("by-kind"),
             fill: given.has("fill"),
         };
+        if let Some((path, error)) = unreadable(&data) {
+            return Err(format!("{} cannot be read: {error}", path.display()));
+        }
         refuse_nothing(&data, &code, &wish)?;
         let mut request = Request { work_dir, ..Request::default() };
         request.entries = code.into_iter().cloned().map(Entry::Path).collect();
@@ -90,13 +91,24 @@ impl Inputs {
             }
         };
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(LoadError::File(format!("is larger than {} MiB: split it", MAX_BYTES >> 20)));
+            return Err(LoadError::File(too_large()));
         }
         let text = crate::files::text_of(bytes).map_err(LoadError::File)?;
         // A mark of byte order is no data.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
         Source::new(self.data[at].shown(), text.into(), format).map_err(LoadError::Data)
     }
+}
+
+/// What cannot even be looked at may be data or code: say so before asking for the other.
+fn unreadable(data: &[Input]) -> Option<(&Path, std::io::Error)> {
+    data.iter().find_map(|input| match input {
+        Input::Stdin => None,
+        Input::File(path) => match std::fs::metadata(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Some((path.as_path(), error)),
+            _ => None,
+        },
+    })
 }
 
 fn input(word: &str) -> Input {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use kcl::{MemoryFiles, Request};
-use kcl_edit::{Edit, Member, Effect, EditPlan, Refusal, named};
+use kcl_edit::{Edit, EditPlan, Effect, Member, Refusal, named};
 use kcl_syntax::source::SourcePath;
 
 pub(crate) fn rename(members: &[Member], path: &SourcePath, new: &str) -> Result<EditPlan, Refusal> {

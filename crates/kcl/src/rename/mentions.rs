@@ -185,11 +185,16 @@ fn reads_inside(package: &Package, names: &PackageIndex, is_either: &dyn Fn(&str
     !reads.is_empty() && bodies(tree).into_iter().any(reads_in)
 }
 
-/// What runs when somebody else says so: lambdas, schemas, rules; and variables that are changed like schemas.
+/// What runs when somebody else says so: lambdas, schemas, rules; variables that are changed like schemas; and braces whose keys are
+/// known only when they run.
 fn bodies(tree: &Tree) -> Vec<Span> {
     let expressions = tree.exprs.iter().filter_map(|node| match &node.kind {
         Expr::Lambda(_) => Some(node.span),
         Expr::Schema(schema) => Some(tree.expr_span(schema.name)),
+        Expr::Config(entries) => {
+            let is_open = |key: &Key| matches!(key, Key::If { .. } | Key::Unpack | Key::Computed(_));
+            entries.iter().any(|entry| is_open(&entry.key)).then_some(node.span)
+        }
         _ => None,
     });
     let statements = tree.stmts.iter().filter(|node| matches!(node.kind, Stmt::Schema(_) | Stmt::Rule(_)));

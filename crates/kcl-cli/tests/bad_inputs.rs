@@ -1,0 +1,234 @@
+//! What every command does with input that cannot be right: it says what and where, ends with 1, and changes nothing.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use support::{err, kcl, out, write};
+
+/// The commands; `@` is the bad thing: a folder of source, or with `@.k` a file in it.
+const SOURCE: &[&str] = &[
+    "fmt @",
+    "fmt @/...",
+    "fmt @/bad.k",
+    "fmt --check @",
+    "fmt --diff @",
+    "lint @",
+    "lint --fix @/...",
+    "lint --unsafe-fixes @/bad.k",
+    "lint --format sarif @",
+    "vet good.json @",
+    "vet --fill good.json @/bad.k",
+    "test @",
+    "test --update --coverage @/...",
+    "doc @",
+    "doc @ --format html --target site",
+    "doc @ --format openapi --target openapi.json",
+    "doc --test @",
+    "run @/bad.k",
+    "run @/bad.k -o out.yaml",
+    "edit set @ a=1",
+    "edit rename @ a=b",
+];
+
+/// Commands of data; `@` is the file.
+const DATA: &[&str] =
+    &["vet @ good.k", "vet good.json @ good.k", "vet --fill @ good.k", "vet --json @ good.k"];
+
+/// A folder with one good package, one good document, and something outside of it.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        &[
+            ("work/good.k", "schema Good:\n    a: int\n"),
+            ("work/good.json", "{\"a\": 1}\n"),
+            ("outside/secret.k", "secret   =  1\n"),
+        ],
+    );
+    folder
+}
+
+/// Every file below a folder with its content, links as what they say.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut next = vec![folder.to_path_buf()];
+    while let Some(folder) = next.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_symlink() {
+                found.insert(path.clone(), fs::read_link(path).unwrap().display().to_string().into_bytes());
+            } else if path.is_dir() {
+                found.insert(path.clone(), b"folder".to_vec());
+                next.push(path);
+            } else if path.metadata().unwrap().len() > 1 << 20 {
+                found.insert(path.clone(), path.metadata().unwrap().len().to_string().into_bytes());
+            } else {
+                found.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn judge(command: &str, output: &Output, says: &[&str]) {
+    let all =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "kcl {command}\n{all}");
+    assert!(!all.contains("panicked") && !all.contains("internal error"), "kcl {command}\n{all}");
+    assert!(says.iter().any(|words| all.contains(words)), "kcl {command} does not say {says:?}\n{all}");
+}
+
+/// Runs the commands on something bad that is made in the folder `bad`.
+fn try_all(commands: &[&str], make: impl Fn(&Path), at: &str, says: &[&str]) {
+    let folder = folder();
+    let work = folder.path().join("work");
+    fs::create_dir(work.join("bad")).unwrap();
+    make(&work.join("bad"));
+    let before = tree(folder.path());
+    for command in commands {
+        let command = command.replace('@', at);
+        let words: Vec<&str> = command.split(' ').collect();
+        let output = kcl(&work, &words);
+        judge(&command, &output, says);
+        assert_eq!(tree(folder.path()), before, "kcl {command} has changed something");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_parse() {
+    let make = |bad: &Path| {
+        fs::write(bad.join("bad.k"), "a = (1\nschema S:\n    x:   int\n").unwrap();
+        fs::write(bad.join("bad_test.k"), "test_a = lambda {\n").unwrap();
+    };
+    try_all(SOURCE, make, "bad", &["E1001", "does not parse", "InvalidSyntax"]);
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let make = |bad: &Path| fs::write(bad.join("bad.k"), b"a = \"\xff\"\n").unwrap();
+    try_all(SOURCE, make, "bad", &["bad.k is not UTF-8 text: the first wrong byte is number 6, on line 1"]);
+    let make = |bad: &Path| fs::write(bad.join("bad.json"), b"{\"a\": \"\xff\"}").unwrap();
+    try_all(DATA, make, "bad/bad.json", &["bad.json is not UTF-8 text: the first wrong byte is number 8"]);
+}
+
+#[test]
+fn a_file_of_100_megabytes() {
+    let large = |path: PathBuf| fs::File::create(path).unwrap().set_len(100 << 20).unwrap();
+    let says = &["is larger than 64 MiB"];
+    try_all(SOURCE, |bad| large(bad.join("bad.k")), "bad", says);
+    try_all(DATA, |bad| large(bad.join("bad.json")), "bad/bad.json", says);
+}
+
+#[test]
+fn a_folder_that_cannot_be_read() {
+    // A link that leads to itself: not even the superuser, who may read everything, can read that.
+    let make = |bad: &Path| symlink("loop", bad.join("loop")).unwrap();
+    let commands: Vec<&str> = SOURCE.iter().copied().filter(|command| !command.starts_with("run")).collect();
+    try_all(&commands, make, "bad/loop", &["cannot be read", "Cannot find the kcl file"]);
+    try_all(DATA, make, "bad/loop/bad.json", &["cannot be read"]);
+}
+
+#[test]
+fn data_that_is_none() {
+    let make = |bad: &Path| fs::write(bad.join("bad.json"), "{\"a\": 1,}").unwrap();
+    try_all(DATA, make, "bad/bad.json", &["bad.json", "E1001"]);
+    try_all(DATA, |_| {}, "bad/missing.json", &["missing.json does not exist"]);
+    try_all(&["vet @ good.k"], |_| {}, "bad", &["there is no data"]);
+}
+
+/// A link out of the tree is told and left alone; what it leads to is neither read into a report nor written.
+#[test]
+fn a_link_that_leads_out() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    write(&work, &[("bad/a.k", "schema A:\n    \"\"\"An A.\"\"\"\n    a: int\n")]);
+    symlink("../../outside/secret.k", work.join("bad/link.k")).unwrap();
+    symlink("../../outside", work.join("bad/sub")).unwrap();
+    let before = tree(&folder.path().join("outside"));
+    for command in [
+        "fmt bad/...",
+        "lint --unsafe-fixes bad/...",
+        "doc bad --format html --target site",
+        "doc --test bad",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let output = kcl(&work, &words);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", err(&output));
+        assert!(err(&output).contains("link.k leads out of the folder"), "{command}: {}", err(&output));
+        assert!(!out(&output).contains("secret"), "{command}");
+        assert_eq!(tree(&folder.path().join("outside")), before, "{command}");
+    }
+    for page in tree(&work.join("site")).into_values() {
+        assert!(
+            !String::from_utf8_lossy(&page).contains("secret   ="),
+            "the site shows a file outside of the folder"
+        );
+    }
+    let output = kcl(&work, &["edit", "set", "bad/link.k", "secret=2"]);
+    judge("edit set", &output, &["leads out of its folder"]);
+    assert_eq!(tree(&folder.path().join("outside")), before);
+}
+
+fn shell(folder: &Path, command: &str) -> Output {
+    let bin = Path::new(env!("CARGO_BIN_EXE_kcl")).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let mut shell = Command::new("bash");
+    shell.args(["-c", command]).current_dir(folder).env("PATH", path).env("NO_COLOR", "1").output().unwrap()
+}
+
+#[test]
+fn standard_input_that_is_closed_or_empty() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    for command in
+        ["kcl fmt - <&-", "kcl vet - good.k <&-", "kcl edit --batch - <&-", "kcl edit --batch - < /dev/null"]
+    {
+        let output = shell(&work, command);
+        let said = format!("{}{}", out(&output), err(&output));
+        assert!(!said.contains("panicked"), "{command}: {said}");
+        // Nothing is a text, but no document and no batch.
+        let code = if command.starts_with("kcl fmt") { 0 } else { 1 };
+        assert_eq!(output.status.code(), Some(code), "{command}: {said}");
+    }
+}
+
+/// Whoever reads us may go away: that is no error, and never a panic. A full disk is one.
+#[test]
+fn a_reader_that_is_gone_and_a_disk_that_is_full() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    write(&work, &[("odd.k", "a   =   1\n"), ("good_test.k", "test_a = lambda {\n    assert False\n}\n")]);
+    let commands = [
+        "kcl --help",
+        "kcl explain",
+        "kcl explain E1001",
+        "kcl completion bash",
+        "kcl run odd.k",
+        "kcl fmt --diff odd.k",
+        "kcl fmt --help",
+        "kcl lint",
+        "kcl lint --format sarif",
+        "kcl vet good.json good.k",
+        "kcl test",
+        "kcl test --json",
+        "kcl doc",
+        "kcl doc --test",
+        "kcl doc --format openapi",
+        "kcl edit get odd.k a",
+    ];
+    for command in commands {
+        let gone =
+            shell(&work, &format!("set -o pipefail; ({command} 2>&1; echo $? > code) | true; cat code"));
+        assert!(["0\n", "1\n"].contains(&out(&gone)), "{command} ends with {}", out(&gone));
+        let full = shell(&work, &format!("{command} > /dev/full"));
+        assert_eq!(full.status.code(), Some(1), "{command}: {}", err(&full));
+        assert!(!err(&full).contains("panicked"), "{command}: {}", err(&full));
+    }
+}
