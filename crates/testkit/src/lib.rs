@@ -28,6 +28,7 @@ pub mod lint;
 pub mod mutate;
 #[cfg(feature = "ours")]
 pub mod ours;
+pub mod pages;
 pub mod program;
 pub mod spec;
 #[cfg(feature = "terraform")]
