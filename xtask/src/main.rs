@@ -42,7 +42,11 @@ const CHORES: &[Chore] = &[
         format::main,
     ),
     ("fuzz", "[--minutes N] [TARGET…]: the fuzz targets, each for some minutes", fuzz::main),
-    ("import-proof", "[FILE…]: real OpenAPI documents and CRDs become KCL that compiles", import_proof::main),
+    (
+        "import-proof",
+        "[--short] [--wheel] [FILE…]: real OpenAPI documents and CRDs become KCL that judges as the real server does",
+        import_proof::main,
+    ),
     ("oracle", "--spec | --generated N: ours beside the released wheel, differences shrunk", oracle::main),
     ("testenv", "build|start|stop|status|run -- CMD…: the real control plane on loopback", testenv::main),
     ("tidy", "rules that no compiler checks: layers, purity, sizes, spec files", tidy::main),

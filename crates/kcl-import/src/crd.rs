@@ -1,13 +1,13 @@
 //! Kubernetes CustomResourceDefinitions: each served version of a kind is a file in the package of its group and version.
 
 use base_yaml::{Data, Limits, Node, parse_documents};
-use kcl_model::{Attribute, SchemaRef, Type};
+use kcl_model::{Attribute, IndexSignature, Lines, Schema, SchemaRef, Type};
 
 use crate::names::{file_name, package_path, schema_name};
 use crate::object::{entries, is_true, items, text};
 use crate::openapi::{finish, fix};
 use crate::refs::{Documents, Spot};
-use crate::schema::{Reader, Site, is_object};
+use crate::schema::{Reader, Site, doc};
 use crate::{Imported, Input};
 
 /// Where the schema of metadata stands.
@@ -19,6 +19,7 @@ pub(crate) fn import(input: &Input<'_>, package: &str) -> Result<Imported, Strin
     let mut documents = Documents::of(input, Node { value: Data::Null, span: Default::default() });
     let place = |_: &Documents<'_>, _: &Spot| (String::new(), String::new());
     let mut reader = Reader::new(&mut documents, &place);
+    reader.structural = true;
     let meta = path(package, META);
     let mut found = 0;
     for node in nodes.iter().flat_map(each) {
@@ -30,6 +31,7 @@ pub(crate) fn import(input: &Input<'_>, package: &str) -> Result<Imported, Strin
     if found == 0 {
         return Err(format!("{} has no CustomResourceDefinition", input.name));
     }
+    reader.tell_rules();
     let (packages, warnings) = (reader.packages, reader.warnings);
     let mut imported = finish(input, package, packages, warnings)?;
     let file = format!("{}/object_meta.k", meta.replace('.', "/"));
@@ -88,7 +90,7 @@ fn kind_schema(
     kind: &str,
     meta: &str,
 ) -> Result<(), String> {
-    let Some(node) = node.filter(|node| is_object(node)) else {
+    let Some(node) = node else {
         reader.warnings.push(format!("{kind} of {api} has no schema: left out"));
         return Ok(());
     };
@@ -104,7 +106,15 @@ fn kind_schema(
     reader.file = file_name(&site.name);
     match entries(&node, "properties").is_empty() {
         true => {
-            let empty = kcl_model::Schema { name: site.name.clone(), ..Default::default() };
+            let open = is_true(&node, "x-kubernetes-preserve-unknown-fields").then(|| IndexSignature {
+                key: Type::Str,
+                value: Type::Any,
+                any_other: true,
+                ..IndexSignature::default()
+            });
+            let place = Some(Lines { file: reader.file.clone(), ..Lines::default() });
+            let empty =
+                Schema { name: site.name.clone(), doc: doc(&node), index: open, place, ..Schema::default() };
             reader.packages.entry(site.package.clone()).or_default().push(empty);
         }
         false => reader.add(&node, &site)?,

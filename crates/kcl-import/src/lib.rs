@@ -6,12 +6,18 @@
 //! Pure: texts in, files out. References to other files go through [`Input::load`], which may refuse.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cel;
+mod checks;
 mod crd;
 mod data;
+mod defaults;
 mod detect;
+mod formats;
+mod merge;
 mod names;
 mod object;
 mod openapi;
+mod predicate;
 mod refs;
 mod rules;
 mod schema;

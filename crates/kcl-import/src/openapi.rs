@@ -24,6 +24,7 @@ pub(crate) fn import(input: &Input<'_>, package: &str) -> Result<Imported, Strin
         let key = name.replace('~', "~0").replace('/', "~1");
         reader.spot(&Spot { document: 0, pointer: format!("{section}/{key}") })?;
     }
+    reader.tell_rules();
     let (mut packages, warnings) = (reader.packages, reader.warnings);
     // Each kind of Kubernetes knows its own apiVersion.
     for (spot, reference) in &reader.known {

@@ -1,76 +1,10 @@
-//! Constraints of a schema object to lines of a check block.
+//! Constraints of a schema object about one value, as rules of the model.
 
-use base_yaml::Node;
-use kcl_model::{Check, Constraint, Rule, Subject, Type, Value, When, is_identifier, quote_name};
+use base_yaml::{Data, Node};
+use kcl_model::{Rule, Type, Value};
 
-use crate::object::{is_true, number, text};
-
-/// Names that checks call: an attribute of such a name hides the function.
-const CALLED: &[&str] = &["len", "regex", "isunique", "multiplyof", "str"];
-
-/// Whether checks can name an attribute, and call what they need beside it.
-pub(crate) fn can_check(attributes: &[kcl_model::Attribute]) -> bool {
-    !attributes.iter().any(|attribute| CALLED.contains(&attribute.name.as_str()))
-}
-
-/// The checks of an attribute.
-pub(crate) fn checks(
-    name: &str,
-    ty: &Type,
-    node: &Node,
-    optional: bool,
-    warnings: &mut Vec<String>,
-) -> Vec<Check> {
-    let written = quote_name(name);
-    if written.starts_with('"') {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for rule in rules(node, ty, warnings) {
-        found.push(check(Subject::Attribute(name.to_owned()), &written, rule, optional));
-    }
-    match ty {
-        Type::List(item) => {
-            if let Some(items) = node.get("items") {
-                for rule in rules(items, item, warnings) {
-                    found.push(check(Subject::Each(name.to_owned()), &written, rule, optional));
-                }
-            }
-        }
-        Type::Dict(_, value) => {
-            if let Some(values) = node.get("additionalProperties") {
-                for rule in rules(values, value, warnings) {
-                    found.push(check(Subject::EachValue(name.to_owned()), &written, rule, optional));
-                }
-            }
-        }
-        _ => {}
-    }
-    found
-}
-
-fn check(subject: Subject, written: &str, rule: Rule, optional: bool) -> Check {
-    let condition = match &subject {
-        Subject::Attribute(_) => rule.condition(written),
-        Subject::Each(_) => format!("all item in {written} {{ {} }}", rule.condition("item")),
-        Subject::EachValue(_) => format!("all _, item in {written} {{ {} }}", rule.condition("item")),
-    };
-    // Where an empty value satisfies the rule, too, the short guard says the same.
-    let short = !matches!(subject, Subject::Attribute(_))
-        || matches!(rule, Rule::MaxLen(_) | Rule::Unique | Rule::MultipleOf(_));
-    let (guard, when) = match (optional, short) {
-        (false, _) => (None, When::Always),
-        (true, true) => (Some(written.to_owned()), When::Truthy),
-        (true, false) => (Some(format!("{written} not in [None, Undefined]")), When::Set),
-    };
-    Check {
-        condition,
-        guard,
-        message: None,
-        constraints: vec![Constraint { subject, when, rule }],
-        place: None,
-    }
-}
+use crate::formats;
+use crate::object::{is_true, items, number, text, value};
 
 /// The rules that a schema object states about a value of a type.
 pub(crate) fn rules(node: &Node, ty: &Type, warnings: &mut Vec<String>) -> Vec<Rule> {
@@ -95,6 +29,52 @@ pub(crate) fn rules(node: &Node, ty: &Type, warnings: &mut Vec<String>) -> Vec<R
         }
         Type::Dict(..) => lengths(node, ["minProperties", "maxProperties"], &mut found),
         _ => {}
+    }
+    if let Some(format) = text(node, "format") {
+        for rule in formats::rules(format, ty) {
+            // A bound that is narrower than the format's says all of it.
+            let said = found.iter().any(|known| {
+                matches!((known, &rule), (Rule::Min(..), Rule::Min(..)) | (Rule::Max(..), Rule::Max(..)))
+            });
+            if !said {
+                found.push(rule);
+            }
+        }
+    }
+    found.extend(listed(node, ty));
+    found
+}
+
+/// An enumeration that its type does not say.
+fn listed(node: &Node, ty: &Type) -> Option<Rule> {
+    if ty.members().iter().any(|member| matches!(member, Type::Literal(_) | Type::Schema(_))) {
+        return None;
+    }
+    let constant = node.get("const").filter(|constant| constant.value != Data::Null);
+    let values: Vec<Value> = match (items(node, "enum"), constant) {
+        ([], None) => return None,
+        ([], Some(constant)) => vec![value(constant)],
+        (many, _) => many.iter().filter(|n| n.value != Data::Null).map(value).collect(),
+    };
+    (!values.is_empty()).then_some(Rule::OneOf(values))
+}
+
+/// Rules about one member of a union, with the word of `typeof` for it and what makes an expression be of that type.
+pub(crate) fn of_members(
+    node: &Node,
+    ty: &Type,
+    warnings: &mut Vec<String>,
+) -> Vec<(&'static str, &'static str, Rule)> {
+    let mut found = Vec::new();
+    for member in ty.members() {
+        let (word, cast) = match member {
+            Type::Str => ("str", "str"),
+            Type::Int => ("int", "int"),
+            Type::Float => ("float", "float"),
+            _ => continue,
+        };
+        let rules = rules(node, member, warnings).into_iter().filter(|rule| !matches!(rule, Rule::OneOf(_)));
+        found.extend(rules.map(|rule| (word, cast, rule)));
     }
     found
 }
@@ -123,15 +103,4 @@ pub(crate) fn pattern(pattern: &str, warnings: &mut Vec<String>) -> Option<Rule>
         return None;
     }
     Some(Rule::Pattern(pattern.to_owned()))
-}
-
-/// Whether one of some attributes is set: what `oneOf` and `anyOf` of single `required` say.
-pub(crate) fn one_is_set(names: &[&str]) -> Option<Check> {
-    let usable = names.iter().all(|name| is_identifier(name) || quote_name(name).starts_with('$'));
-    if !usable || names.len() < 2 {
-        return None;
-    }
-    let parts: Vec<String> =
-        names.iter().map(|name| format!("{} not in [None, Undefined]", quote_name(name))).collect();
-    Some(Check { condition: parts.join(" or "), ..Check::default() })
 }

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use base_yaml::{Data, MapEntry, Node};
-use kcl_model::{
-    Attribute, Check, Default, Doc, IndexSignature, Lines, Schema, SchemaRef, Type, Value, is_identifier,
-};
+use base_yaml::{Data, Node};
+use kcl_model::{Attribute, Check, Doc, IndexSignature, Lines, Schema, SchemaRef, Type, Value};
 
+use crate::defaults::{default, fits, take_back};
+use crate::merge::{Merged, Property};
 use crate::names::{Names, file_name, schema_name};
 use crate::object::{all, entries, is_true, items, text, texts, value};
 use crate::refs::{Documents, Spot};
-use crate::rules;
+use crate::{checks, rules};
 
 /// Objects inside objects, references included.
 const MAX_DEPTH: u32 = 100;
+
+/// Documents of Kubernetes call it a text, and every server of theirs takes numbers as well.
+const QUANTITY: &str = "/io.k8s.apimachinery.pkg.api.resource.Quantity";
 
 /// Reads schema objects; what they need is read with them.
 pub(crate) struct Reader<'d, 'a> {
@@ -28,6 +31,12 @@ pub(crate) struct Reader<'d, 'a> {
     pub(crate) warnings: Vec<String>,
     /// The file, without its ending, that schemas are put into.
     pub(crate) file: String,
+    /// Objects say everything that they may have, and lists by keys are told apart by them: what a CRD demands of its schema.
+    pub(crate) structural: bool,
+    /// Rules of CEL: how many became checks, and how many did not.
+    pub(crate) cel: (usize, usize),
+    /// What was looked at for the schema that is being read.
+    pub(crate) steps: u32,
     /// Types without a name that are being read: a cycle of them has no end.
     open: Vec<Spot>,
     depth: u32,
@@ -61,6 +70,9 @@ impl<'d, 'a> Reader<'d, 'a> {
             place,
             warnings: Vec::new(),
             file: String::new(),
+            structural: false,
+            cel: (0, 0),
+            steps: 0,
             open: Vec::new(),
             depth: 0,
         }
@@ -71,13 +83,16 @@ impl<'d, 'a> Reader<'d, 'a> {
         if let Some(known) = self.known.get(spot) {
             return Ok(Type::Schema(known.clone()));
         }
+        if spot.pointer.ends_with(QUANTITY) {
+            return Ok(Type::Union(vec![Type::Str, Type::Int, Type::Float]));
+        }
         let Some(node) = self.documents.node(spot).cloned() else { return Ok(Type::Any) };
         if self.depth > MAX_DEPTH {
             self.warnings.push(format!("{} nests too deep: any", spot.pointer));
             return Ok(Type::Any);
         }
         let (package, name) = (self.place)(self.documents, spot);
-        if is_object(&node) {
+        if self.is_schema(&node) {
             let name = self.names.entry(package.clone()).or_default().unique(&name);
             let reference = SchemaRef { package: package.clone(), name: name.clone() };
             self.known.insert(spot.clone(), reference.clone());
@@ -121,12 +136,12 @@ impl<'d, 'a> Reader<'d, 'a> {
             return Ok(Type::Union(vec![Type::Int, Type::Str]));
         }
         if let Some(constant) = node.get("const") {
-            return Ok(literal(&value(constant)).unwrap_or(Type::Any));
+            return Ok(literals(std::slice::from_ref(constant)));
         }
         if !items(node, "enum").is_empty() {
-            return Ok(self.enumeration(node));
+            return Ok(literals(items(node, "enum")));
         }
-        if is_object(node) {
+        if self.is_schema(node) {
             let name = self.names.entry(site.package.clone()).or_default().unique(&site.name);
             let site = Site { name: name.clone(), ..site.clone() };
             self.add(node, &site)?;
@@ -138,7 +153,11 @@ impl<'d, 'a> Reader<'d, 'a> {
         }
         for (word, part) in [("oneOf", "OneOf"), ("anyOf", "AnyOf")] {
             let branches = items(node, word);
-            if !branches.is_empty() && node.get("type").is_none() {
+            let only_objects = || {
+                let object = |b: &Node| b.get("$ref").is_some() || b.get("properties").is_some();
+                text(node, "type") == Some("object") && branches.iter().all(object)
+            };
+            if !branches.is_empty() && (node.get("type").is_none() || only_objects()) {
                 return self.branches(branches, part, site);
             }
         }
@@ -155,7 +174,9 @@ impl<'d, 'a> Reader<'d, 'a> {
                 }
                 Ok(Type::union(members))
             }
-            _ if node.get("items").is_some() => self.named_type("array", node, site),
+            _ if node.get("items").is_some() || node.get("prefixItems").is_some() => {
+                self.named_type("array", node, site)
+            }
             _ if node.get("additionalProperties").is_some_and(|n| !all(n).is_empty()) => {
                 self.named_type("object", node, site)
             }
@@ -169,17 +190,7 @@ impl<'d, 'a> Reader<'d, 'a> {
             "integer" => Type::Int,
             "number" => Type::Float,
             "boolean" => Type::Bool,
-            "array" => match node.get("items") {
-                Some(item) if !all(item).is_empty() => {
-                    Type::List(self.ty(item, &site.inner("Items0"))?.into())
-                }
-                Some(item) if matches!(item.value, Data::List(_)) => {
-                    self.warnings
-                        .push(format!("{}: a list with a schema for each element is [any]", site.name));
-                    Type::List(Type::Any.into())
-                }
-                _ => Type::List(Type::Any.into()),
-            },
+            "array" => Type::List(self.element(node, site)?.into()),
             "object" if is_true(node, "x-kubernetes-preserve-unknown-fields") => Type::Any,
             "object" => {
                 let value = match node.get("additionalProperties") {
@@ -198,16 +209,24 @@ impl<'d, 'a> Reader<'d, 'a> {
         })
     }
 
-    fn enumeration(&mut self, node: &Node) -> Type {
-        let members: Vec<Option<Type>> = items(node, "enum")
-            .iter()
-            .filter(|n| n.value != Data::Null)
-            .map(|n| literal(&value(n)))
-            .collect();
-        match members.into_iter().collect::<Option<Vec<_>>>() {
-            Some(members) => Type::union(members),
-            None => Type::Any,
+    /// The type of the elements of a list; elements with places of their own may have different ones.
+    fn element(&mut self, node: &Node, site: &Site) -> Result<Type, String> {
+        let mut members = Vec::new();
+        for (at, place) in places(node).iter().enumerate() {
+            members.push(self.ty(place, &site.inner(&format!("Items{at}")))?);
         }
+        let rest = match node.get("items").filter(|items| !matches!(items.value, Data::List(_))) {
+            Some(rest) => Some(rest),
+            None => node.get("additionalItems"),
+        };
+        match rest.map(|rest| (&rest.value, rest)) {
+            Some((Data::Bool(false), _)) if !members.is_empty() => {}
+            Some((Data::Map(entries), rest)) if !entries.is_empty() => {
+                members.push(self.ty(rest, &site.inner(&format!("Items{}", members.len())))?);
+            }
+            _ => return Ok(Type::Any),
+        }
+        Ok(Type::union(members))
     }
 
     fn branches(&mut self, branches: &[Node], part: &str, site: &Site) -> Result<Type, String> {
@@ -223,51 +242,40 @@ impl<'d, 'a> Reader<'d, 'a> {
 
     /// Reads an object with attributes.
     fn schema(&mut self, node: &Node, site: &Site) -> Result<Schema, String> {
+        self.steps = 0;
         let merged = self.merged(node, site.document, 0)?;
         let mut schema = Schema { name: site.name.clone(), doc: doc(node), ..Schema::default() };
-        let mut rows: Vec<(usize, &MapEntry)> = Vec::new();
-        for entry in &merged.properties {
-            let ty = self.ty(&entry.value, &site.inner(&entry.key))?;
-            let required = merged.required.contains(&entry.key) && !is_true(&entry.value, "nullable");
-            if entry.key.starts_with('_') {
+        for property in &merged.properties {
+            let inside = Site { document: property.document, ..site.inner(&property.key) };
+            let ty = self.ty(&property.node, &inside)?;
+            let required = merged.required.contains(&property.key) && !is_nullable(&property.node);
+            if property.key.starts_with('_') {
                 self.warnings.push(format!(
                     "{}.{}: KCL does not print names that begin with `_`",
-                    site.name, entry.key
+                    site.name, property.key
                 ));
             }
-            rows.push((schema.attributes.len(), entry));
-            schema.attributes.push(attribute(entry, ty, !required, self.described(&entry.value, site)));
+            let described = self.described(property);
+            let attribute = self.attribute(property, ty, !required, described);
+            schema.attributes.push(attribute);
         }
-        if rules::can_check(&schema.attributes) {
-            for (at, entry) in rows {
-                let attribute = &schema.attributes[at];
-                // The rules of a type that has no name stand where it is used.
-                let told = self.resolved(&entry.value, site.document);
-                let optional = attribute.optional;
-                schema.checks.extend(rules::checks(
-                    &attribute.name,
-                    &attribute.ty,
-                    &told,
-                    optional,
-                    &mut self.warnings,
-                ));
-            }
-        } else {
-            self.warnings.push(format!(
-                "{}: an attribute hides a function that its rules need: not checked",
-                site.name
-            ));
+        // What is read in between has steps of its own.
+        self.steps = 0;
+        let (checks, notes) = self.checks(&merged, &site.name, &schema.attributes);
+        schema.checks = checks;
+        if !notes.is_empty() {
+            let text = notes.join("\n");
+            schema.doc.sections.push(kcl_model::Section { title: "Notes".into(), text });
         }
-        self.alternatives(node, &schema.attributes, &mut schema.checks);
+        for name in take_back(&mut schema.attributes, &schema.checks) {
+            self.warnings.push(format!("{}.{name}: its default breaks its own rules: left out", site.name));
+        }
         schema.index = self.index(node, &merged, site, &mut schema.checks)?;
-        if !items(node, "x-kubernetes-validations").is_empty() {
-            self.warnings.push(format!("{}: x-kubernetes-validations are not checked", site.name));
-        }
         Ok(schema)
     }
 
     /// The object behind references to things that are no schemas: their rules count where they are used.
-    fn resolved(&mut self, node: &Node, document: usize) -> Node {
+    pub(crate) fn resolved(&mut self, node: &Node, mut document: usize) -> (Node, usize) {
         let mut node = node.clone();
         for _ in 0..8 {
             if let [one] = items(&node, "allOf")
@@ -278,16 +286,17 @@ impl<'d, 'a> Reader<'d, 'a> {
             let Some(reference) = text(&node, "$ref") else { break };
             let Ok(spot) = self.documents.find(document, reference) else { break };
             let Some(found) = self.documents.node(&spot) else { break };
-            node = found.clone();
+            (node, document) = (found.clone(), spot.document);
         }
-        node
+        (node, document)
     }
 
     /// What is said about an attribute: beside a reference, else by what it refers to if that is no schema.
-    fn described(&mut self, node: &Node, site: &Site) -> String {
+    fn described(&mut self, property: &Property) -> String {
+        let node = &property.node;
         match text(node, "description").or_else(|| text(node, "title")) {
             Some(text) => text.to_owned(),
-            None => match text(&self.resolved(node, site.document), "description") {
+            None => match text(&self.resolved(node, property.document).0, "description") {
                 Some(text) if node.get("$ref").is_some() => {
                     text.lines().next().unwrap_or_default().to_owned()
                 }
@@ -296,22 +305,18 @@ impl<'d, 'a> Reader<'d, 'a> {
         }
     }
 
-    /// `oneOf` and `anyOf` whose branches only demand attributes.
-    fn alternatives(&mut self, node: &Node, attributes: &[Attribute], checks: &mut Vec<Check>) {
-        for word in ["oneOf", "anyOf"] {
-            let branches = items(node, word);
-            let names: Vec<&str> = branches
-                .iter()
-                .filter_map(|branch| match texts(branch, "required").as_slice() {
-                    [one] => Some(*one),
-                    _ => None,
-                })
-                .collect();
-            let known = names.iter().all(|name| attributes.iter().any(|a| a.name == *name));
-            if !branches.is_empty() && names.len() == branches.len() && known {
-                checks.extend(rules::one_is_set(&names));
-            }
-        }
+    fn attribute(&mut self, property: &Property, ty: Type, optional: bool, doc: String) -> Attribute {
+        let told = match property.node.get("default").map(value) {
+            // An empty object would be printed with every instance.
+            None | Some(Value::None) => property.node.get("const").map(value),
+            Some(Value::Map(entries)) if entries.is_empty() => None,
+            Some(value) => Some(value),
+        };
+        let packages = &self.packages;
+        let known = |name: &SchemaRef| checks::find(packages, name);
+        let told = told.filter(|value| *value != Value::None && fits(value, &ty, &known));
+        let (name, default) = (property.key.clone(), told.map(default));
+        Attribute { name, ty, optional, default, doc, ..Attribute::default() }
     }
 
     fn index(
@@ -330,121 +335,128 @@ impl<'d, 'a> Reader<'d, 'a> {
         if is_true(node, "x-kubernetes-preserve-unknown-fields") {
             return Ok(Some(signature(Type::Any)));
         }
-        if let Some(schema) = &merged.additional {
-            return Ok(match &schema.value {
-                Data::Bool(true) => Some(signature(Type::Any)),
-                Data::Map(_) => Some(signature(self.ty(schema, &site.inner("AdditionalProperties"))?)),
-                _ => None,
-            });
+        let patterns = entries(node, "patternProperties");
+        let mut members = Vec::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let part =
+                if at == 0 { "PatternProperties".to_owned() } else { format!("PatternProperties{at}") };
+            members.push(self.ty(&pattern.value, &site.inner(&part))?);
         }
-        match entries(node, "patternProperties") {
-            [] => Ok(None),
-            [one] => {
-                let value = self.ty(&one.value, &site.inner("PatternProperties"))?;
-                let rule = rules::pattern(&one.key, &mut self.warnings);
-                checks
-                    .extend(rule.map(|rule| Check { condition: rule.condition("key"), ..Check::default() }));
-                Ok(Some(IndexSignature { key_name: Some("key".into()), ..signature(value) }))
-            }
-            _ => {
-                self.warnings.push(format!(
-                    "{}: several patternProperties: any other attribute is accepted",
-                    site.name
-                ));
-                Ok(Some(signature(Type::Any)))
-            }
-        }
-    }
-
-    /// The attributes of an object with those of its `allOf`.
-    fn merged(&mut self, node: &Node, document: usize, depth: u32) -> Result<Merged, String> {
-        let mut merged = Merged::default();
-        if depth > 16 {
-            return Ok(merged);
-        }
-        for part in items(node, "allOf") {
-            let (part, document) = match text(part, "$ref") {
-                Some(reference) => {
-                    let spot = self.documents.find(document, reference)?;
-                    (self.documents.node(&spot).cloned().unwrap_or_else(|| part.clone()), spot.document)
-                }
-                None => (part.clone(), document),
-            };
-            merged.add(self.merged(&part, document, depth + 1)?);
-        }
-        let own = Merged {
-            properties: entries(node, "properties").to_vec(),
-            required: texts(node, "required").into_iter().map(str::to_owned).collect(),
-            additional: node.get("additionalProperties").cloned(),
+        let others = match merged.additional.as_ref().map(|schema| (&schema.value, schema)) {
+            Some((Data::Bool(true), _)) => Some(Type::Any),
+            Some((Data::Map(_), schema)) => Some(self.ty(schema, &site.inner("AdditionalProperties"))?),
+            _ => None,
         };
-        merged.add(own);
-        Ok(merged)
-    }
-}
-
-/// What `allOf` adds up to.
-#[derive(Default)]
-struct Merged {
-    properties: Vec<MapEntry>,
-    required: Vec<String>,
-    additional: Option<Node>,
-}
-
-impl Merged {
-    fn add(&mut self, other: Merged) {
-        for entry in other.properties {
-            match self.properties.iter_mut().find(|known| known.key == entry.key) {
-                Some(known) => *known = entry,
-                None => self.properties.push(entry),
-            }
+        let mut names = Vec::new();
+        if others.is_none() && !patterns.is_empty() {
+            let rules: Option<Vec<_>> =
+                patterns.iter().map(|pattern| rules::pattern(&pattern.key, &mut self.warnings)).collect();
+            let rules = rules.unwrap_or_default();
+            let conditions: Vec<String> = rules.iter().map(|rule| rule.condition("key")).collect();
+            names.extend((!conditions.is_empty()).then(|| conditions.join(" or ")));
         }
-        self.required.extend(other.required);
-        self.additional = other.additional.or(self.additional.take());
+        if members.is_empty() && others.is_none() {
+            return Ok(None);
+        }
+        if let Some(demanded) = node.get("propertyNames") {
+            let rules = rules::rules(demanded, &Type::Str, &mut self.warnings);
+            names.extend(rules.iter().map(|rule| rule.condition("key")));
+        }
+        members.extend(others);
+        let free = !merged.properties.iter().any(|property| property.key == "key");
+        let key_name = (!names.is_empty() && free).then(|| "key".to_owned());
+        if key_name.is_some() {
+            checks.extend(names.into_iter().map(|condition| Check { condition, ..Check::default() }));
+        }
+        Ok(Some(IndexSignature { key_name, ..signature(Type::union(members)) }))
+    }
+
+    /// Says how many rules of CEL are not checked.
+    pub(crate) fn tell_rules(&mut self) {
+        let (checked, lost) = self.cel;
+        if lost > 0 {
+            let all = checked + lost;
+            self.warnings.push(format!(
+                "{lost} of {all} rules of CEL are not checked: the notes of their schemas quote them"
+            ));
+        }
+    }
+
+    /// Whether an object becomes a schema: it has attributes, or is made of parts that have, or may have none.
+    pub(crate) fn is_schema(&self, node: &Node) -> bool {
+        is_object(node) || self.structural && is_closed(node)
     }
 }
 
-/// Whether an object becomes a schema: it has attributes, or is made of parts that have.
+/// An object of a CRD that has no attributes and keeps none.
+fn is_closed(node: &Node) -> bool {
+    const OPEN: &[&str] = &[
+        "additionalProperties",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+    ];
+    text(node, "type") == Some("object") && !OPEN.iter().any(|word| node.get(word).is_some())
+}
+
+/// The schemas of single elements of a list: `prefixItems`, or a list of `items`.
+pub(crate) fn places(node: &Node) -> &[Node] {
+    match items(node, "prefixItems") {
+        [] => items(node, "items"),
+        places => places,
+    }
+}
+
+/// Whether an object becomes a schema by what it says itself.
 pub(crate) fn is_object(node: &Node) -> bool {
-    let several = items(node, "allOf").len() > 1
-        && items(node, "allOf")
-            .iter()
-            .any(|part| part.get("properties").is_some() || part.get("$ref").is_some());
-    !entries(node, "properties").is_empty() || !entries(node, "patternProperties").is_empty() || several
+    let parts = items(node, "allOf");
+    let has_attributes = |part: &Node| part.get("properties").is_some() || part.get("$ref").is_some();
+    let several = parts.len() > 1 && parts.iter().any(has_attributes);
+    let closed = node.get("additionalProperties").is_some_and(|more| more.value == Data::Bool(false))
+        && text(node, "type") == Some("object");
+    !entries(node, "properties").is_empty()
+        || !entries(node, "patternProperties").is_empty()
+        || several
+        || closed
 }
 
-fn attribute(entry: &MapEntry, ty: Type, optional: bool, doc: String) -> Attribute {
-    let default = match entry.value.get("default").map(value) {
-        // An empty object would be printed with every instance.
-        None | Some(Value::None) => entry.value.get("const").map(value),
-        Some(Value::Map(entries)) if entries.is_empty() => None,
-        Some(value) => Some(value),
-    };
-    let default = default.filter(|value| fits(value, &ty));
-    let default = default.map(|value| Default { source: value.to_kcl(), value: Some(value) });
-    Attribute { name: entry.key.clone(), ty, optional, default, doc, ..Attribute::default() }
+/// Whether null is as good as a value: then KCL cannot demand one.
+fn is_nullable(node: &Node) -> bool {
+    let null = |node: &Node| text(node, "type") == Some("null") || node.get("const").is_some_and(is_null);
+    is_true(node, "nullable")
+        || texts(node, "type").contains(&"null")
+        || null(node)
+        || items(node, "enum").iter().any(is_null)
+        || items(node, "oneOf").iter().chain(items(node, "anyOf")).any(null)
 }
 
-/// Whether a default has its type, as far as that can be seen here.
-fn fits(value: &Value, ty: &Type) -> bool {
-    ty.members().iter().any(|member| match (member, value) {
-        (Type::Any, _) => true,
-        (Type::Literal(wanted), value) => wanted == value,
-        (Type::Bool, Value::Bool(_)) | (Type::Str, Value::Str(_)) | (Type::Int, Value::Int(_)) => true,
-        (Type::Float, Value::Float(_) | Value::Int(_)) => true,
-        (Type::List(item), Value::List(values)) => values.iter().all(|value| fits(value, item)),
-        (Type::Dict(_, item), Value::Map(entries)) => entries.iter().all(|(_, value)| fits(value, item)),
-        (Type::Schema(_), Value::Map(entries)) => entries.iter().all(|(key, _)| is_identifier(key)),
+fn is_null(node: &Node) -> bool {
+    node.value == Data::Null
+}
+
+/// More literals than this are a list to look into, not a type.
+const MAX_LITERALS: usize = 1_000;
+
+/// The type of listed values: their literals, or what they are literals of where a literal cannot be written (a check lists them then).
+fn literals(listed: &[Node]) -> Type {
+    let values: Vec<Value> = listed.iter().filter(|node| !is_null(node)).map(value).collect();
+    let writable = |value: &Value| match value {
+        Value::Bool(_) => true,
+        Value::Int(n) => *n >= 0,
+        Value::Float(f) => *f >= 0.0,
+        Value::Str(text) => !text.chars().any(|c| c.is_control() || "\\\"$".contains(c)),
         _ => false,
-    })
-}
-
-fn literal(value: &Value) -> Option<Type> {
-    match value {
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
-            Some(Type::Literal(value.clone()))
-        }
-        _ => None,
+    };
+    if values.len() <= MAX_LITERALS && values.iter().all(writable) {
+        return Type::union(values.into_iter().map(Type::Literal));
     }
+    Type::union(values.iter().map(|value| match value {
+        Value::Bool(_) => Type::Bool,
+        Value::Int(_) => Type::Int,
+        Value::Float(_) => Type::Float,
+        Value::Str(_) => Type::Str,
+        _ => Type::Any,
+    }))
 }
 
 /// What an object says about itself.

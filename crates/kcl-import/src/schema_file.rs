@@ -28,6 +28,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     for spot in &spots {
         reader.spot(spot)?;
     }
+    reader.tell_rules();
     let mut schemas: Vec<_> = reader.packages.into_values().flatten().collect();
     let warnings = reader.warnings;
     if schemas.is_empty() {

@@ -136,7 +136,8 @@ fn write_schema(schema: &Schema, name: &dyn Fn(&SchemaRef) -> String, out: &mut 
         out.push_str("\n    check:\n");
         for check in &schema.checks {
             let guard = check.guard.as_ref().map_or_else(String::new, |guard| format!(" if {guard}"));
-            let _ = writeln!(out, "        {}{guard}", check.condition);
+            let message = check.message.as_ref().map_or_else(String::new, |message| format!(", {message}"));
+            let _ = writeln!(out, "        {}{guard}{message}", check.condition);
         }
     }
     out.push('\n');

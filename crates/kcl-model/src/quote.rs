@@ -34,7 +34,8 @@ pub fn quote(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '$' if chars.peek() == Some(&'{') => out.push_str("\\$"),
+            // `\\$` would do for a placeholder that ends; this does for one that does not, too.
+            '$' if chars.peek() == Some(&'{') => out.push_str("\\x24"),
             c if (c as u32) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", c as u32)),
             c if is_invisible(c) && (c as u32) <= 0xffff => out.push_str(&format!("\\u{:04x}", c as u32)),
             c => out.push(c),

@@ -108,6 +108,6 @@ mod tests {
             ("if".into(), Value::Str("x\"${y}\"".into())),
             ("b-c".into(), Value::Bool(true)),
         ]);
-        assert_eq!(map.to_kcl(), r#"{a = [-1, 2.0, None], "if" = "x\"\${y}\"", "b-c" = True}"#);
+        assert_eq!(map.to_kcl(), r#"{a = [-1, 2.0, None], "if" = "x\"\x24{y}\"", "b-c" = True}"#);
     }
 }

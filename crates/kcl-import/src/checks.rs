@@ -1,0 +1,433 @@
+//! The check block of a schema: rules of its attributes, rules between them, rules of CEL.
+
+use base_yaml::{Data, Node};
+use kcl_model::{
+    Attribute, Check, Constraint, Rule, Schema, SchemaRef, Subject, Type, When, is_identifier, quote,
+    quote_name,
+};
+
+use crate::cel;
+use crate::merge::Merged;
+use crate::object::{all, entries, is_true, items, text, texts};
+use crate::predicate::{About, exactly_one, is_set, joined, wrapped};
+use crate::rules;
+use crate::schema::Reader;
+
+/// Names that checks call: an attribute of such a name hides the function.
+const CALLED: &[&str] = &["len", "regex", "isunique", "multiplyof", "str", "int", "float", "typeof"];
+/// Lists in lists that are looked into.
+const MAX_NESTING: u32 = 4;
+/// So many attributes are counted one by one.
+const MAX_COUNTED: usize = 60;
+
+/// A condition with the words for whoever breaks it.
+struct Demand {
+    condition: String,
+    message: Option<String>,
+}
+
+impl From<String> for Demand {
+    fn from(condition: String) -> Self {
+        Demand { condition, message: None }
+    }
+}
+
+impl Reader<'_, '_> {
+    /// The checks of a schema, and the rules that could not be said in KCL.
+    pub(crate) fn checks(
+        &mut self,
+        merged: &Merged,
+        schema: &str,
+        attributes: &[Attribute],
+    ) -> (Vec<Check>, Vec<String>) {
+        let mut notes = Vec::new();
+        let mut checks = Vec::new();
+        for attribute in attributes {
+            let Some(entry) = merged.properties.iter().find(|entry| entry.key == attribute.name) else {
+                continue;
+            };
+            // The rules of a type that has no name stand where it is used.
+            let (node, document) = self.resolved(&entry.node, entry.document);
+            self.attribute_checks(attribute, &node, document, &mut checks, &mut notes);
+        }
+        for (part, document) in &merged.parts {
+            self.own_checks(part, attributes, *document, schema, &mut checks, &mut notes);
+        }
+        let hidden = |check: &Check| {
+            attributes.iter().any(|attribute| {
+                let name = attribute.name.as_str();
+                CALLED.contains(&name)
+                    && [format!("{name}("), format!("{name}.")]
+                        .iter()
+                        .any(|call| check.condition.contains(call))
+            })
+        };
+        let before = checks.len();
+        checks.retain(|check| !hidden(check));
+        if checks.len() < before {
+            self.warnings
+                .push(format!("{schema}: an attribute hides a function that its rules need: not checked"));
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        checks.retain(|check| seen.insert((check.condition.clone(), check.guard.clone())));
+        (checks, notes)
+    }
+
+    fn attribute_checks(
+        &mut self,
+        attribute: &Attribute,
+        node: &Node,
+        document: usize,
+        checks: &mut Vec<Check>,
+        notes: &mut Vec<String>,
+    ) {
+        let (name, ty) = (&attribute.name, &attribute.ty);
+        let written = quote_name(name);
+        if written.starts_with('"') {
+            return;
+        }
+        for rule in rules::rules(node, ty, &mut self.warnings) {
+            checks.push(check(Subject::Attribute(name.clone()), &written, rule, attribute.optional));
+        }
+        let (inside, subject): (_, fn(String) -> Subject) = match ty {
+            Type::List(item) => (node.get("items").map(|node| (node, item)), Subject::Each),
+            Type::Dict(_, value) => {
+                (node.get("additionalProperties").map(|node| (node, value)), Subject::EachValue)
+            }
+            _ => (None, Subject::Each),
+        };
+        if let Some((inner, ty)) = inside {
+            let (inner, _) = self.resolved(inner, document);
+            for rule in rules::rules(&inner, ty, &mut self.warnings) {
+                checks.push(check(subject(name.clone()), &written, rule, attribute.optional));
+            }
+        }
+        let guard = attribute.optional.then(|| is_set(&written));
+        for demand in self.demands(node, &written, ty, document, 0, notes) {
+            let Demand { condition, message } = demand;
+            checks.push(Check { condition, message, guard: guard.clone(), ..Check::default() });
+        }
+    }
+
+    /// What an object demands of a value beyond the plain rules: these are counted at the first two levels already.
+    fn demands(
+        &mut self,
+        node: &Node,
+        expression: &str,
+        ty: &Type,
+        document: usize,
+        depth: u32,
+        notes: &mut Vec<String>,
+    ) -> Vec<Demand> {
+        if matches!(ty, Type::Schema(_)) || depth > MAX_NESTING {
+            return Vec::new();
+        }
+        let mut found: Vec<Demand> = Vec::new();
+        if depth > 1 {
+            let rules = rules::rules(node, ty, &mut self.warnings);
+            found.extend(rules.into_iter().map(|rule| rule.condition(expression).into()));
+        }
+        if matches!(ty, Type::Union(_)) {
+            for (word, cast, rule) in rules::of_members(node, ty, &mut self.warnings) {
+                let condition = rule.condition(&format!("{cast}({expression})"));
+                found.push(format!("typeof({expression}) != \"{word}\" or {condition}").into());
+            }
+        }
+        self.logic(node, expression, ty, document, &mut found);
+        self.of_keys(node, expression, ty, &mut found);
+        self.of_lists(node, expression, ty, document, &mut found);
+        self.validations(node, &cel::Own::Value(expression, ty), expression, notes, &mut found);
+        let inside = match ty {
+            Type::List(item) => node.get("items").map(|node| (node, item, "item")),
+            Type::Dict(_, value) => node.get("additionalProperties").map(|node| (node, value, "_, item")),
+            _ => None,
+        };
+        if let Some((inner, ty, variables)) = inside {
+            let (inner, document) = self.resolved(inner, document);
+            let item = if depth == 0 { "item".to_owned() } else { format!("item{depth}") };
+            let variables = variables.replace("item", &item);
+            for demand in self.demands(&inner, &item, ty, document, depth + 1, notes) {
+                let condition = format!("all {variables} in {expression} {{ {} }}", demand.condition);
+                found.push(Demand { condition, ..demand });
+            }
+        }
+        found
+    }
+
+    /// `not`, `if`, `anyOf`, `oneOf` of a value.
+    fn logic(&mut self, node: &Node, expression: &str, ty: &Type, document: usize, found: &mut Vec<Demand>) {
+        let about = About::Value(expression, ty);
+        if let Some(not) = node.get("not") {
+            match self.condition(not, &about, document, 0) {
+                Some(condition) => found.push(format!("not ({condition})").into()),
+                None => self.warnings.push(format!("{expression}: `not` is not checked")),
+            }
+        }
+        match self.implied(node, &about, document, 0) {
+            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
+            None => self.warnings.push(format!("{expression}: `if` is not checked")),
+        }
+        for (word, exact) in [("anyOf", false), ("oneOf", true)] {
+            let branches = items(node, word);
+            // The type says what alternatives are, if they say nothing else.
+            let says_more = |branch: &Node| all(branch).iter().any(|e| e.key != "type" && e.key != "format");
+            if !branches.iter().any(says_more) || ty.members().iter().any(|m| matches!(m, Type::Schema(_))) {
+                continue;
+            }
+            let parts: Option<Vec<String>> =
+                branches.iter().map(|branch| self.condition(branch, &about, document, 0)).collect();
+            if let Some(parts) = parts.filter(|parts| !parts.iter().any(|part| part == "True") || exact) {
+                found.push(if exact { exactly_one(&parts) } else { joined(&parts, "or") }.into());
+            }
+        }
+    }
+
+    /// Names of entries, and entries that a map must have.
+    fn of_keys(&mut self, node: &Node, expression: &str, ty: &Type, found: &mut Vec<Demand>) {
+        if !matches!(ty, Type::Dict(..)) {
+            return;
+        }
+        if let Some(names) = node.get("propertyNames") {
+            for rule in rules::rules(names, &Type::Str, &mut self.warnings) {
+                found.push(format!("all key in {expression} {{ {} }}", rule.condition("key")).into());
+            }
+        }
+        for name in texts(node, "required") {
+            found.push(format!("{} in {expression}", quote(name)).into());
+        }
+        for entry in entries(node, "dependentRequired").iter().chain(entries(node, "dependencies")) {
+            let Data::List(_) = &entry.value.value else { continue };
+            for name in texts(node.get("dependentRequired").unwrap_or(node), &entry.key) {
+                let condition =
+                    format!("{} not in {expression} or {} in {expression}", quote(&entry.key), quote(name));
+                found.push(condition.into());
+            }
+        }
+    }
+
+    /// Elements by their places, elements that a list must contain, and keys of elements that may not stand twice.
+    fn of_lists(
+        &mut self,
+        node: &Node,
+        expression: &str,
+        ty: &Type,
+        document: usize,
+        found: &mut Vec<Demand>,
+    ) {
+        let Type::List(item) = ty else { return };
+        if let Some(contained) = node.get("contains")
+            && let Some(condition) = self.condition(contained, &About::Value("item", item), document, 0)
+        {
+            let least = node.get("minContains").and_then(crate::object::number);
+            match (condition.as_str(), least) {
+                ("True", _) => found.push(format!("len({expression}) >= 1").into()),
+                (_, Some(kcl_model::Value::Int(0))) => {}
+                _ => found.push(format!("any item in {expression} {{ {condition} }}").into()),
+            }
+        }
+        let places = crate::schema::places(node);
+        for (at, place) in places.iter().enumerate() {
+            let element = format!("{expression}[{at}]");
+            if let Some(condition) = self.condition(place, &About::Value(&element, item), document, 0)
+                && condition != "True"
+            {
+                found.push(format!("len({expression}) <= {at} or {}", wrapped(&condition)).into());
+            }
+        }
+        let closed = ["items", "additionalItems"]
+            .iter()
+            .any(|word| node.get(word).is_some_and(|rest| rest.value == Data::Bool(false)));
+        if !places.is_empty() && closed {
+            found.push(format!("len({expression}) <= {}", places.len()).into());
+        }
+        if self.structural {
+            found.extend(self.list_keys(node, expression, item).map(Demand::from));
+        }
+    }
+
+    /// Lists of Kubernetes that are sets, or maps by some keys of their elements.
+    fn list_keys(&mut self, node: &Node, expression: &str, item: &Type) -> Option<String> {
+        match text(node, "x-kubernetes-list-type")? {
+            "set" if !is_true(node, "uniqueItems") => Some(format!("isunique({expression})")),
+            "map" => {
+                let keys = texts(node, "x-kubernetes-list-map-keys");
+                let Type::Schema(name) = item else { return None };
+                let schema = self.known_schema(name)?;
+                let known =
+                    |key: &&str| schema.attributes.iter().any(|a| a.name == **key) && is_identifier(key);
+                if keys.is_empty() || !keys.iter().all(known) {
+                    return None;
+                }
+                let parts: Vec<String> = keys.iter().map(|key| format!("item.{key}")).collect();
+                let made = if let [one] = parts.as_slice() {
+                    one.clone()
+                } else {
+                    format!("[{}]", parts.join(", "))
+                };
+                Some(format!("isunique([{made} for item in {expression}])"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Rules between the attributes of an object.
+    fn own_checks(
+        &mut self,
+        node: &Node,
+        attributes: &[Attribute],
+        document: usize,
+        schema: &str,
+        checks: &mut Vec<Check>,
+        notes: &mut Vec<String>,
+    ) {
+        let about = About::Own(attributes);
+        let mut found: Vec<Demand> = Vec::new();
+        let mut lost = Vec::new();
+        for (word, exact) in [("anyOf", false), ("oneOf", true)] {
+            let branches = items(node, word);
+            if branches.is_empty() {
+                continue;
+            }
+            let parts: Option<Vec<String>> =
+                branches.iter().map(|branch| self.condition(branch, &about, document, 0)).collect();
+            match parts {
+                None => lost.push(word),
+                Some(parts) if exact => found.push(exactly_one(&parts).into()),
+                Some(parts) if parts.iter().any(|part| part == "True") => {}
+                Some(parts) => found.push(joined(&parts, "or").into()),
+            }
+        }
+        if let Some(not) = node.get("not") {
+            match self.condition(not, &about, document, 0) {
+                Some(condition) => found.push(format!("not ({condition})").into()),
+                None => lost.push("not"),
+            }
+        }
+        match self.implied(node, &about, document, 0) {
+            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
+            None => lost.push("if"),
+        }
+        for word in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            for entry in entries(node, word) {
+                match self.depending(&entry.key, &entry.value, attributes, document) {
+                    Some(condition) => found.push(condition.into()),
+                    None => lost.push(word),
+                }
+            }
+        }
+        found.extend(counted(node, attributes).into_iter().map(Demand::from));
+        for word in lost {
+            self.warnings.push(format!("{schema}: `{word}` is not checked"));
+        }
+        self.validations(node, &cel::Own::Attributes(attributes), "", notes, &mut found);
+        let as_check = |Demand { condition, message }| Check { condition, message, ..Check::default() };
+        checks.extend(found.into_iter().filter(|demand| demand.condition != "True").map(as_check));
+    }
+
+    /// What holds if an attribute is there: others are there, or an object is kept.
+    fn depending(
+        &mut self,
+        key: &str,
+        node: &Node,
+        attributes: &[Attribute],
+        document: usize,
+    ) -> Option<String> {
+        let written = |name: &str| {
+            attributes.iter().find(|attribute| attribute.name == name)?;
+            Some(quote_name(name)).filter(|written| !written.starts_with('"'))
+        };
+        let demanded = match &node.value {
+            Data::List(names) => {
+                let mut parts = Vec::new();
+                for name in names {
+                    let Data::Str(name) = &name.value else { return None };
+                    parts.push(is_set(&written(name)?));
+                }
+                joined(&parts, "and")
+            }
+            _ => self.condition(node, &About::Own(attributes), document, 0)?,
+        };
+        Some(format!("{} in [None, Undefined] or {}", written(key)?, wrapped(&demanded)))
+    }
+
+    /// `x-kubernetes-validations`: what translates is demanded, what does not is noted.
+    fn validations(
+        &mut self,
+        node: &Node,
+        own: &cel::Own<'_>,
+        place: &str,
+        notes: &mut Vec<String>,
+        found: &mut Vec<Demand>,
+    ) {
+        for validation in items(node, "x-kubernetes-validations") {
+            let Some(rule) = text(validation, "rule") else { continue };
+            let packages = &self.packages;
+            let known = |name: &SchemaRef| find(packages, name);
+            match cel::condition(rule, own, &known) {
+                Ok(condition) => {
+                    self.cel.0 += 1;
+                    found.push(Demand { condition, message: text(validation, "message").map(quote) });
+                }
+                Err(why) => {
+                    self.cel.1 += 1;
+                    let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+                    let rule: String = rule.split_whitespace().collect::<Vec<_>>().join(" ");
+                    notes.push(format!("Not checked here: {place}`{rule}`: {why}."));
+                }
+            }
+        }
+    }
+
+    /// A schema that is complete.
+    pub(crate) fn known_schema(&self, name: &SchemaRef) -> Option<Schema> {
+        find(&self.packages, name)
+    }
+}
+
+pub(crate) fn find(
+    packages: &std::collections::BTreeMap<String, Vec<Schema>>,
+    name: &SchemaRef,
+) -> Option<Schema> {
+    packages.get(&name.package)?.iter().rev().find(|schema| schema.name == name.name).cloned()
+}
+
+/// `minProperties` and `maxProperties` of an object whose attributes can all be counted.
+fn counted(node: &Node, attributes: &[Attribute]) -> Vec<String> {
+    let names: Vec<String> = attributes.iter().map(|attribute| quote_name(&attribute.name)).collect();
+    if names.len() > MAX_COUNTED || names.iter().any(|name| name.starts_with('"')) || names.is_empty() {
+        return Vec::new();
+    }
+    let open = node.get("additionalProperties").is_some_and(|more| more.value != Data::Bool(false))
+        || is_true(node, "x-kubernetes-preserve-unknown-fields");
+    let number = |word: &str| match node.get(word).and_then(crate::object::number) {
+        Some(kcl_model::Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let count = format!("len([one for one in [{}] if {}])", names.join(", "), is_set("one"));
+    let least = number("minProperties").filter(|n| *n > 0).map(|n| format!("{count} >= {n}"));
+    let most = number("maxProperties").map(|n| format!("{count} <= {n}"));
+    if open { Vec::new() } else { least.into_iter().chain(most).collect() }
+}
+
+fn check(subject: Subject, written: &str, rule: Rule, optional: bool) -> Check {
+    let condition = match &subject {
+        Subject::Attribute(_) => rule.condition(written),
+        Subject::Each(_) => format!("all item in {written} {{ {} }}", rule.condition("item")),
+        Subject::EachValue(_) => format!("all _, item in {written} {{ {} }}", rule.condition("item")),
+    };
+    // Where an empty value satisfies the rule, too, the short guard says the same.
+    let short = !matches!(subject, Subject::Attribute(_))
+        || matches!(rule, Rule::MaxLen(_) | Rule::Unique | Rule::MultipleOf(_));
+    let (guard, when) = match (optional, short) {
+        (false, _) => (None, When::Always),
+        (true, true) => (Some(written.to_owned()), When::Truthy),
+        (true, false) => (Some(is_set(written)), When::Set),
+    };
+    Check {
+        condition,
+        guard,
+        message: None,
+        constraints: vec![Constraint { subject, when, rule }],
+        place: None,
+    }
+}

@@ -1,0 +1,342 @@
+//! Odd documents: whatever they say, what is made compiles, is formatted and stays the same; what it accepts is what they accept.
+#![allow(clippy::unwrap_used)]
+
+use base_diag::FileId;
+use kcl::{Compiler, Disk, MemoryFiles, NoOutside, Request};
+use kcl_import::{Imported, Input, Mode, import};
+
+fn load(path: &str) -> Result<String, String> {
+    Err(format!("there is no {path}"))
+}
+
+fn read(mode: Mode, text: &str) -> Imported {
+    let input = || Input { name: "odd.json".into(), text: text.into(), load: &load };
+    let made = import(&input(), mode, "").unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(made, import(&input(), mode, "").unwrap(), "same input, same bytes");
+    for (path, text) in made.files.iter().filter(|(path, _)| path.ends_with(".k")) {
+        assert_eq!(kcl_fmt::format(text, FileId(0)).text, *text, "{path}");
+    }
+    made
+}
+
+/// Imports a JSON Schema with these properties and more words, checks what is made, and runs a statement with it.
+fn made(rest: &str) -> String {
+    let text = format!("{{\"$schema\": \"x\", \"type\": \"object\", {rest}}}");
+    let made = read(Mode::JsonSchema, &text);
+    let program = &made.files[0].1;
+    let checked = Compiler::new(MemoryFiles::default()).checked(&Request::source("main.k", program.as_str()));
+    assert!(checked.diagnostics.is_empty(), "{text}\n{program}\n{:?}", checked.diagnostics);
+    program.clone()
+}
+
+fn accepts(rest: &str, value: &str) -> bool {
+    let program = format!("{}\nx = Odd {value}\n", made(rest));
+    Compiler::new(Disk).run(&Request::source("main.k", program), &NoOutside).is_ok()
+}
+
+#[track_caller]
+fn judge(rest: &str, good: &[&str], bad: &[&str]) {
+    for value in good {
+        assert!(accepts(rest, value), "{rest} must accept {value}:\n{}", made(rest));
+    }
+    for value in bad {
+        assert!(!accepts(rest, value), "{rest} must refuse {value}:\n{}", made(rest));
+    }
+}
+
+#[test]
+fn names_may_be_anything() {
+    judge(
+        r#""properties": {"if": {"type": "string"}, "$ref2": {"type": "integer"}, "a.b": {"type": "string"}, "größe": {"type": "number"},
+            "": {"type": "string"}, "x y": {"minLength": 3, "type": "string"}, "schema": {"type": "boolean"}, "None": {"type": "string"},
+            "1st": {"type": "string"}, "a\"b\\c": {"type": "string"}, "${x}": {"type": "string"}, "line\nbreak": {"type": "string"},
+            "len": {"type": "string"}, "regex": {"type": "string", "pattern": "a"}, "str": {"type": "string"}, "key": {"type": "string"},
+            "Odd": {"type": "integer", "minimum": 1}, "item": {"type": "array", "items": {"type": "integer", "minimum": 1}}}"#,
+        &[
+            "{$if = \"a\", \"a.b\" = \"c\", \"größe\" = 1.5, $schema = True, Odd = 1, item = [1]}",
+            "{len = \"x\"}",
+        ],
+        &["{$if = 1}", "{\"größe\" = \"x\"}", "{Odd = 0}", "{item = [0]}", "{other = 1}"],
+    );
+}
+
+#[test]
+fn texts_may_hold_anything() {
+    made(
+        r#""description": "a \"quote\", a \"\"\" and a \\ and ${x}\\", "properties": {"a": {"description": "\"\"\"\\", "type": "string",
+        "default": "\"\\${x}\n\u0007é", "pattern": "^\"\\\\${\\d"}, "b": {"enum": ["\"", "\\", "${x}", "a\nb"]}, "c": {"const": "${y}"}}"#,
+    );
+    judge(
+        r#""properties": {"b": {"enum": ["\"", "${x}"]}}"#,
+        &["{b = \"\\${x}\"}", "{b = '\"'}"],
+        &["{b = \"x\"}"],
+    );
+}
+
+#[test]
+fn empty_and_boolean_schemas() {
+    judge(
+        r#""properties": {"a": {}, "b": true, "c": false, "d": {"type": "object"}, "e": {"type": "array"}, "f": {"items": {}},
+            "g": {"type": "object", "additionalProperties": false}}"#,
+        &["{a = 1, b = [1], d = {x = 1}, e = [1, \"a\"], f = [1], g = {}}"],
+        &["{c = 1}", "{d = 1}", "{e = 1}", "{g = {x = 1}}"],
+    );
+}
+
+#[test]
+fn enumerations_of_every_kind() {
+    let many: Vec<String> = (0..3000).map(|n| format!("\"v{n}\"")).collect();
+    judge(
+        &format!(r#""properties": {{"a": {{"enum": [{}]}}}}"#, many.join(",")),
+        &["{a = \"v2999\"}", "{}"],
+        &["{a = \"v3000\"}"],
+    );
+    judge(
+        r#""properties": {"a": {"enum": [-1, 1.5, "x", true, null]}, "b": {"enum": [{"x": 1}, [2]]}, "c": {"const": {"y": 1}}, "d": {"enum": [-1, 2]}}"#,
+        &["{a = -1}", "{a = \"x\"}", "{a = None}", "{b = {x = 1}}", "{c = {y = 1}}", "{d = -1}"],
+        &["{a = 2}", "{b = {x = 2}}", "{c = {y = 2}}", "{d = 1}"],
+    );
+}
+
+#[test]
+fn defaults_that_break_their_rules_are_left_out() {
+    judge(
+        r#""properties": {"a": {"type": "integer", "minimum": 5, "default": 1}, "b": {"type": "string", "pattern": "^x", "default": "y"},
+            "c": {"type": "string", "default": 3}, "d": {"enum": ["a"], "default": "b"}, "e": {"type": "array", "items": {"type": "integer",
+            "minimum": 1}, "default": [0]}, "f": {"type": "object", "required": ["p"], "properties": {"p": {"type": "integer", "minimum": 1}},
+            "default": {"p": 0}}, "g": {"type": "object", "properties": {"p": {"type": "integer"}}, "default": {"q": 1}}, "h": {"type":
+            "object", "required": ["p"], "properties": {"p": {"type": "integer"}}, "default": {}}, "i": {"type": "string", "default": null}}"#,
+        &["{}", "{a = 5}"],
+        &["{a = 4}"],
+    );
+    assert!(made(r#""properties": {"a": {"type": "integer", "minimum": 5, "default": 7}}"#).contains("= 7"));
+}
+
+#[test]
+fn null_is_no_value() {
+    judge(
+        r#""required": ["a", "b", "c", "d"], "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "string", "nullable": true},
+            "c": {"oneOf": [{"type": "null"}, {"type": "integer"}]}, "d": {"type": "string"}}"#,
+        &["{d = \"x\"}", "{a = None, c = 1, d = \"x\"}"],
+        &["{}", "{d = \"x\", c = \"y\"}"],
+    );
+}
+
+#[test]
+fn several_types_and_their_rules() {
+    judge(
+        r#""properties": {"a": {"type": ["integer", "string"], "minimum": 5, "pattern": "^x"}, "b": {"oneOf": [{"type": "string", "maxLength": 2},
+            {"type": "integer", "minimum": 10}]}, "c": {"x-kubernetes-int-or-string": true, "pattern": "^[0-9]+%$"}}"#,
+        &["{a = 5}", "{a = \"x1\"}", "{b = \"ab\"}", "{b = 10}", "{c = 3}", "{c = \"3%\"}"],
+        &["{a = 4}", "{a = \"y\"}", "{b = \"abc\"}", "{b = 9}", "{c = \"x\"}", "{a = 1.5}"],
+    );
+}
+
+#[test]
+fn negation_and_conditions() {
+    judge(
+        r#""properties": {"a": {"type": "string", "not": {"pattern": "^x"}}, "b": {"type": "string"}, "c": {"type": "string"}, "kind":
+            {"type": "string"}, "size": {"type": "integer"}},
+            "not": {"required": ["b", "c"]}, "if": {"properties": {"kind": {"const": "big"}}, "required": ["kind"]},
+            "then": {"required": ["size"], "properties": {"size": {"minimum": 10}}}, "else": {"properties": {"size": {"maximum": 9}}}"#,
+        &["{a = \"y\"}", "{b = \"1\"}", "{kind = \"big\", size = 10}", "{kind = \"other\", size = 9}", "{}"],
+        &[
+            "{a = \"xy\"}",
+            "{b = \"1\", c = \"1\"}",
+            "{kind = \"big\"}",
+            "{kind = \"big\", size = 9}",
+            "{size = 10}",
+        ],
+    );
+    judge(
+        r#""properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer"}},
+            "allOf": [{"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"if": {"required": ["b"]}, "then": {"required": ["c"]}}]"#,
+        &["{}", "{c = 1}", "{a = 1, b = 1, c = 1}"],
+        &["{a = 1}", "{b = 1}", "{a = 1, b = 1}"],
+    );
+}
+
+#[test]
+fn attributes_that_depend_on_others() {
+    judge(
+        r#""properties": {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer"}},
+            "dependentRequired": {"a": ["b", "c"]}, "dependentSchemas": {"b": {"properties": {"c": {"minimum": 5}}}}, "minProperties": 1"#,
+        &["{a = 1, b = 1, c = 5}", "{c = 1}", "{b = 1}"],
+        &["{a = 1}", "{a = 1, b = 1}", "{b = 1, c = 4}", "{}"],
+    );
+    judge(
+        r#""properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}], "maxProperties": 1"#,
+        &["{a = 1}", "{b = 1}"],
+        &["{}", "{a = 1, b = 1}"],
+    );
+}
+
+#[test]
+fn keys_and_their_patterns() {
+    judge(
+        r#""properties": {"a": {"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "^[a-z]+$"},
+            "required": ["must"], "maxProperties": 2}}"#,
+        &["{a = {must = \"x\"}}"],
+        &[
+            "{a = {must = \"x\", A = \"x\"}}",
+            "{a = {}}",
+            "{a = {must = \"1\", b = \"2\", c = \"3\"}}",
+            "{a = {must = 1}}",
+        ],
+    );
+    judge(
+        r#""patternProperties": {"^s": {"type": "string"}, "^i": {"type": "integer"}}, "additionalProperties": false, "properties": {"z": {"type": "boolean"}}"#,
+        &["{s1 = \"x\", i1 = 1, z = True}"],
+        &["{q = 1}", "{s1 = [1]}"],
+    );
+}
+
+#[test]
+fn lists_in_every_form() {
+    judge(
+        r#""properties": {"a": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 3}], "items": false},
+            "b": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "maximum": 9}, "minItems": 1}},
+            "c": {"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 5}},
+            "d": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string", "pattern": "^x"}}},
+            "e": {"type": "array", "items": [{"type": "integer"}], "additionalItems": {"type": "string"}}}"#,
+        &["{a = [\"x\", 3]}", "{b = [[1], [2]]}", "{c = [1, 5]}", "{d = {k = [\"x1\"]}}", "{e = [1, \"a\"]}"],
+        &[
+            "{a = [1, 3]}",
+            "{a = [\"x\", 2]}",
+            "{a = [\"x\", 3, 4]}",
+            "{b = [[]]}",
+            "{b = [[10]]}",
+            "{c = [1]}",
+            "{d = {k = [\"y\"]}}",
+            "{e = [1.5]}",
+        ],
+    );
+}
+
+#[test]
+fn formats_are_checked() {
+    judge(
+        r#""properties": {"a": {"type": "string", "format": "ipv4"}, "b": {"type": "integer", "format": "int32"}, "c": {"type": "string", "format":
+            "date-time"}, "d": {"type": "string", "format": "unknown-to-us"}}"#,
+        &["{a = \"10.0.0.1\"}", "{b = 2147483647}", "{c = \"2024-01-01T00:00:00Z\"}", "{d = \"x\"}"],
+        &["{a = \"10.0.0\"}", "{b = 2147483648}", "{c = \"today\"}"],
+    );
+}
+
+#[test]
+fn cycles_and_references() {
+    judge(
+        r##""properties": {"child": {"$ref": "#"}, "list": {"$ref": "#/$defs/list"}, "loop": {"$ref": "#/$defs/loop"}, "mixed": {"$ref": "#/$defs/mixed"}},
+            "$defs": {"list": {"type": "array", "items": {"$ref": "#"}}, "loop": {"$ref": "#/$defs/loop"}, "mixed": {"allOf": [{"$ref":
+            "#/$defs/mixed"}, {"$ref": "#/$defs/mixed"}, {"properties": {"z": {"type": "integer"}}}]}}"##,
+        &["{child = {child = {}}}", "{list = [{}]}", "{loop = 1}", "{mixed = {z = 1}}"],
+        &["{child = {wrong = 1}}", "{list = [{wrong = 1}]}", "{mixed = {z = \"x\"}}"],
+    );
+}
+
+#[test]
+fn alternatives_with_attributes() {
+    judge(
+        r#""properties": {"kind": {"type": "string"}}, "required": ["kind"], "oneOf": [{"properties": {"kind": {"const": "a"}, "left":
+            {"type": "integer"}}, "required": ["left"]}, {"properties": {"kind": {"const": "b"}, "right": {"type": "string"}}, "required": ["right"]}]"#,
+        &["{kind = \"a\", left = 1}", "{kind = \"b\", right = \"x\"}"],
+        &["{kind = \"a\"}", "{kind = \"b\", left = 1}", "{kind = \"c\", left = 1}"],
+    );
+}
+
+#[test]
+fn rules_of_cel_become_checks_or_notes() {
+    let crd = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"group": "x.org", "names": {"kind": "Odd"},
+        "versions": [{"name": "v1", "served": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object",
+        "x-kubernetes-validations": [{"rule": "self.min <= self.max", "message": "min is \"at most\" max"},
+          {"rule": "!has(self.name) || self.name.startsWith('a')"}, {"rule": "has(self.ports) ? self.ports.all(p, p.port > 0 && size(p.name) < 5) : true"},
+          {"rule": "self.tags.exists(t, t == 'x') || self.tags.size() == 0"}, {"rule": "self.max == oldSelf.max"},
+          {"rule": "self.tags.filter(t, t.contains('q')).size() < 2"}, {"rule": "quantity(self.name).isGreaterThan(quantity('1'))"},
+          {"rule": "self.ports.map(p, p.port).exists_one(q, q == 80) || !has(self.ports)"}],
+        "required": ["min", "max", "tags"], "properties": {"min": {"type": "integer"}, "max": {"type": "integer"},
+        "name": {"type": "string", "x-kubernetes-validations": [{"rule": "self.matches('^[a-z]+$')", "message": "small letters"}]},
+        "ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "name"], "items": {"type": "object",
+          "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}, "required": ["port", "name"]}},
+        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string", "x-kubernetes-validations": [{"rule": "self != 'bad'"}]}}}}}}}}]}}"#;
+    let made = read(Mode::Crd, crd);
+    assert_eq!(
+        made.warnings,
+        ["2 of 10 rules of CEL are not checked: the notes of their schemas quote them"]
+    );
+    let odd = made.files.iter().find(|(path, _)| path.ends_with("odd.k")).unwrap();
+    assert!(
+        odd.1
+            .contains("Not checked here: `self.max == oldSelf.max`: it compares with what was there before."),
+        "{}",
+        odd.1
+    );
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in &made.files {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let run = |spec: &str| {
+        let main =
+            format!("import x_org.v1\n\nx = v1.Odd {{spec = {{min = 1, max = 2, tags = []{spec}}}}}\n");
+        std::fs::write(dir.path().join("main.k"), main).unwrap();
+        let request = Request {
+            work_dir: dir.path().into(),
+            ..Request::paths([dir.path().join("main.k").display().to_string()])
+        };
+        let outcome = Compiler::new(Disk).run(&request, &NoOutside);
+        (outcome.is_ok(), format!("{spec}: {:?}\n{}", outcome.diagnostics, odd.1))
+    };
+    let good = [
+        "",
+        ", name = \"ab\"",
+        ", ports = [{port = 80, name = \"a\"}, {port = 81, name = \"a\"}]",
+        ", tags = [\"x\", \"y\"]",
+    ];
+    let bad = [
+        ", min = 3",
+        ", name = \"b\"",
+        ", name = \"aB\"",
+        ", ports = [{port = 0, name = \"a\"}]",
+        ", ports = [{port = 80, name = \"abcdef\"}]",
+        ", ports = [{port = 81, name = \"a\"}]",
+        ", ports = [{port = 80, name = \"a\"}, {port = 80, name = \"a\"}]",
+        ", tags = [\"y\"]",
+        ", tags = [\"x\", \"x\"]",
+        ", tags = [\"x\", \"bad\"]",
+        ", tags = [\"x\", \"q1\", \"q2\"]",
+    ];
+    for spec in good {
+        let (accepted, told) = run(spec);
+        assert!(accepted, "{told}");
+    }
+    for spec in bad {
+        let (accepted, told) = run(spec);
+        assert!(!accepted, "{told}");
+    }
+}
+
+#[test]
+fn names_of_packages_and_files_do_not_meet() {
+    let text = r##"{"openapi": "3.0.0", "components": {"schemas": {"a.B": {"properties": {"x": {"$ref": "#/components/schemas/a.b.C"}}},
+        "a.b.C": {"properties": {"y": {"type": "string"}}}, "if": {"properties": {"z": {"type": "integer"}}}, "Pet-Store/1": {"properties": {"v1":
+        {"$ref": "#/components/schemas/a.v1.T"}}}, "a.v1.T": {"properties": {"T": {"type": "string"}}}, "HTTPRoute": {"properties": {"q": {}}},
+        "HttpRoute": {"properties": {"q": {}}}, "x.main": {"properties": {"q": {}}}, "test": {"properties": {"q": {}}}, "unit_test": {"properties": {"q": {}}}}}}"##;
+    let made = read(Mode::OpenApi, text);
+    let dir = tempfile::tempdir().unwrap();
+    let mut folders = std::collections::BTreeSet::new();
+    for (path, text) in &made.files {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        if path.extension().unwrap() == "k" {
+            folders.insert(path.parent().unwrap().to_path_buf());
+        }
+    }
+    for folder in folders {
+        let request =
+            Request { work_dir: dir.path().into(), ..Request::paths([folder.display().to_string()]) };
+        let checked = Compiler::new(Disk).checked(&request);
+        assert!(checked.diagnostics.is_empty(), "{}: {:?}", folder.display(), checked.diagnostics);
+    }
+}
