@@ -21,6 +21,7 @@ mod lint;
 mod packages;
 mod parallel;
 mod plugin;
+mod remote;
 mod run;
 mod test;
 mod vet;

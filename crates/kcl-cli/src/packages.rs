@@ -5,14 +5,16 @@ mod publish;
 mod registry;
 mod show;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use kcl_fetch::{Options, Resolution, Store, Trouble};
+use kcl_fetch::{Options, Resolution, Store, Trouble, Watch};
 
 use crate::flags::{Flag, Given, flags, help, read};
 use crate::wrong::Wrong;
 
+pub(crate) use change::split_tag;
 pub(crate) use registry::{CLEAN_FLAGS, REGISTRY_FLAGS, clean, registry};
 
 pub(crate) const FLAGS: &[Flag] = flags! {
@@ -110,13 +112,15 @@ impl Call {
         }
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> Result<Options, Wrong> {
+        Ok(Options {
             offline: self.given.has("offline"),
             locked: self.given.has("locked"),
             default_registry: kcl_fetch::default_registry(),
+            mirrors: mirrors()?,
+            watch: watch(),
             ..Options::default()
-        }
+        })
     }
 
     fn resolve(&self, options: &Options) -> Result<(PathBuf, Resolution), Wrong> {
@@ -135,7 +139,36 @@ impl From<Trouble> for Wrong {
     }
 }
 
-fn store() -> Result<Store, Wrong> {
+/// Copies of registries: `KCL_MIRRORS=ghcr.io=mirror.example.org/ghcr,…`.
+pub(crate) fn mirrors() -> Result<Vec<(String, String)>, Wrong> {
+    let text = std::env::var("KCL_MIRRORS").unwrap_or_default();
+    let rows = text.split(',').filter(|row| !row.trim().is_empty());
+    let row = |row: &str| {
+        let (from, to) = row.trim().split_once('=')?;
+        (!from.is_empty() && !to.is_empty()).then(|| (from.to_owned(), to.trim_end_matches('/').to_owned()))
+    };
+    let wrong =
+        || Wrong::with_help("KCL_MIRRORS cannot be read", "write REGISTRY=HOST/PATH, commas between them");
+    rows.map(|text| row(text).ok_or_else(wrong)).collect()
+}
+
+/// Shows somebody at a terminal how downloads get on.
+pub(crate) fn watch() -> Watch {
+    const STEP: u64 = 1 << 20;
+    if !std::io::stderr().is_terminal() {
+        return Watch::default();
+    }
+    let shown = std::sync::atomic::AtomicU64::new(0);
+    Watch::new(move |what, bytes| {
+        // One line that changes; small packages come without it.
+        let now = bytes / STEP;
+        if now > 0 && shown.swap(now, std::sync::atomic::Ordering::Relaxed) != now {
+            eprint!("\r{what}: {now} MiB\x1b[K\r");
+        }
+    })
+}
+
+pub(crate) fn store() -> Result<Store, Wrong> {
     let folder = kcl::package_folder();
     folder
         .map(Store::new)

@@ -47,12 +47,13 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "recursive" Some('R'), "" false "accepted for compatibility";
     "no-style" None, "" false "accepted for compatibility: colour follows the terminal and NO_COLOR";
     "target" None, "NAME" false "accepted for compatibility";
-    "oci" None, "URL" false "refused, like the next five: a run never goes to the network";
-    "git" None, "URL" false "refused";
-    "path" None, "PATH" false "refused";
-    "tag" Some('t'), "TAG" false "refused";
-    "commit" Some('c'), "COMMIT" false "refused";
-    "branch" Some('b'), "BRANCH" false "refused";
+    "oci" None, "URL" false "run the package of a registry: oci://HOST/PATH; a word oci://HOST/PATH:TAG does the same";
+    "git" None, "URL" false "run the package of a Git repository";
+    "tag" Some('t'), "TAG" false "with --oci or --git: this tag (default: the greatest version)";
+    "commit" Some('c'), "COMMIT" false "with --git: this commit";
+    "branch" Some('b'), "BRANCH" false "with --git: this branch";
+    "package" None, "NAME" false "with --git: the package of that name in the repository";
+    "path" None, "PATH" false "refused: name the folder itself";
     "help" Some('h'), "" false "print this";
 };
 
@@ -91,7 +92,8 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 fn usage() -> String {
     format!(
         "Evaluates KCL files and prints the result.\n\nExamples:\n  kcl run main.k\n  kcl run base.k prod.k -D env=prod -o \
-         out.yaml\n  cat main.k | kcl run -\n\nUsage: kcl run [FILE|FOLDER|-]… [flags]\n\n{}\nData goes to standard output, \
+         out.yaml\n  cat main.k | kcl run -\n  kcl run oci://registry.example.org/team/shop:0.3.1\n  kcl run --git \
+         https://git.example.org/shop.git --tag v1.4.0\n\nUsage: kcl run [FILE|FOLDER|-]… [flags]\n\n{}\nData goes to standard output, \
          everything else to standard error. Exit codes: 0, 1 wrong input, 70 a bug of ours.\n",
         help(FLAGS)
     )
@@ -124,7 +126,14 @@ pub(crate) enum ErrorFormat {
 
 impl Job {
     fn new(given: &Given) -> Result<Job, Wrong> {
-        refuse_remote(given)?;
+        if given.has("path") {
+            let help = "name the folder itself: kcl run FOLDER";
+            return Err(Wrong::with_help(
+                "--path is for packages in archives, which a run does not open",
+                help,
+            ));
+        }
+        let remote = crate::remote::fetched(given)?;
         let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
         let mut request = Request { work_dir: work_dir.clone(), ..Request::default() };
         let mut settings = kcl::Settings::default();
@@ -142,9 +151,13 @@ impl Job {
                 Wrong::with_help(error.message, SettingsError::HELP).coded(SettingsError::CODE)
             })?;
         }
-        apply_entries(given, &work_dir, &mut request)?;
+        match &remote {
+            None => apply_entries(given, &work_dir, &mut request)?,
+            Some(remote) => request.entries = vec![Entry::Path(remote.folder.display().to_string())],
+        }
         apply_profile(&mut request)?;
         apply_flags(given, &work_dir, &mut request)?;
+        request.externals.extend(remote.into_iter().flat_map(|remote| remote.externals));
         request.vendor = kcl::package_folder();
         let plugins = pairs(given, "plugin")?;
         request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
@@ -266,19 +279,6 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
 }
 
 /// Flags and words that ask for a package from somewhere else.
-fn refuse_remote(given: &Given) -> Result<(), Wrong> {
-    let flags = ["oci", "git", "path", "tag", "commit", "branch"];
-    let flag = flags.iter().find(|flag| given.has(flag)).map(|flag| format!("--{flag}"));
-    let url = given.rest.iter().find(|word| word.contains("://")).cloned();
-    match flag.or(url) {
-        None => Ok(()),
-        Some(what) => Err(format!(
-            "{what} asks for a package from elsewhere, and a run never goes to the network: put a copy into vendor/NAME, or say where one is: -E NAME=PATH"
-        )
-        .into()),
-    }
-}
-
 /// So many mistakes are told; the others are counted.
 const TOLD: usize = 20;
 

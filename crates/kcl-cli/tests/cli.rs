@@ -66,8 +66,8 @@ fn wrong_calls_say_what_to_do() {
         (&["run", "loop.k"], "--max-depth"),
         (&["run", "big.k"], "--max-memory"),
         (&["explain", "E9"], "there is no page"),
-        (&["run", "bad.k", "--oci", "oci://x/y"], "never goes to the network"),
-        (&["run", "oci://x/y", "-t", "1.0"], "never goes to the network"),
+        (&["run", "bad.k", "--oci", "oci://x/y"], "name nothing beside it"),
+        (&["run", "-t", "1.0"], "need --oci or --git"),
         (&["run", "bad.k", "--error-format", "loud"], "is not an error format"),
     ];
     for (words, expected) in cases {

@@ -10,8 +10,10 @@ mod git;
 mod oci;
 mod oci_auth;
 mod resolve;
+mod signature;
 mod store;
 mod tree;
+mod watch;
 mod write;
 
 pub use credentials::{Credentials, login, logout};
@@ -19,6 +21,7 @@ pub use oci::{Client, Registry};
 pub use resolve::{Kept, Options, Resolution, resolve};
 pub use store::{Store, compare, write_folder};
 pub use tree::{read_kept, read_module};
+pub use watch::Watch;
 pub use write::replace;
 
 /// Why something could not be had: a sentence, and what to do next.

@@ -10,6 +10,8 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
 use crate::credentials::{self, Credentials};
+use crate::signature::{self, Signed, Trust};
+use crate::watch::Watch;
 use crate::{Trouble, oci_auth};
 
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
@@ -20,6 +22,12 @@ const ACCEPTED: &str =
 const MAX_TEXT: u64 = 4 << 20;
 /// Packages, packed.
 const MAX_BLOB: u64 = 512 << 20;
+/// Signatures of one manifest that are read.
+const MAX_SIGNATURES: usize = 16;
+const ACCEPTED_SIGNATURES: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
+    application/vnd.docker.distribution.manifest.v2+json";
+/// How often a download is asked for.
+const MAX_TRIES: usize = 50;
 /// Pages of tags that are read.
 const MAX_PAGES: usize = 100;
 
@@ -53,6 +61,7 @@ pub struct Client {
     agent: Agent,
     credentials: Option<Credentials>,
     token: Option<String>,
+    watch: Watch,
 }
 
 impl Client {
@@ -67,7 +76,15 @@ impl Client {
 
     /// Makes a client with given credentials.
     pub fn with(registry: Registry, credentials: Option<Credentials>) -> Client {
-        Client { registry, agent: rim::agent(&rim::Net::default()), credentials, token: None }
+        let watch = Watch::default();
+        Client { registry, agent: agent(), credentials, token: None, watch }
+    }
+
+    /// Tells somebody how downloads get on.
+    #[must_use]
+    pub fn watched(mut self, watch: Watch) -> Client {
+        self.watch = watch;
+        self
     }
 
     /// Asks whether the registry takes our credentials.
@@ -109,6 +126,17 @@ impl Client {
     /// # Errors
     /// A registry that refuses or does not answer; what came is damaged.
     pub fn package(&mut self, repository: &str, tag: Option<&str>) -> Result<(Content, String), Trouble> {
+        let (content, tag, _) = self.signed_package(repository, tag, None)?;
+        Ok((content, tag))
+    }
+
+    /// The same; with somebody to trust, a package that they have not signed is refused before it is fetched. Also returns who signed.
+    pub(crate) fn signed_package(
+        &mut self,
+        repository: &str,
+        tag: Option<&str>,
+        trust: Option<&Trust>,
+    ) -> Result<(Content, String, Option<String>), Trouble> {
         let tag = match tag {
             Some(tag) => tag.to_owned(),
             None => {
@@ -120,15 +148,26 @@ impl Client {
                 newest.ok_or_else(none)?
             }
         };
-        Ok((self.pull(repository, &tag)?, tag))
+        let (content, who) = self.pull(repository, &tag, trust)?;
+        Ok((content, tag, who))
     }
 
-    fn pull(&mut self, repository: &str, tag: &str) -> Result<Content, Trouble> {
+    fn pull(
+        &mut self,
+        repository: &str,
+        tag: &str,
+        trust: Option<&Trust>,
+    ) -> Result<(Content, Option<String>), Trouble> {
         let shown = format!("{}/{repository}:{tag}", self.registry.host);
         let url = self.registry.url(&format!("{repository}/manifests/{tag}"));
         let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED)])?;
         let answer = self.expect(answer, &shown, &[StatusCode::OK])?;
-        let manifest = self.json(answer, &shown)?;
+        let bytes = self.text(answer, &shown)?;
+        let manifest: Value = serde_json::from_slice(&bytes).map_err(|_| self.no_registry())?;
+        let who = match trust {
+            Some(trust) => Some(self.signer(repository, &digest(&bytes), &shown, trust)?),
+            None => None,
+        };
         let layers = manifest.get("layers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let [layer] = layers else {
             return Err(Trouble::new(format!(
@@ -145,7 +184,70 @@ impl Client {
         } else {
             unpack(bytes.as_slice(), Limits::default(), Links::Refuse)
         };
-        Ok(unpacked.map_err(damaged)?.0)
+        Ok((unpacked.map_err(damaged)?.0, who))
+    }
+
+    /// Who signed a manifest, of those that are trusted.
+    fn signer(
+        &mut self,
+        repository: &str,
+        digest: &str,
+        shown: &str,
+        trust: &Trust,
+    ) -> Result<String, Trouble> {
+        let found = self.signatures(repository, digest, shown)?;
+        trust.signer(digest, &found).map_err(|why| {
+            Trouble::new(format!("{shown} is refused by [signatures] of kcl.mod: {why}")).next(
+                "nothing was fetched; ask its author for a signature, or change the policy if you trust it",
+            )
+        })
+    }
+
+    /// The signatures of a manifest: below the tag of cosign, and in bundles that refer to it.
+    fn signatures(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<Signed>, Trouble> {
+        let mut found = Vec::new();
+        let tag = digest.replace(':', "-");
+        for layer in self.layers_below(repository, &format!("{tag}.sig"), shown)? {
+            let payload = self.blob(repository, told(&layer, "digest"), shown)?;
+            found.extend(signature::of_layer(&layer, payload));
+        }
+        let Some(index) = self.optional_manifest(repository, &tag, shown)? else { return Ok(found) };
+        let referring = index.get("manifests").and_then(Value::as_array).cloned().unwrap_or_default();
+        for manifest in referring.iter().take(MAX_SIGNATURES) {
+            for layer in self.layers_below(repository, told(manifest, "digest"), shown)? {
+                if told(&layer, "mediaType").starts_with("application/vnd.dev.sigstore.bundle") {
+                    let bundle = self.blob(repository, told(&layer, "digest"), shown)?;
+                    found.extend(signature::of_bundle(&bundle));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn layers_below(
+        &mut self,
+        repository: &str,
+        reference: &str,
+        shown: &str,
+    ) -> Result<Vec<Value>, Trouble> {
+        let manifest = self.optional_manifest(repository, reference, shown)?.unwrap_or_default();
+        let layers = manifest.get("layers").and_then(Value::as_array).cloned().unwrap_or_default();
+        Ok(layers.into_iter().take(MAX_SIGNATURES).collect())
+    }
+
+    fn optional_manifest(
+        &mut self,
+        repository: &str,
+        reference: &str,
+        shown: &str,
+    ) -> Result<Option<Value>, Trouble> {
+        let url = self.registry.url(&format!("{repository}/manifests/{reference}"));
+        let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED_SIGNATURES)])?;
+        if answer.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let answer = self.expect(answer, shown, &[StatusCode::OK])?;
+        self.json(answer, shown).map(Some)
     }
 
     fn blob(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
@@ -154,15 +256,8 @@ impl Client {
             .filter(|hex| hex.len() == 64 && hex.chars().all(|c| c.is_ascii_hexdigit()));
         let wanted =
             wanted.ok_or_else(|| Trouble::new(format!("{shown}: `{digest}` is not a digest of SHA-256")))?;
-        let answer =
-            self.ask("GET", &self.registry.url(&format!("{repository}/blobs/{digest}")), None, &[])?;
-        let answer = self.expect(answer, shown, &[StatusCode::OK])?;
-        let mut bytes = Vec::new();
-        let read = answer.into_body().into_reader().take(MAX_BLOB + 1).read_to_end(&mut bytes);
-        read.map_err(|e| Trouble::new(format!("{shown}: the download broke off: {e}")).next("try again"))?;
-        if bytes.len() as u64 > MAX_BLOB {
-            return Err(Trouble::new(format!("{shown} is larger than {MAX_BLOB} bytes")));
-        }
+        let url = self.registry.url(&format!("{repository}/blobs/{digest}"));
+        let bytes = self.download(&url, shown)?;
         let found = HEXLOWER.encode(&Sha256::digest(&bytes));
         if found != wanted.to_ascii_lowercase() {
             return Err(Trouble::new(format!(
@@ -171,6 +266,58 @@ impl Client {
             .next("the registry, or something before it, is damaged; nothing was kept"));
         }
         Ok(bytes)
+    }
+
+    /// Downloads a body. One that breaks off or stands still is asked for again from where it was; it is given up when a try brings nothing.
+    fn download(&mut self, url: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
+        let mut bytes: Vec<u8> = Vec::new();
+        for _ in 0..MAX_TRIES {
+            let range = format!("bytes={}-", bytes.len());
+            let headers: &[(&str, &str)] = if bytes.is_empty() { &[] } else { &[("range", range.as_str())] };
+            let answer = self.ask("GET", url, None, headers)?;
+            let answer = self.expect(answer, shown, &[StatusCode::OK, StatusCode::PARTIAL_CONTENT])?;
+            if answer.status() == StatusCode::OK {
+                // The registry does not know ranges: it begins again, and so do we.
+                bytes.clear();
+            }
+            let before = bytes.len();
+            let mut body = answer.into_body().into_reader();
+            let error = match self.read_on(&mut body, &mut bytes, shown)? {
+                None => return Ok(bytes),
+                Some(error) => error,
+            };
+            if bytes.len() == before {
+                let what = if is_timeout(&error) {
+                    format!("{shown}: the download stands still at {before} bytes")
+                } else {
+                    format!("{shown}: the download broke off: {error}")
+                };
+                return Err(Trouble::new(what).next("try again; nothing was kept"));
+            }
+        }
+        Err(Trouble::new(format!("{shown}: the download broke off {MAX_TRIES} times")).next("try again"))
+    }
+
+    /// Reads until the end (none) or an error of the connection.
+    fn read_on(
+        &self,
+        body: &mut dyn Read,
+        bytes: &mut Vec<u8>,
+        shown: &str,
+    ) -> Result<Option<std::io::Error>, Trouble> {
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            match body.read(&mut piece) {
+                Ok(0) => return Ok(None),
+                Ok(n) => bytes.extend_from_slice(&piece[..n]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Ok(Some(error)),
+            }
+            self.watch.tell(shown, bytes.len() as u64);
+            if bytes.len() as u64 > MAX_BLOB {
+                return Err(Trouble::new(format!("{shown} is larger than {MAX_BLOB} bytes")));
+            }
+        }
     }
 
     /// Uploads a package under a tag and returns the digest of its manifest.
@@ -310,12 +457,41 @@ impl Client {
     }
 
     fn json(&self, answer: Response<Body>, shown: &str) -> Result<Value, Trouble> {
+        serde_json::from_slice(&self.text(answer, shown)?).map_err(|_| self.no_registry())
+    }
+
+    fn text(&self, answer: Response<Body>, shown: &str) -> Result<Vec<u8>, Trouble> {
         let mut bytes = Vec::new();
         let read = answer.into_body().into_reader().take(MAX_TEXT).read_to_end(&mut bytes);
-        read.map_err(|e| Trouble::new(format!("{shown}: the answer broke off: {e}")).next("try again"))?;
-        serde_json::from_slice(&bytes)
-            .map_err(|_| Trouble::new(format!("{} did not answer as a registry does", self.registry.host)))
+        read.map_err(|e| match is_timeout(&e) {
+            true => Trouble::new(format!("{shown}: the answer stands still")).next("try again"),
+            false => Trouble::new(format!("{shown}: the answer broke off: {e}")).next("try again"),
+        })?;
+        Ok(bytes)
     }
+
+    fn no_registry(&self) -> Trouble {
+        Trouble::new(format!("{} did not answer as a registry does", self.registry.host))
+    }
+}
+
+fn agent() -> Agent {
+    rim::agent(&rim::Net { answer: patience(), body: patience(), ..rim::Net::default() })
+}
+
+/// How long a registry may stand still: 30 seconds, or what `KCL_FETCH_TIMEOUT` says.
+fn patience() -> Duration {
+    let asked = std::env::var("KCL_FETCH_TIMEOUT").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(asked.filter(|seconds| *seconds > 0).unwrap_or(30))
+}
+
+fn is_timeout(error: &std::io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
+    error.kind() == std::io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
+}
+
+fn told<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn digest(bytes: &[u8]) -> String {

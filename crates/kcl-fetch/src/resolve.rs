@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Requirement, Source};
+use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Requirement, Source};
 use toml::Table;
 
 use crate::oci::{Client, Registry};
+use crate::signature::Trust;
 use crate::store::Store;
+use crate::watch::Watch;
 use crate::{Trouble, git};
 
 /// How to resolve.
@@ -21,6 +23,10 @@ pub struct Options {
     pub refresh: Option<Vec<String>>,
     /// `HOST/PATH` of packages that are named by their version only.
     pub default_registry: String,
+    /// Who wants to know how downloads get on.
+    pub watch: Watch,
+    /// Copies of registries beside those that the manifest names.
+    pub mirrors: Vec<(String, String)>,
     /// The text of the manifest, where it is another than the one on the disk.
     pub manifest: Option<String>,
 }
@@ -65,12 +71,18 @@ struct Found {
 /// A manifest or lock that cannot be read, a package that cannot be had or is not what the lock says.
 pub fn resolve(root: &Path, store: &Store, options: &Options) -> Result<Resolution, Trouble> {
     let root = absolute(root)?;
-    let (package, needs) = match &options.manifest {
-        Some(text) => read_manifest(text, &root, None)?,
-        None => manifest(&root, None)?,
+    let told = match &options.manifest {
+        Some(text) => text.clone(),
+        None => manifest_text(&root)?,
     };
+    let (package, needs) = read_manifest(&told, &root, None)?;
+    let (policy, mirrors) = trusted(&told, options)?;
     let old = read_lock(&root)?;
-    let job = Job { root: &root, store, options, old: &old };
+    let trust = match policy.require.is_empty() {
+        true => None,
+        false => Some(Trust::new(&policy, &|name| key_file(&root, name))?),
+    };
+    let job = Job { root: &root, store, options, old: &old, policy, trust, mirrors };
     let mut graph = Graph::new(needs);
     let mut found: BTreeMap<Node, Found> = BTreeMap::new();
     loop {
@@ -108,6 +120,9 @@ struct Job<'j> {
     store: &'j Store,
     options: &'j Options,
     old: &'j Lock,
+    policy: Policy,
+    trust: Option<Trust>,
+    mirrors: Vec<(String, String)>,
 }
 
 impl Job<'_> {
@@ -133,9 +148,10 @@ impl Job<'_> {
     }
 
     fn folder(&self, need: &Requirement, path: &Path) -> Result<Found, Trouble> {
-        let (package, needs) = manifest(path, None)?;
+        let (package, needs) = own_manifest(path)?;
         let source = LockedSource::Path(from_to(self.root, path));
-        let locked = Locked { name: need.import_name(), version: package.version, sum: None, source };
+        let locked =
+            Locked { name: need.import_name(), version: package.version, sum: None, signed_by: None, source };
         Ok(Found { locked, folder: path.to_path_buf(), needs })
     }
 
@@ -155,7 +171,18 @@ impl Job<'_> {
         let refresh =
             self.options.refresh.as_ref().is_some_and(|names| names.is_empty() || names.contains(&name));
         let locked = self.old.get(&name).filter(|_| !refresh)?;
-        locked.answers(need, &self.options.default_registry).then_some(locked)
+        // What was taken before the policy asked for a signature is looked at again.
+        let signed = locked.signed_by.is_some() || !self.must_be_signed(&locked.source);
+        (signed && locked.answers(need, &self.options.default_registry)).then_some(locked)
+    }
+
+    fn must_be_signed(&self, source: &LockedSource) -> bool {
+        match source {
+            LockedSource::Oci { registry, repository, .. } => {
+                self.policy.requires(&format!("{registry}/{repository}"))
+            }
+            _ => false,
+        }
     }
 
     fn fetched(&self, need: &Requirement) -> Result<Found, Trouble> {
@@ -165,8 +192,11 @@ impl Job<'_> {
         }
         let _held = self.store.lock(&need.identity())?;
         let locked = self.locked(need);
-        let (content, source) = match &need.source {
-            Source::Git { url, pin } => self.git(need, url, pin, locked)?,
+        let (content, source, signed_by) = match &need.source {
+            Source::Git { url, pin } => {
+                let (content, source) = self.git(need, url, pin, locked)?;
+                (content, source, None)
+            }
             Source::Oci(repository) => self.registry(need, repository, locked)?,
             _ => {
                 self.registry(need, &format!("{}/{}", self.options.default_registry, need.package), locked)?
@@ -186,7 +216,8 @@ impl Job<'_> {
         }
         let (sum, folder) = self.store.keep(&content)?;
         let (package, needs) = manifest(&folder, Some(&folder))?;
-        let locked = Locked { name: need.import_name(), version: package.version, sum: Some(sum), source };
+        let (name, version) = (need.import_name(), package.version);
+        let locked = Locked { name, version, sum: Some(sum), signed_by, source };
         Ok(Found { locked, folder, needs })
     }
 
@@ -226,28 +257,65 @@ impl Job<'_> {
         need: &Requirement,
         address: &str,
         locked: Option<&Locked>,
-    ) -> Result<(Content, LockedSource), Trouble> {
-        let (host, repository) =
-            address.split_once('/').ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))?;
-        let mut client = Client::new(Registry::new(host))?;
+    ) -> Result<(Content, LockedSource, Option<String>), Trouble> {
+        let split = |address: &str| {
+            let parts = address.split_once('/').map(|(host, path)| (host.to_owned(), path.to_owned()));
+            parts.ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))
+        };
+        let (host, repository) = split(address)?;
+        let (from, path) = split(&kcl_mod::mirrored(&self.mirrors, address))?;
+        let mut client = Client::new(Registry::new(&from))?.watched(self.options.watch.clone());
+        let trust = self.trust.as_ref().filter(|_| self.policy.requires(address));
         let tag = match locked.map(|locked| &locked.source) {
             Some(LockedSource::Oci { tag, .. }) => Some(tag.as_str()),
             _ => need.version.as_deref(),
         };
-        let (content, tag) = client.package(repository, tag)?;
-        let source = LockedSource::Oci { registry: host.to_owned(), repository: repository.to_owned(), tag };
-        Ok((content, source))
+        let (content, tag, signed_by) = client.signed_package(&path, tag, trust)?;
+        Ok((content, LockedSource::Oci { registry: host, repository, tag }, signed_by))
     }
 }
 
 /// Reads a manifest. Folders that it names are made absolute; `inside` is a border that they must not cross.
 fn manifest(folder: &Path, inside: Option<&Path>) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
+    read_manifest(&manifest_text(folder)?, folder, inside)
+}
+
+/// The manifest of a folder beside the module: it may name folders anywhere, and its development is its own.
+fn own_manifest(folder: &Path) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
+    let text = manifest_text(folder)?;
+    let (package, mut needs) = read_manifest(&text, folder, None)?;
+    let table: Table = text.parse().unwrap_or_default();
+    let (own, _) = kcl_mod::requirements(&table);
+    needs.retain(|need| own.iter().any(|known| known.key == need.key));
+    Ok((package, needs))
+}
+
+fn manifest_text(folder: &Path) -> Result<String, Trouble> {
     let path = folder.join("kcl.mod");
-    let text = std::fs::read_to_string(&path).map_err(|e| {
+    std::fs::read_to_string(&path).map_err(|e| {
         Trouble::new(format!("cannot read {}: {e}", path.display()))
             .next("a package has a kcl.mod; `kcl mod init` makes one")
-    })?;
-    read_manifest(&text, folder, inside)
+    })
+}
+
+/// What the module itself says about signatures and mirrors; packages that it uses have no say.
+fn trusted(text: &str, options: &Options) -> Result<(Policy, Vec<(String, String)>), Trouble> {
+    // It was read before, so it is TOML.
+    let table: Table = text.parse().unwrap_or_default();
+    let mut mirrors = kcl_mod::mirrors(&table)?;
+    mirrors.extend(options.mirrors.iter().cloned());
+    Ok((Policy::read(&table)?, mirrors))
+}
+
+/// A key or certificate that the policy names, from the module's folder.
+fn key_file(root: &Path, name: &str) -> Result<String, String> {
+    let path = root.join(name);
+    let meta =
+        std::fs::metadata(&path).map_err(|e| format!("[signatures]: cannot read {}: {e}", path.display()))?;
+    if meta.len() > 1 << 20 {
+        return Err(format!("[signatures]: {} is too large to be a key", path.display()));
+    }
+    std::fs::read_to_string(&path).map_err(|e| format!("[signatures]: cannot read {}: {e}", path.display()))
 }
 
 fn read_manifest(
@@ -261,7 +329,11 @@ fn read_manifest(
         Trouble::new(format!("{}:{line}: {}", folder.join("kcl.mod").display(), e.message()))
     })?;
     let package = kcl_mod::package(&table)?;
-    let (mut needs, problems) = kcl_mod::requirements(&table);
+    let (mut needs, problems) = match inside {
+        None => kcl_mod::all_requirements(&table),
+        // What a package needs for its own development is nothing to those who use it.
+        Some(_) => kcl_mod::requirements(&table),
+    };
     if let Some(problem) = problems.into_iter().next() {
         return Err(Trouble::new(problem));
     }

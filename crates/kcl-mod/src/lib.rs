@@ -7,6 +7,7 @@
 mod archive;
 mod edit;
 mod lock;
+mod policy;
 mod requirement;
 mod select;
 mod sum;
@@ -15,7 +16,8 @@ mod version;
 pub use archive::{Content, Limits, Links, pack, unpack};
 pub use edit::{add, new_manifest, remove};
 pub use lock::{Lock, Locked, LockedSource};
-pub use requirement::{Package, Pin, Requirement, Source, package, requirements};
+pub use policy::{Identity, Policy, mirrored, mirrors};
+pub use requirement::{Package, Pin, Requirement, Source, all_requirements, package, requirements};
 pub use select::{Choice, Clash, Graph, Node};
 pub use sum::{folder_name, sum};
 pub use version::{compare, greatest};

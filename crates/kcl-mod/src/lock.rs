@@ -22,6 +22,8 @@ pub struct Locked {
     pub version: String,
     /// The sum of its content; none for folders.
     pub sum: Option<String>,
+    /// Who signed it, where the module's policy asked for a signature when it was taken.
+    pub signed_by: Option<String>,
     /// Where it came from.
     pub source: LockedSource,
 }
@@ -64,10 +66,15 @@ impl Lock {
             format!("kcl.mod.lock:{}: {}", before.matches('\n').count() + 1, e.message())
         })?;
         let mut entries = Vec::new();
-        if let Some(Value::Table(all)) = table.get("dependencies") {
+        // Other tools give the packages for development a table of their own; a name in both is the first one.
+        for section in ["dependencies", "dev_dependencies"] {
+            let Some(Value::Table(all)) = table.get(section) else { continue };
             for (name, entry) in all {
                 let told = |e: String| format!("kcl.mod.lock: `{name}`: {e}");
-                entries.push(Locked::read(name, entry).map_err(told)?);
+                let read = Locked::read(name, entry).map_err(told)?;
+                if !entries.iter().any(|known: &Locked| known.name == read.name) {
+                    entries.push(read);
+                }
             }
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -149,6 +156,7 @@ impl Locked {
             name: name.to_owned(),
             version: text("version").unwrap_or_default(),
             sum: text("sum").filter(|sum| !sum.is_empty()),
+            signed_by: text("signed_by"),
             source,
         })
     }
@@ -160,6 +168,7 @@ impl Locked {
             ("version", self.version.clone()),
         ];
         rows.extend(self.sum.clone().map(|sum| ("sum", sum)));
+        rows.extend(self.signed_by.clone().map(|who| ("signed_by", who)));
         match &self.source {
             LockedSource::Path(path) => rows.push(("path", path.clone())),
             LockedSource::Oci { registry, repository, tag } => {

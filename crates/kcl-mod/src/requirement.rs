@@ -129,11 +129,28 @@ const KEYS: &[&str] = &["git", "oci", "path", "tag", "commit", "branch", "packag
 
 /// Reads `[dependencies]`: what is understood, and a sentence about each entry that is not.
 pub fn requirements(manifest: &Table) -> (Vec<Requirement>, Vec<String>) {
+    section(manifest, "dependencies")
+}
+
+/// Reads `[dependencies]` and `[dev_dependencies]`, which only the module itself has; a name in both is the first one.
+pub fn all_requirements(manifest: &Table) -> (Vec<Requirement>, Vec<String>) {
+    let (mut found, mut problems) = requirements(manifest);
+    let (more, others) = section(manifest, "dev_dependencies");
+    problems.extend(others);
+    for need in more {
+        if !found.iter().any(|known| known.import_name() == need.import_name()) {
+            found.push(need);
+        }
+    }
+    (found, problems)
+}
+
+fn section(manifest: &Table, name: &str) -> (Vec<Requirement>, Vec<String>) {
     let mut problems = Vec::new();
-    let all = match manifest.get("dependencies") {
+    let all = match manifest.get(name) {
         None => return (Vec::new(), problems),
         Some(Value::Table(all)) => all,
-        Some(_) => return (Vec::new(), vec!["kcl.mod: `dependencies` must be a table".to_owned()]),
+        Some(_) => return (Vec::new(), vec![format!("kcl.mod: `{name}` must be a table")]),
     };
     let mut found = Vec::new();
     for (key, spec) in all {

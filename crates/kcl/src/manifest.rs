@@ -26,6 +26,8 @@ pub struct Manifest {
     /// `[profile]`.
     pub profile: Profile,
     dependencies: Vec<Requirement>,
+    /// `[dev_dependencies]` that are no dependencies.
+    development: Vec<Requirement>,
 }
 
 /// What a module says about itself.
@@ -74,8 +76,10 @@ impl Manifest {
         };
         // What is wrong with a dependency is told where it is needed: at its import, or by `kcl mod`.
         let (dependencies, _) = kcl_mod::requirements(&table);
+        let (all, _) = kcl_mod::all_requirements(&table);
+        let development = all.into_iter().skip(dependencies.len()).collect();
         let package = about(table.get("package"));
-        Ok(Manifest { package, edition, profile: profile(table.get("profile")), dependencies })
+        Ok(Manifest { package, edition, profile: profile(table.get("profile")), dependencies, development })
     }
 
     /// Reads the manifest of a module, if it has one that says something.
@@ -136,7 +140,9 @@ pub(crate) fn dependencies(
         let module = open[next].clone();
         next += 1;
         let Some(manifest) = Manifest::of_module(files, &module)? else { continue };
-        for dependency in &manifest.dependencies {
+        // What a module needs for its own development is nothing to those who use it.
+        let own = if module == root { manifest.development.as_slice() } else { &[] };
+        for dependency in manifest.dependencies.iter().chain(own) {
             let name = dependency.import_name();
             if found.iter().any(|(known, _)| *known == name) {
                 continue;

@@ -45,7 +45,7 @@ pub(super) fn add(call: &Call) -> Result<(), Wrong> {
     let manifest = Some(kcl_mod::add(&old, &need)?);
     // What is asked for now is looked for now, whatever the lock says about an earlier wish.
     let refresh = (!call.given.has("offline")).then(|| vec![need.import_name()]);
-    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, refresh, ..call.options() })?;
+    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, refresh, ..call.options()? })?;
     pin_newest(&mut need, &resolution);
     write_both(&root, &kcl_mod::add(&old, &need)?, &resolution)?;
     let kept = resolution.packages.iter().find(|kept| kept.locked.name == need.import_name());
@@ -125,7 +125,7 @@ fn asked(call: &Call) -> Result<Requirement, Wrong> {
 }
 
 /// `oci://HOST:5000/PATH:TAG`: the colon behind the last slash.
-pub(super) fn split_tag(address: &str) -> Option<(String, String)> {
+pub(crate) fn split_tag(address: &str) -> Option<(String, String)> {
     let (path, tag) = address.rsplit_once(':')?;
     (!tag.contains('/')).then(|| (path.to_owned(), tag.to_owned()))
 }
@@ -150,7 +150,7 @@ pub(super) fn remove(call: &Call) -> Result<(), Wrong> {
         })?;
     }
     let manifest = Some(text.clone());
-    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, ..call.options() })?;
+    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, ..call.options()? })?;
     write_both(&root, &text, &resolution)?;
     println!("removed {}", call.words.join(", "));
     Ok(())
@@ -160,7 +160,7 @@ pub(super) fn update(call: &Call) -> Result<(), Wrong> {
     let names: Vec<String> = call.words.iter().map(|name| name.replace('-', "_")).collect();
     // Under --locked and --offline nothing may be newer: it is a check and a fetch of what the lock says.
     let refresh = (!call.given.has("locked") && !call.given.has("offline")).then(|| names.clone());
-    let (root, resolution) = call.resolve(&Options { refresh, ..call.options() })?;
+    let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
     if let Some(name) = names.iter().find(|name| resolution.lock.get(name).is_none()) {
         return Err(Wrong::with_help(
             format!("this module needs no package `{name}`"),
@@ -175,7 +175,7 @@ pub(super) fn update(call: &Call) -> Result<(), Wrong> {
 
 pub(super) fn vendor(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
-    let (root, resolution) = call.resolve(&call.options())?;
+    let (root, resolution) = call.resolve(&call.options()?)?;
     let mut count = 0;
     for kept in resolution.packages.iter().filter(|kept| kept.locked.sum.is_some()) {
         let (_, content) = kcl_fetch::read_kept(&kept.folder)?;

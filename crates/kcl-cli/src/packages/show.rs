@@ -10,7 +10,7 @@ use crate::wrong::Wrong;
 /// Looking fetches what is missing, but changes nothing in the module.
 fn look(call: &Call) -> Result<(std::path::PathBuf, Resolution), Wrong> {
     call.no_words()?;
-    call.resolve(&call.options())
+    call.resolve(&call.options()?)
 }
 
 /// `name@version` of a package; the empty name is the module itself.
