@@ -1,6 +1,7 @@
 //! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest.
 
 use std::io::Read;
+use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use kcl_mod::{Content, Limits, Links, Package, pack, sum, unpack};
