@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
-use kusion_model::{ConflictPolicy, NotPlain, Unknowns};
+use kusion_model::{Action, ConflictPolicy, NotPlain, Unknowns};
 use kusion_runtime::{Applied, ErrorKind, RuntimeError, WriteAsk};
 use serde_json::Value;
 
@@ -18,15 +18,23 @@ pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 /// A field left alone can uncover another conflict, but not for ever.
 const ROUNDS: usize = 4;
 
+/// A server-side apply cannot be told to create only, so two stacks that make one new object at the same moment both succeed
+/// with it. The second one sees that it has created nothing, and that it was no controller who did.
+const CREATED_TWICE: &str = "another stack created it at the same moment, and both have written it: keep it in one of the two \
+    stacks, and apply that one again";
+
 /// An object as a write left it.
 pub(crate) struct Made {
     pub(crate) object: Value,
+    /// The server says that this write has created it.
+    pub(crate) is_new: bool,
     pub(crate) warnings: Vec<String>,
 }
 
 impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
+        let first = self.is_first_write(ask.key);
         let sealer = Sealer::new(&self.key, ask.attributes, None);
         let mut object = Cow::Owned(ask.attributes.expose(Unknowns::Refuse).map_err(not_plain)?);
         kind.settle(&mut object);
@@ -42,6 +50,9 @@ impl KubeRuntime {
             made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
         let warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect();
+        if ask.action == Action::Create && first && !made.is_new && is_ours_alone(&made.object) {
+            return Err(RuntimeError::new(ErrorKind::Owned, CREATED_TWICE));
+        }
         Ok(Applied { observed: self.observed(made.object), warnings, trouble: None })
     }
 
@@ -55,7 +66,7 @@ impl KubeRuntime {
         for _ in 0..ROUNDS {
             let mut answer = self.patch(asked, &object, force, Written::Stored).await?;
             let error = match written(asked, &mut answer, Written::Stored) {
-                Ok(object) => return Ok(Made { object, warnings: answer.warnings }),
+                Ok(object) => return Ok(made(object, answer)),
                 Err(error) => error,
             };
             let status = answer.status().filter(|_| error.kind == ErrorKind::Owned);
@@ -85,7 +96,7 @@ impl KubeRuntime {
         let once = || async {
             let mut answer = self.patch(asked, object, force, Written::DryRun).await?;
             let object = written(asked, &mut answer, Written::DryRun)?;
-            Ok(Made { object, warnings: answer.warnings })
+            Ok(made(object, answer))
         };
         self.api.patiently(once).await
     }
@@ -103,6 +114,20 @@ impl KubeRuntime {
         let path = format!("{}?fieldManager={FIELD_MANAGER}{force}{dry}", asked.path());
         self.api.call(Method::PATCH, &path, body).await
     }
+}
+
+fn made(object: Value, answer: Answer) -> Made {
+    Made { object, is_new: answer.code == 201, warnings: answer.warnings }
+}
+
+/// Whether nobody but us has written an object, its status apart.
+fn is_ours_alone(object: &Value) -> bool {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let others = entries.into_iter().flatten().filter(|entry| {
+        entry.get("subresource").and_then(Value::as_str).unwrap_or_default().is_empty()
+            && entry.get("manager").and_then(Value::as_str) != Some(FIELD_MANAGER)
+    });
+    others.count() == 0
 }
 
 /// A recorded Spec has digests only; sending one would destroy the real value.

@@ -98,6 +98,12 @@ impl KubeHealth {
         self.watches.with(look)
     }
 
+    /// Returns the namespace of objects that name none.
+    #[must_use]
+    pub fn home(&self) -> &str {
+        self.runtime.namespace()
+    }
+
     async fn wait_for(&self, target: HealthTarget) -> HealthOutcome {
         let Ok(id) = parse(&target.key) else { return unknown("it has no Kubernetes id") };
         let object = object_of(&target.observed);
@@ -243,6 +249,7 @@ const EVENTS: Row = ("v1", "Event");
 const SETS: Row = ("apps/v1", "ReplicaSet");
 const CLAIMS: Row = ("v1", "PersistentVolumeClaim");
 const JOBS: Row = ("batch/v1", "Job");
+const CLASSES: Row = ("networking.k8s.io/v1", "IngressClass");
 const SLICES: Row = ("discovery.k8s.io/v1", "EndpointSlice");
 
 /// Where the causes of a kind show.
@@ -252,7 +259,8 @@ fn evidence_kinds(kind: &str) -> &'static [Row] {
         "StatefulSet" => &[PODS, EVENTS, CLAIMS],
         "DaemonSet" | "ReplicaSet" | "ReplicationController" | "Job" => &[PODS, EVENTS],
         "CronJob" => &[JOBS, EVENTS],
-        "Pod" | "PersistentVolumeClaim" | "Ingress" => &[EVENTS],
+        "Pod" | "PersistentVolumeClaim" => &[EVENTS],
+        "Ingress" => &[EVENTS, CLASSES],
         "Service" => &[SLICES, EVENTS],
         _ => &[],
     }

@@ -32,19 +32,24 @@ impl KubeRuntime {
     /// # Errors
     /// The first request that fails; a collection is empty only if that is proved.
     pub async fn look(&self, keys: &[ResourceKey]) -> Result<Snapshot, RuntimeError> {
-        let mut collections: BTreeMap<String, Collection> = BTreeMap::new();
+        let mut collections: BTreeMap<String, (Collection, bool)> = BTreeMap::new();
         for key in keys {
             let id = parse(key)?;
             let Some(kind) = self.kinds.get(&self.api, &id).await? else { continue };
             let namespace = self.namespace_of(&id);
             let own = Collection { kind, namespace: namespace.to_owned() };
-            for collection in std::iter::once(own).chain(evidence(&id.kind, namespace)) {
-                collections.entry(collection.path()).or_insert(collection);
+            collections.insert(own.path(), (own, true));
+            for collection in evidence(&id.kind, namespace) {
+                collections.entry(collection.path()).or_insert((collection, false));
             }
         }
         let mut snapshot = Snapshot::new();
-        for collection in collections.into_values() {
-            let whole = self.api.list(&collection.kind, &collection.namespace).await?;
+        for (collection, own) in collections.into_values() {
+            let whole = match self.api.list(&collection.kind, &collection.namespace).await {
+                // Who may read the objects of a stack may still not read what is the cluster's.
+                Err(error) if !own && error.kind == ErrorKind::Forbidden => continue,
+                other => other?,
+            };
             whole.items.into_iter().for_each(|item| snapshot.insert(item));
         }
         Ok(snapshot)

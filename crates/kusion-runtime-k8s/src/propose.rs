@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
 use crate::handover::is_shared;
-use crate::kinds::{Asked, Kind};
+use crate::kinds::{Asked, Kind, builtin_kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Sealer;
@@ -85,6 +85,9 @@ impl KubeRuntime {
         let id = parse(&ask.desired.key)?;
         let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
         let sealer = Sealer::new(&self.key, &ask.desired.attributes, ask.live);
+        if ask.live.is_none() && self.dry_run == DryRun::Updates && kind.namespaced {
+            self.check_home(self.namespace_of(&id), coming).await?;
+        }
         let judged = match ask.live {
             None => self.judge_new(ask, &id, &kind, coming),
             Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
@@ -99,6 +102,34 @@ impl KubeRuntime {
             Some(question) => {
                 let asked = kind.one(self.namespace_of(&id), &question.name);
                 self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)
+            }
+        }
+    }
+
+    /// A new object needs a namespace. Where the server is asked about creates it says so itself; otherwise it is looked up here,
+    /// so that a plan is refused alike whoever makes it.
+    async fn check_home(&self, namespace: &str, coming: &Coming) -> Result<(), RuntimeError> {
+        if coming.namespaces.contains(namespace) {
+            return Ok(());
+        }
+        let mut homes = self.homes.lock().await;
+        let known = homes.get(namespace).copied();
+        let there = match (known, builtin_kind("v1", "Namespace")) {
+            (Some(known), _) => known,
+            (None, None) => true,
+            (None, Some(namespaces)) => match self.api.object(&namespaces.one("", namespace)).await {
+                Ok(found) => found.is_some(),
+                // Who may not read namespaces may still write in them.
+                Err(error) if error.kind == ErrorKind::Forbidden => true,
+                Err(error) => return Err(error),
+            },
+        };
+        homes.insert(namespace.to_owned(), there);
+        match there {
+            true => Ok(()),
+            false => {
+                let text = format!("namespaces \"{namespace}\" not found");
+                Err(RuntimeError::new(ErrorKind::ParentMissing, text))
             }
         }
     }

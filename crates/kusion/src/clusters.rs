@@ -120,6 +120,12 @@ impl Clusters {
         self.kubes.get(cluster).map(|(runtime, _)| runtime)
     }
 
+    /// The namespace of objects that name none, as the context says.
+    #[must_use]
+    pub fn home(&self, cluster: &str) -> &str {
+        self.kube(cluster).map_or("default", |runtime| runtime.namespace())
+    }
+
     /// Asks every cluster who it is: one small read each.
     ///
     /// # Errors
@@ -166,9 +172,10 @@ impl Clusters {
 pub struct Healths(BTreeMap<String, KubeHealth>);
 
 impl Healths {
-    /// Looks at everything that is watched right now in a cluster: roots, dependents, events.
-    pub fn look<T>(&self, cluster: &str, look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
-        self.0.get(cluster).map(|health| health.look(look))
+    /// Looks at everything that is watched right now in a cluster: roots, dependents, events; and is told the namespace of
+    /// objects that name none.
+    pub fn look<T>(&self, cluster: &str, look: impl FnOnce(&Snapshot, &str) -> T) -> Option<T> {
+        self.0.get(cluster).map(|health| health.look(|snapshot| look(snapshot, health.home())))
     }
 }
 

@@ -56,6 +56,7 @@ mod planning;
 mod providers;
 mod refusal;
 mod road;
+mod saved;
 mod secrets;
 mod tree;
 mod witness;
@@ -74,6 +75,7 @@ pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 pub use providers::{LockFile, NeededProvider, TERRAFORM_TYPE, needed_providers, read_provider};
 pub use refusal::{Owned, RoadError, refuse};
 pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
+pub use saved::SavedPlan;
 pub use secrets::{SecretProblem, SecretUse, configured_stores, open_stores, resolve_secrets, secret_uses};
 
 pub use tree::{Node, below, find, judge_key};

@@ -10,7 +10,7 @@ use kusion_store::StoreError;
 
 use crate::road::{Aim, Answer};
 use crate::words::plan_failed;
-use crate::{Exit, Failure, PlanFailure, Target};
+use crate::{Exit, Failure, OtherCluster, PlanFailure, Target};
 
 /// The stage that ended a road.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub enum RoadError {
         saved: Box<Scope>,
         here: Box<Scope>,
     },
+    /// A saved plan was made for another cluster.
+    PlannedElsewhere(Box<OtherCluster>),
     /// The world has moved since a plan was saved.
     Moved(Vec<Moved>),
     /// Objects belong to other stacks.
@@ -114,6 +116,14 @@ impl RoadError {
             RoadError::OtherStack { saved, here } => {
                 Failure::usage(format!("the saved plan is for {saved}, this is {here}"))
                     .next(format!("kusion apply {saved} --plan FILE"))
+            }
+            RoadError::PlannedElsewhere(other) => {
+                Failure::new(Exit::Conflict, "the saved plan is for another cluster")
+                    .cause(format!("it was made for {}\nand this is {}", other.before, other.found))
+                    .next(format!(
+                        "go back to that cluster: --context {} or --kubeconfig FILE\nor plan for this one: kusion preview {scope} --plan FILE",
+                        other.before.context
+                    ))
             }
             RoadError::Moved(moved) => {
                 let texts: Vec<String> =

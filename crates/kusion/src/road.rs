@@ -16,7 +16,9 @@ use kusion_runtime_k8s::DryRun;
 use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::refusal::{RoadError, refuse};
-use crate::{ApplyAsk, Engine, Exit, Happening, Kin, Ready, Target, previous_good, rollback_target};
+use crate::{
+    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Target, previous_good, rollback_target,
+};
 
 /// What is to become of a stack.
 pub enum Purpose {
@@ -100,7 +102,7 @@ pub enum Consent {
     /// By somebody who is asked.
     Asked(Arc<dyn Ask>),
     /// To this very plan, some time ago.
-    Saved(Arc<Plan>),
+    Saved(Arc<SavedPlan>),
 }
 
 impl Consent {
@@ -231,7 +233,8 @@ impl Road<'_> {
     pub async fn go(&self, wanted: Wanted, errand: &Errand) -> Result<Ending, RoadError> {
         let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
         if let Consent::Saved(saved) = &errand.consent {
-            still_true(saved, ready.plan())?;
+            saved.is_for(&ready.recognised.found).map_err(RoadError::PlannedElsewhere)?;
+            still_true(&saved.plan, ready.plan())?;
         }
         self.tell(errand, Happening::Planned { ready: &ready, again: false })?;
         self.refuse(&ready, errand)?;

@@ -22,14 +22,14 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// Finds the object of a resource in a snapshot.
+/// Finds the object of a resource in a snapshot. `home` is where objects live that name no namespace.
 #[must_use]
-pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot) -> Option<&'s Value> {
+pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot, home: &str) -> Option<&'s Value> {
     let id = key.id.to_kubernetes().ok()?;
     let group = id.api_version.split_once('/').map_or("", |(group, _)| group);
     let at = |namespace: &str| snapshot.get(group, &id.kind, namespace, &id.name);
     // Cluster-scoped kinds may be written with a namespace, which means nothing.
-    at(id.namespace.as_deref().unwrap_or("")).or_else(|| at("default")).or_else(|| at(""))
+    at(id.namespace.as_deref().unwrap_or(home)).or_else(|| at(""))
 }
 
 /// Judges a resource as it is in a snapshot; absent counts too. Without a clock what only waiting could tell counts as it looks.
@@ -38,11 +38,12 @@ pub fn judge_key(
     key: &ResourceKey,
     applied: Option<&Attr>,
     snapshot: &Snapshot,
+    home: &str,
     profile: &Profile,
     rules: Option<&Rules>,
     now: Option<i64>,
 ) -> Verdict {
-    match find(key, snapshot) {
+    match find(key, snapshot, home) {
         Some(object) => judge_with(object, snapshot, profile, rules, now),
         None => judge_absent(applied.map(Attr::to_shown).as_ref(), snapshot, profile, now),
     }
@@ -50,8 +51,14 @@ pub fn judge_key(
 
 /// Everything below a resource, in a stable order.
 #[must_use]
-pub fn below(key: &ResourceKey, snapshot: &Snapshot, profile: &Profile, now: Option<i64>) -> Vec<Node> {
-    find(key, snapshot).map(|object| nodes(object, snapshot, profile, now, DEEPEST)).unwrap_or_default()
+pub fn below(
+    key: &ResourceKey,
+    snapshot: &Snapshot,
+    home: &str,
+    profile: &Profile,
+    now: Option<i64>,
+) -> Vec<Node> {
+    find(key, snapshot, home).map(|object| nodes(object, snapshot, profile, now, DEEPEST)).unwrap_or_default()
 }
 
 fn nodes(object: &Value, snapshot: &Snapshot, profile: &Profile, now: Option<i64>, deep: usize) -> Vec<Node> {
@@ -119,6 +126,18 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn an_id_without_a_namespace_is_found_where_the_context_says_and_nowhere_else() {
+        let of = |namespace: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": namespace}});
+        let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}});
+        let snapshot = Snapshot::of([of("default"), of("team"), role]);
+        let key = ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", None, "a"));
+        assert_eq!(find(&key, &snapshot, "team"), Some(&of("team")));
+        assert_eq!(find(&key, &snapshot, "other"), None);
+        let id = ResourceId::kubernetes("rbac.authorization.k8s.io/v1", "ClusterRole", Some("x"), "r");
+        assert!(find(&ResourceKey::new(id), &snapshot, "team").is_some());
+    }
+
+    #[test]
     fn old_sets_come_last_and_pods_tell_where_they_run() {
         let owned =
             |kind: &str, uid: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": uid, "uid": uid}]);
@@ -134,7 +153,7 @@ mod tests {
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
         let snapshot = Snapshot::of([root, set("a-old", "1"), set("b-new", "2"), pod]);
         let key = ResourceKey::new(ResourceId::kubernetes("apps/v1", "Deployment", Some("n"), "web"));
-        let nodes = below(&key, &snapshot, &Profile::default(), None);
+        let nodes = below(&key, &snapshot, "default", &Profile::default(), None);
         let rows: Vec<(&str, bool)> = nodes.iter().map(|node| (node.name.as_str(), node.old)).collect();
         assert_eq!(rows, [("b-new", false), ("a-old", true)]);
         assert_eq!(nodes[1].message, "1 pod leaving");

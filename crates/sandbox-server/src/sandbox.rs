@@ -155,6 +155,7 @@ async fn begin(setup: &Setup) -> Result<(crate::serve::Listening, PathBuf, Host)
 /// A new world. Unless somebody asks for a seed, and so for the same world again, it is a cluster of its own.
 fn fresh_world(seed: Option<u64>, identity: &Identity) -> World {
     let mut world = World::with_defaults(seed.unwrap_or(1), wall_now());
+    world.add_addons();
     world.set_admin_token(identity.token());
     if seed.is_none() {
         world.set_identity(&cluster_uid(identity.root_certificate()));

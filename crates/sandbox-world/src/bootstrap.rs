@@ -3,6 +3,8 @@
 use kube_meaning::write::Verb;
 use serde_json::{Value, json};
 
+use crate::controllers::autoscaler::{AS_WANTED, METRICS};
+use crate::controllers::ingress::INGRESS_CONTROLLER;
 use crate::store::meta_text;
 use crate::time::Time;
 use crate::world::World;
@@ -24,14 +26,30 @@ impl World {
         world
     }
 
+    /// Adds what people's clusters have beside the API: an ingress controller with the default class, and a metrics server.
+    /// It says of every pod that it is as busy as its autoscaler wants, so that autoscalers settle where they are.
+    pub fn add_addons(&mut self) {
+        self.put_first(&json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+            "metadata": {"name": "sandbox", "annotations": {"ingressclass.kubernetes.io/is-default-class": "true"}},
+            "spec": {"controller": INGRESS_CONTROLLER},
+        }));
+        self.change_system(|system| system["metadata"]["annotations"][METRICS] = json!(AS_WANTED));
+    }
+
     /// Gives the cluster an identity of its own, the uid of `kube-system`; without it two worlds of one seed are one cluster.
     pub fn set_identity(&mut self, uid: &str) {
+        self.change_system(|system| system["metadata"]["uid"] = json!(uid));
+    }
+
+    /// Changes the namespace `kube-system`, which stands for the cluster.
+    fn change_system(&mut self, change: impl FnOnce(&mut Value)) {
         let (resource, key) = (
             crate::store::ResourceKey::new("", "namespaces"),
             crate::store::ObjectKey::new("", "kube-system"),
         );
         if let Some(mut object) = self.store.get(&resource, &key).map(|live| Value::clone(&live.value)) {
-            object["metadata"]["uid"] = json!(uid);
+            change(&mut object);
             self.store.put(&resource, object);
         }
     }

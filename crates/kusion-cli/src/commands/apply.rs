@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use kusion::{
     ApplyAsk, CancelToken, Consent, Ending, Errand, FailurePolicy, Options, Purpose, ReleaseDraft, Road,
-    Wanted, want,
+    SavedPlan, Wanted, want,
 };
-use kusion_model::{Plan, Release, ReleaseNo};
+use kusion_model::{Release, ReleaseNo};
 use kusion_store::{StoreError, wait};
 
 use crate::input::chosen::{ChosenStack, liveness, open, owner, subject};
@@ -103,7 +103,7 @@ fn draft(given: &Given, chosen: &ChosenStack) -> ReleaseDraft {
 }
 
 /// Reads a plan that was sealed with the key of this stack: nobody has changed it since.
-fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<Plan, Failure> {
+fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<SavedPlan, Failure> {
     let text = crate::input::text::read_text(file)?;
     let unusable = |cause: String| {
         Failure::usage("the saved plan cannot be used")
@@ -118,7 +118,7 @@ fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<Plan, Failure> {
         StoreError::Unsealed { .. } => unusable(error.to_string()),
         other => other.into(),
     })?;
-    Plan::from_json(&plan).map_err(|e| unusable(e.to_string()))
+    SavedPlan::from_text(&plan).map_err(|e| unusable(e.to_string()))
 }
 
 fn run(given: &Given, chosen: ChosenStack, purpose: Purpose, consent: Consent) -> Result<(), Failure> {

@@ -95,7 +95,7 @@ fn show(source: &Source, text: &str, format: Format) -> Result<(), Failure> {
     for line in text.lines() {
         let out = match format {
             Format::Json => {
-                serde_json::json!({"pod": source.pod, "container": source.container, "line": line})
+                serde_json::json!({"schema": "kusion.io/log/v1", "pod": source.pod, "container": source.container, "line": line})
                     .to_string()
             }
             Format::Text => format!("{} {line}", style.cyan(&format!("{}/{}", source.pod, source.container))),

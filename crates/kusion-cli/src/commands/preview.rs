@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kusion::{DryRun, Purpose, Ready, Road, RoadError, Wanted, want};
+use kusion::{DryRun, Purpose, Ready, Road, RoadError, SavedPlan, Wanted, want};
 use kusion_store::wait;
 
 use crate::commands::apply::apply_ask;
@@ -43,7 +43,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     }
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {
-        let sealed = wait(chosen.target.store.seal("plan", &plan.to_json()))?;
+        let sealed = wait(chosen.target.store.seal("plan", &SavedPlan::of(&ready).to_text()))?;
         private::write(Path::new(&file), &format!("{sealed}\n")).map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
         })?;

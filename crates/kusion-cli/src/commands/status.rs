@@ -78,8 +78,10 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
         let Some((snapshot, profile)) = sight.around(key) else { continue };
-        let verdict = judge_key(key, Some(&record.attributes), snapshot, profile, sight.clusters.rules(), at);
-        let below = below(key, snapshot, profile, at);
+        let home = sight.clusters.home(&key.cluster);
+        let verdict =
+            judge_key(key, Some(&record.attributes), snapshot, home, profile, sight.clusters.rules(), at);
+        let below = below(key, snapshot, home, profile, at);
         let json = verdict.to_json(&key.to_string());
         let message = verdict.message.clone();
         rows.push(Row {

@@ -125,7 +125,13 @@ fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -
     if found.len() > 1 {
         let has = |at: &usize| matches!(field(&resources[*at], path), Ok(Some(_)));
         let with_it: Vec<usize> = found.iter().copied().filter(has).collect();
-        found = if with_it.is_empty() { found } else { with_it };
+        if with_it.is_empty() {
+            let kinds: Vec<String> = found.iter().map(|&at| resources[at].id.to_string()).collect();
+            return Err(Failure::usage(format!("nothing called `{word}` sets `{path}`"))
+                .cause(format!("these have that name:\n{}", kinds.join("\n")))
+                .next(format!("kusion generate {} shows what they set", chosen.target.scope)));
+        }
+        found = with_it;
     }
     match found.as_slice() {
         [] => Err(unknown_resource(chosen, resources, word)),

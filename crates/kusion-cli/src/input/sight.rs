@@ -74,7 +74,7 @@ impl Sight {
     /// A resource, and what was seen with it.
     pub(crate) fn object(&self, key: &ResourceKey) -> Option<(&Value, &Snapshot)> {
         let (snapshot, _) = self.around(key)?;
-        Some((find(key, snapshot)?, snapshot))
+        Some((find(key, snapshot, self.clusters.home(&key.cluster))?, snapshot))
     }
 }
 

@@ -261,7 +261,7 @@ fn heartbeat(format: Format, seconds: u64, waiting: &BTreeMap<ResourceKey, Strin
 fn tree(healths: Option<&Healths>, key: &ResourceKey) -> Vec<Node> {
     let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
     let look = |healths: &Healths| {
-        healths.look(&key.cluster, |snapshot| below(key, snapshot, &Profile::default(), Some(at)))
+        healths.look(&key.cluster, |snapshot, home| below(key, snapshot, home, &Profile::default(), Some(at)))
     };
     healths.and_then(look).unwrap_or_default()
 }

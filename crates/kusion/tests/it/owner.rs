@@ -209,3 +209,32 @@ async fn a_delete_looks_at_the_owner_of_the_last_moment() {
     assert!(format!("{report:?}").contains("lab/b/default"), "{report:?}");
     assert_eq!(get(&lab).await.unwrap()["data"]["v"], "2");
 }
+
+#[tokio::test(start_paused = true)]
+async fn two_stacks_that_create_one_object_at_once_are_told() {
+    let mut lab = Lab::new();
+    lab.stack = "base";
+    lab.apply(&spec(&[namespace()])).await;
+    lab.stack = "one";
+    let first = lab.plan(&only("1")).await;
+    lab.stack = "two";
+    let second = lab.plan(&only("2")).await;
+    assert_eq!(second.plan().step(&key("c")).unwrap().action, Action::Create, "nobody has made it yet");
+    lab.stack = "one";
+    assert!(lab.execute(&first, &lab.ask("li")).await.unwrap().unwrap().is_success());
+    lab.stack = "two";
+    let report = lab.execute(&second, &lab.ask("wang")).await.unwrap().unwrap();
+    assert!(!report.is_success(), "{report:#?}");
+    assert!(format!("{report:?}").contains("another stack created it at the same moment"), "{report:#?}");
+    assert!(lab.state().records.is_empty(), "who has lost does not count it as made");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_controller_made_meanwhile_is_no_other_stack() {
+    let lab = Lab::new();
+    let ready = lab.plan(&both("1")).await;
+    made_elsewhere(&lab).await;
+    // As before: what others own is a conflict, and nobody speaks of another stack.
+    let report = format!("{:?}", lab.execute(&ready, &lab.ask("li")).await.unwrap());
+    assert!(!report.contains("another stack created it"), "{report}");
+}

@@ -1,13 +1,14 @@
 //! The road without a command line: consent refused, a lock that another holds, a plan that moves before the lock, a lost state.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kusion::model::{Phase, Plan, Reason, ReleaseNo, Spec};
 use kusion::{
-    Aim, Answer, Ask, Consent, Ending, Engine, Errand, Exit, FailurePolicy, Happening, Purpose, Question,
-    Road, RoadError, want,
+    Aim, Answer, Ask, Consent, DryRun, Ending, Engine, Errand, Exit, FailurePolicy, Happening, Purpose,
+    Question, Road, RoadError, SavedPlan, want,
 };
 use kusion_store::{Liveness, StoreError};
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ async fn go(lab: &Lab, engine: &Engine, purpose: Purpose, errand: &Errand) -> Re
 }
 
 fn saved(plan: &Plan) -> Consent {
-    Consent::Saved(Arc::new(plan.clone()))
+    Consent::Saved(Arc::new(SavedPlan { plan: plan.clone(), clusters: BTreeMap::new() }))
 }
 
 #[tokio::test(start_paused = true)]
@@ -261,11 +262,19 @@ async fn a_rollback_finds_its_release_or_says_that_there_is_none() {
 #[tokio::test(start_paused = true)]
 async fn the_failure_policy_goes_back_on_the_same_road() {
     let (lab, told) = (Lab::new(), Told::default());
-    assert!(lab.apply(&ten("1")).await.is_success());
-    let mut broken = ten("1");
+    // A quota is the server's business: it refuses the write, not the plan.
+    let mut bounded = ten("1");
+    bounded["resources"].as_array_mut().unwrap().push(json!({
+        "id": "v1:ResourceQuota:lab:none", "type": "Kubernetes",
+        "attributes": {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": "lab"},
+            "spec": {"hard": {"services": "1"}}},
+    }));
+    assert!(lab.apply(&bounded).await.is_success());
+    let mut broken = bounded;
     broken["resources"].as_array_mut().unwrap().push(json!({
-        "id": "v1:ConfigMap:nowhere:x", "type": "Kubernetes",
-        "attributes": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "nowhere"}},
+        "id": "v1:Service:lab:x", "type": "Kubernetes",
+        "attributes": {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x", "namespace": "lab"},
+            "spec": {"ports": [{"port": 80}]}},
     }));
     let mut errand = errand(&lab, "li", Consent::Given, &told);
     errand.ask.options.on_failure = FailurePolicy::Rollback;
@@ -276,4 +285,40 @@ async fn the_failure_policy_goes_back_on_the_same_road() {
     assert_eq!(tail.last().unwrap(), "ended succeeded");
     let phases: Vec<Phase> = lab.state().releases.values().map(|release| release.phase).collect();
     assert_eq!(phases, [Phase::Succeeded, Phase::Failed, Phase::Succeeded]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_saved_plan_is_carried_out_on_its_own_cluster_only() {
+    let (here, there, told) = (Lab::new(), Lab::new(), Told::default());
+    let ready = here.plan(&ten("1")).await;
+    let kept = SavedPlan::from_text(&SavedPlan::of(&ready).to_text()).unwrap();
+    assert_eq!(kept, SavedPlan::of(&ready));
+    let mut clusters = kept.clusters.clone();
+    clusters.get_mut("").unwrap().uid = Some("another".to_owned());
+    let elsewhere = SavedPlan { clusters, plan: kept.plan.clone() };
+    let refused = errand(&there, "li", Consent::Saved(Arc::new(elsewhere)), &told);
+    let refused = go(&there, &there.engine(), wanted(&there, &ten("1")), &refused).await.err().unwrap();
+    assert!(matches!(refused, RoadError::PlannedElsewhere(_)), "{refused:?}");
+    assert_eq!(refused.told(&there.target(), "").exit, Exit::Conflict);
+    assert!(there.writes().is_empty() && there.state().releases.is_empty());
+    let allowed = errand(&here, "li", Consent::Saved(Arc::new(kept)), &told);
+    assert_eq!(
+        go(&here, &here.engine(), wanted(&here, &ten("1")), &allowed).await.unwrap().exit(),
+        Exit::Done
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_namespace_is_refused_alike_by_who_looks_first_and_by_who_does_not() {
+    let lab = Lab::new();
+    let spec = json!({"resources": [{"id": "v1:ConfigMap:nowhere:a", "type": "Kubernetes", "attributes":
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "nowhere"}}}]});
+    let mut told = Vec::new();
+    for dry_run in [DryRun::All, DryRun::Updates] {
+        let spec = Spec::from_value(spec.clone(), &kusion::platforms(), &lab.target().key).unwrap();
+        let refused = lab.engine().plan(&lab.target(), spec, dry_run).await.err().unwrap();
+        told.push(format!("{:?}", kusion::plan_failed(refused, &lab.target(), "")));
+    }
+    assert_eq!(told[0], told[1]);
+    assert!(told[0].contains("namespaces \\\"nowhere\\\" not found"), "{}", told[0]);
 }

@@ -1,6 +1,7 @@
 //! HorizontalPodAutoscaler, as far as a cluster without metrics goes: its target is looked at, nothing is measured.
 //!
-//! The annotation `sandbox.kusion.io/metrics: "50"` on the autoscaler plays a metrics API that reports this utilisation.
+//! The annotation `sandbox.kusion.io/metrics: "50"` on the autoscaler plays a metrics API that reports this utilisation; on the
+//! namespace `kube-system` it is a metrics server for all. `target` reports what each autoscaler aims at.
 
 use serde_json::{Value, json};
 
@@ -11,7 +12,10 @@ use crate::store::{Event, ResourceKey};
 use crate::view::View;
 
 const COMPONENT: &str = "horizontal-pod-autoscaler";
-const METRICS: &str = "sandbox.kusion.io/metrics";
+/// Says which utilisation is measured.
+pub(crate) const METRICS: &str = "sandbox.kusion.io/metrics";
+/// Whatever an autoscaler aims at is measured.
+pub(crate) const AS_WANTED: &str = "target";
 
 pub(crate) fn wakes(event: &Event, view: View<'_>) -> Vec<Item> {
     if is_of(event, "autoscaling", "horizontalpodautoscalers") {
@@ -104,8 +108,7 @@ fn measure(scaling: &mut Scaling<'_>, found: &Value) {
         scaling.status["desiredReplicas"] = json!(in_bounds);
         scaling.put("ScalingLimited", "True", reason, "the desired replica count is out of bounds");
         rescale(scaling, found, in_bounds, &format!("Current number of replicas {which}"));
-    } else if let Ok(measured) = annotation(scaler, METRICS).parse::<i64>() {
-        let aim = int_or(scaler, "/spec/metrics/0/resource/target/averageUtilization", 80).max(1);
+    } else if let Some((measured, aim)) = measured(scaling) {
         let wanted = ((current * measured + aim - 1) / aim).clamp(least, most.max(least));
         let found_metric = "the HPA was able to successfully calculate a replica count from cpu resource utilization (percentage of request)";
         scaling.put("ScalingActive", "True", "ValidMetricFound", found_metric);
@@ -123,6 +126,16 @@ fn measure(scaling: &mut Scaling<'_>, found: &Value) {
         scaling.put("ScalingActive", "False", "FailedGetResourceMetric", &message);
         scaling.warn("FailedGetResourceMetric", short.to_owned());
     }
+}
+
+/// What the metrics API reports, and what the autoscaler aims at; `None` where there is no metrics API.
+fn measured(scaling: &Scaling<'_>) -> Option<(i64, i64)> {
+    let aim = int_or(scaling.scaler, "/spec/metrics/0/resource/target/averageUtilization", 80).max(1);
+    let own = annotation(scaling.scaler, METRICS);
+    let all = scaling.view.get("", "namespaces", "", "kube-system");
+    let said = if own.is_empty() { all.map_or("", |system| annotation(system, METRICS)) } else { own };
+    let measured = if said == AS_WANTED { aim } else { said.parse().ok()? };
+    Some((measured, aim))
 }
 
 fn rescale(scaling: &mut Scaling<'_>, target: &Value, size: i64, why: &str) {

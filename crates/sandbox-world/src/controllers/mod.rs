@@ -11,7 +11,7 @@ use crate::store::{Event, ObjectKey, ResourceKey};
 use crate::view::View;
 
 mod adopt;
-mod autoscaler;
+pub(crate) mod autoscaler;
 mod budget;
 mod claim;
 mod cron;
@@ -22,6 +22,7 @@ mod endpoints;
 mod expiry;
 mod garbage;
 pub(crate) mod hash;
+pub(crate) mod ingress;
 mod job;
 mod namespace;
 pub(crate) mod pods;
@@ -95,6 +96,7 @@ pub static CONTROLLERS: &[Controller] = &[
     row("claim", claim::wakes, claim::reconcile),
     row("budget", budget::wakes, budget::reconcile),
     row("autoscaler", autoscaler::wakes, autoscaler::reconcile),
+    Controller { manager: "sandbox-ingress", ..row("ingress", ingress::wakes, ingress::reconcile) },
     row("quota", quota::wakes, quota::reconcile),
     row("garbage", garbage::wakes, garbage::reconcile),
     Controller { idle: true, ..row("expiry", expiry::wakes, expiry::reconcile) },

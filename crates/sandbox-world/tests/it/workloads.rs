@@ -234,3 +234,20 @@ fn the_pods_of_a_job_that_is_gone_are_let_go() {
     rig.world.settle(secs(60));
     assert!(rig.pods().is_empty(), "{:?}", rig.pods());
 }
+
+#[test]
+fn with_add_ons_an_ingress_gets_an_address_and_an_autoscaler_settles() {
+    let mut rig = Rig::new();
+    rig.world.add_addons();
+    rig.apply(json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
+        "spec": {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}}));
+    rig.apply(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "image": "web:v1"}]}}}}));
+    rig.apply(json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"},
+        "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 4}}));
+    rig.world.settle(secs(60));
+    assert_eq!(rig.verdict_of("networking.k8s.io", "ingresses", "web").verdict, Grade::Healthy);
+    assert_eq!(rig.verdict_of("autoscaling", "horizontalpodautoscalers", "web").verdict, Grade::Healthy);
+    assert_eq!(rig.verdict_of("apps", "deployments", "web").message, "2 of 2 updated pods available");
+}
