@@ -19,6 +19,9 @@ pub const TARGETS: &[crate::FuzzTarget] = &[
     ("docs", docs),
     ("lint", lint),
     ("import", import),
+    ("manifest", manifest),
+    ("lock", lock),
+    ("archive", archive),
 ];
 
 /// Text to tree, and back to the same text.
@@ -77,6 +80,41 @@ pub fn import(bytes: &[u8]) {
             assert!(again.errors.is_empty() && again.text == *text, "{name}: {path}:\n{text}");
         }
     }
+}
+
+/// Bytes as a `kcl.mod`: what it says is told or refused, and an edit of it is a manifest again.
+pub fn manifest(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(table) = text.parse::<toml::Table>() else { return };
+    let _ = (kcl_mod::package(&table), kcl_mod::mirrors(&table));
+    if let Ok(policy) = kcl_mod::Policy::read(&table) {
+        policy.requires("reg.example.org/team/web");
+    }
+    let (needs, _) = kcl_mod::all_requirements(&table);
+    for need in needs.iter().take(8) {
+        let Ok(edited) = kcl_mod::add(&text, need) else { continue };
+        let table: toml::Table = edited.parse().expect("an edited manifest is TOML");
+        let (again, _) = kcl_mod::requirements(&table);
+        assert!(again.iter().any(|known| known.import_name() == need.import_name()), "{edited}");
+    }
+}
+
+/// Bytes as a `kcl.mod.lock`: what is read is written and read again.
+pub fn lock(bytes: &[u8]) {
+    let Ok(lock) = kcl_mod::Lock::parse(&String::from_utf8_lossy(bytes)) else { return };
+    let written = lock.write();
+    let again = kcl_mod::Lock::parse(&written).expect("what was written is a lock");
+    assert_eq!(again.write(), written);
+}
+
+/// Bytes as the archive of a package: refused, or its files come back from an archive of our own.
+pub fn archive(bytes: &[u8]) {
+    let limits = kcl_mod::Limits { bytes: 1 << 20, files: 100 };
+    let Ok((content, _)) = kcl_mod::unpack(bytes, limits, kcl_mod::Links::LeaveOut) else { return };
+    let Ok(packed) = kcl_mod::pack(&content) else { return };
+    let (again, _) =
+        kcl_mod::unpack(packed.as_slice(), limits, kcl_mod::Links::Refuse).expect("our own archive");
+    assert_eq!(again, content);
 }
 
 fn documents(model: &kcl_model::Model) {
