@@ -46,7 +46,7 @@ fn a_program_in_the_function_config_replaces_the_items() {
     let items = text.split_once("\nitems:\n").unwrap().1;
     assert_eq!(
         items,
-        "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n    labels:\n      env: prod\n  data:\n    n: '1'\n"
+        "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n    labels:\n      env: prod\n  data:\n    'n': '1'\n"
     );
     // The command line wins.
     let output = krm(folder.path(), &["-D", "env=dev"], &list(&config));
@@ -56,7 +56,7 @@ fn a_program_in_the_function_config_replaces_the_items() {
 #[test]
 fn what_a_program_prints_is_added_and_paths_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let program = "apiVersion = \"v1\"\nkind = \"Namespace\"\nmetadata.name = \"b\"\nn = len(option(\"resource_list\").items)\n";
+    let program = "apiVersion = \"v1\"\nkind = \"Namespace\"\nmetadata = {name = \"b\"}\nn = len(option(\"resource_list\").items)\n";
     write(folder.path(), &[("lib/add.k", program)]);
     for words in [&["--source", "lib/add.k"][..], &["--source", "lib"]] {
         let output = krm(folder.path(), words, &list("    {}\n"));
@@ -171,7 +171,11 @@ fn helm_calls_it_as_a_post_renderer() {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = Command::new(helm)
         .args(["template", "shop", "chart", "--post-renderer", "kcl"])
-        .args(["--post-renderer-args", "--source=labels.k", "--post-renderer-args", "-D=env=prod"])
+        .args([
+            "--post-renderer-args=--source=labels.k",
+            "--post-renderer-args=-D",
+            "--post-renderer-args=env=prod",
+        ])
         .current_dir(folder.path())
         .env("HELM_PLUGINS", folder.path().join("plugins"))
         .env("HOME", folder.path())

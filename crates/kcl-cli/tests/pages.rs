@@ -72,3 +72,8 @@ fn packages() {
 fn test() {
     compare("test.md", 10);
 }
+
+#[test]
+fn krm() {
+    compare("krm.md", 5);
+}

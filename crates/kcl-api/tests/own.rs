@@ -1,0 +1,97 @@
+//! What the wheels do not answer: our own methods, budgets, both encodings.
+#![allow(clippy::unwrap_used)]
+
+use kcl_api::messages::{ExecProgramArgs, ListDepFilesArgs, Position, SymbolAtArgs};
+use kcl_api::methods::{dependencies, exec, symbol};
+use kcl_api::{Budget, Encoding, METHODS, Reason, call, find, recode};
+
+fn symbol_at(source: &str, line: u64, column: u64) -> kcl_api::messages::SymbolAtResult {
+    let args = SymbolAtArgs {
+        file: "/work/main.k".into(),
+        line,
+        column,
+        source: Some(source.into()),
+        ..SymbolAtArgs::default()
+    };
+    symbol::symbol_at(&args, &Budget::default()).unwrap()
+}
+
+#[test]
+fn a_symbol_has_a_kind_a_type_a_definition_and_references() {
+    let source = "schema App:\n    image: str\n\napp = App {image = \"a\"}\nx = app.image\n";
+    let found = symbol_at(source, 5, 9);
+    assert_eq!((found.name.as_str(), found.kind.as_str(), found.ty.as_str()), ("image", "attribute", "str"));
+    let at = |line, column| Position { line, column, filename: "/work/main.k".into() };
+    assert_eq!(found.definition, Some(at(2, 4)));
+    assert_eq!(found.references, [at(2, 4), at(4, 11), at(5, 8)]);
+    for (line, column) in [(1, 200), (99, 0), (0, 0), (u64::MAX, u64::MAX)] {
+        assert_eq!(symbol_at(source, line, column).name, "", "{line}:{column}");
+    }
+}
+
+#[test]
+fn the_files_of_a_program_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in
+        [("kcl.mod", "[package]\nname = \"m\"\n"), ("main.k", "import lib\n"), ("lib/l.k", "x = 1\n")]
+    {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let work_dir = folder.path().display().to_string();
+    let args = ListDepFilesArgs { work_dir, include_all: true, ..ListDepFilesArgs::default() };
+    let found = dependencies::list_dep_files(&args, &Budget::default()).unwrap();
+    assert_eq!(found.files, ["lib/l.k", "main.k"]);
+}
+
+#[test]
+fn a_budget_ends_a_run() {
+    let args = |code: &str| ExecProgramArgs {
+        k_filename_list: vec!["a.k".into()],
+        k_code_list: vec![code.into()],
+        ..ExecProgramArgs::default()
+    };
+    let endless = args("a = [i + j for i in range(10000) for j in range(10000)]");
+    let mut budget = Budget::default();
+    budget.limits.steps = 1_000;
+    let result = exec::exec_program(&endless, &budget).unwrap();
+    assert!(result.err_message.contains("steps"), "{}", result.err_message);
+    let budget = Budget::default();
+    budget.cancel.cancel();
+    let failure = call("KclService.Ping", Encoding::Json, b"{}", &budget).unwrap_err();
+    assert_eq!(failure.reason, Reason::Stopped);
+    // A run is stopped from another thread.
+    let budget = Budget::default();
+    let cancel = budget.cancel.clone();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        cancel.cancel();
+    });
+    let body = recode("KclService.ExecProgram", Encoding::Json, br#"{"k_filename_list":["a.k"],"k_code_list":["a = [i + j for i in range(10000) for j in range(10000)]"]}"#, Encoding::Protobuf);
+    let failure = call("KclService.ExecProgram", Encoding::Protobuf, &body.unwrap(), &budget).unwrap_err();
+    assert_eq!(failure.reason, Reason::Stopped);
+    stopper.join().unwrap();
+}
+
+#[test]
+fn methods_are_found_by_the_names_of_every_carrier() {
+    for name in [
+        "KclService.Ping",
+        "gpyrpc.KclService/Ping",
+        "com.kcl.api.KclService.Ping",
+        "/gpyrpc.KclService/Ping",
+    ] {
+        assert!(find(name).is_some_and(|method| method.name == "Ping"), "{name}");
+    }
+    assert!(find("Ping").is_none() && find("").is_none() && find("OtherService.Ping").is_none());
+    let reference = METHODS.iter().filter(|method| !matches!(method.name, "ListDepFiles" | "SymbolAt"));
+    assert_eq!(reference.count(), 28);
+    let wrong = call("KclService.Ping", Encoding::Protobuf, &[0x0a, 0xff], &Budget::default()).unwrap_err();
+    assert_eq!(wrong.reason, Reason::Undecodable);
+    let near = call("KclService.ExecProgam", Encoding::Json, b"", &Budget::default()).unwrap_err();
+    assert_eq!(
+        near.message,
+        "there is no method `KclService.ExecProgam`: did you mean `KclService.ExecProgram`?"
+    );
+}
