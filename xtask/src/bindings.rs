@@ -153,7 +153,8 @@ fn node(place: &Place) -> Result<(), String> {
         .arg(source.join("src/addon.c"))
         .arg(format!("-I{}", headers.join("node_modules/node-api-headers/include").display()))
         .arg(format!("-I{}", place.root.join("crates/kcl-c/include").display()))
-        .arg(build.join("libkcl.so")))?;
+        .arg(format!("-L{}", build.display()))
+        .arg("-lkcl"))?;
     ran(Command::new("node").args(["--test", "test/"]).current_dir(&source))?;
     let packed = place.out.join("npm");
     fresh(&packed)?;

@@ -23,7 +23,6 @@ const STAGES: &[Stage] = &[
     ("documentation", &["doc", "--workspace", "--no-deps", "--lib", "--locked"]),
     ("fuzz targets compile", &["check", "--manifest-path", "fuzz/Cargo.toml", "--bins", "--locked"]),
     ("imports of real documents", &["xtask", "import-proof", "--short"]),
-    ("bindings: Python, Node, Go", &["xtask", "bindings"]),
     ("documents, by other people's validators", &["xtask", "documents"]),
     ("wheel: every spec program", &["xtask", "oracle", "--spec", "--self-check"]),
     // The ratchet: so many generated programs may still differ. docs/status.md has the count; it only goes down.
