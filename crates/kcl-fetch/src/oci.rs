@@ -272,6 +272,8 @@ impl Client {
     /// Downloads a body. One that breaks off or stands still is asked for again from where it was; it is given up when a try brings nothing.
     fn download(&mut self, url: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
         let mut bytes: Vec<u8> = Vec::new();
+        // A registry that always begins again must come further than before.
+        let mut best = 0;
         for _ in 0..MAX_TRIES {
             let range = format!("bytes={}-", bytes.len());
             let headers: &[(&str, &str)] = if bytes.is_empty() { &[] } else { &[("range", range.as_str())] };
@@ -281,20 +283,20 @@ impl Client {
                 // The registry does not know ranges: it begins again, and so do we.
                 bytes.clear();
             }
-            let before = bytes.len();
             let mut body = answer.into_body().into_reader();
             let error = match self.read_on(&mut body, &mut bytes, shown)? {
                 None => return Ok(bytes),
                 Some(error) => error,
             };
-            if bytes.len() == before {
+            if bytes.len() <= best {
                 let what = if is_timeout(&error) {
-                    format!("{shown}: the download stands still at {before} bytes")
+                    format!("{shown}: the download stands still at {best} bytes")
                 } else {
                     format!("{shown}: the download broke off: {error}")
                 };
                 return Err(Trouble::new(what).next("try again; nothing was kept"));
             }
+            best = bytes.len();
         }
         Err(Trouble::new(format!("{shown}: the download broke off {MAX_TRIES} times")).next("try again"))
     }
