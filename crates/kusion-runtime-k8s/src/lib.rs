@@ -13,6 +13,7 @@
 mod api;
 mod apply;
 mod border;
+mod chest;
 mod conflict;
 mod connect;
 mod edges;
@@ -38,6 +39,7 @@ mod survey;
 mod watch;
 mod witness;
 
+pub use chest::{Kept, KubeChest};
 pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, connect_as, contexts};
 pub use forward::Forward;
 pub use health::{KubeHealth, OnVerdict};

@@ -4,6 +4,7 @@
 //! position is a number that a medium gives out and nobody else looks into: bytes in a folder, a count of objects elsewhere.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use kusion_model::Scope;
@@ -63,6 +64,60 @@ pub trait Backend: Send + Sync {
 
     /// Keeps a small private thing unless there is one of that name.
     fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()>;
+}
+
+impl<B: Backend + ?Sized> Backend for Arc<B> {
+    fn place(&self, scope: &Scope) -> PathBuf {
+        (**self).place(scope)
+    }
+
+    fn list(&self) -> Answer<'_, Vec<Scope>> {
+        (**self).list()
+    }
+
+    fn read<'a>(&'a self, scope: &'a Scope, from: u64) -> Answer<'a, Written> {
+        (**self).read(scope, from)
+    }
+
+    fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
+        (**self).create(scope, first)
+    }
+
+    fn append_if<'a>(
+        &'a self,
+        scope: &'a Scope,
+        fence: &'a Fence,
+        at: u64,
+        record: &'a str,
+        head: &'a Head,
+    ) -> Answer<'a, u64> {
+        (**self).append_if(scope, fence, at, record, head)
+    }
+
+    fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
+        (**self).replace_if(scope, fence, by)
+    }
+
+    fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
+        (**self).lease(scope)
+    }
+
+    fn swap_lease<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+    ) -> Answer<'a, bool> {
+        (**self).swap_lease(scope, read, lease)
+    }
+
+    fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
+        (**self).kept(scope, name)
+    }
+
+    fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()> {
+        (**self).keep(scope, name, bytes)
+    }
 }
 
 /// What a medium has of a stack.

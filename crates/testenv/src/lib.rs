@@ -19,6 +19,7 @@ mod files;
 pub mod http;
 mod plane;
 mod process;
+pub mod services;
 mod shared;
 mod usage;
 

@@ -3,7 +3,7 @@
 use kusion_model::{Action, Phase};
 use kusion_store::{Outcome, StoreError, wait};
 
-use crate::setup::{Medium, at, end, key, on_every_medium, plan, recorded, release, step};
+use crate::setup::{Medium, STRIDE, at, end, key, on_every_medium, plan, recorded, release, step};
 
 on_every_medium! {
     kill_at_every_step_loses_nothing_that_was_acknowledged
@@ -14,7 +14,7 @@ on_every_medium! {
 }
 
 /// The scenario: a finished release, then one that makes two and deletes one.
-fn scenario(medium: &Medium, acknowledged: &mut Vec<&'static str>) -> Result<(), StoreError> {
+pub(crate) fn scenario(medium: &Medium, acknowledged: &mut Vec<&'static str>) -> Result<(), StoreError> {
     let mut session = medium.open()?;
     release(&mut session, &["old"])?;
     acknowledged.push("first");
@@ -34,7 +34,7 @@ fn scenario(medium: &Medium, acknowledged: &mut Vec<&'static str>) -> Result<(),
 }
 
 /// What was acknowledged is there, and the next release works.
-fn tells_the_truth(medium: &Medium, done: &[&str], context: &str) {
+pub(crate) fn tells_the_truth(medium: &Medium, done: &[&str], context: &str) {
     let mut session = medium.open().unwrap_or_else(|e| panic!("{context}: {e}"));
     let state = session.state();
     let has = |name: &str| state.records.contains_key(&key(name));
@@ -60,7 +60,7 @@ fn tells_the_truth(medium: &Medium, done: &[&str], context: &str) {
 
 fn kill_at_every_step_loses_nothing_that_was_acknowledged(new: fn() -> Medium) {
     let mut completed = false;
-    for steps in 0..300 {
+    for steps in (0..300).step_by(*STRIDE) {
         let medium = new();
         medium.plug.kill_after(steps);
         let mut done = Vec::new();

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code, reason = "shared with other media, and each uses its part")]
+mod checker;
 mod corpus;
 mod crash;
 mod damage;
@@ -10,6 +12,8 @@ mod earlier;
 mod history;
 mod linear;
 mod local;
+#[allow(dead_code, reason = "shared with other media, and each uses its part")]
+mod medium;
 mod race;
 mod sealed;
 mod setup;

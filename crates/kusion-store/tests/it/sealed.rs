@@ -6,7 +6,7 @@ use kusion_model::{Attr, ReleaseNo, Secret};
 use kusion_store::{Claim, Damage, Liveness, Lock, Outcome, Session, StackStore, Store, StoreError, wait};
 use serde_json::json;
 
-use crate::setup::{Medium, at, key, on_every_medium, owner, plan, recorded, release, scope};
+use crate::setup::{Medium, STRIDE, at, key, on_every_medium, owner, plan, recorded, release, scope};
 
 on_every_medium! {
     rotation_changes_every_record_and_no_entry
@@ -18,7 +18,7 @@ on_every_medium! {
     old_values_of_secrets_come_back_with_their_release
 }
 
-fn rotate(store: &StackStore, lock: Option<&Lock>) -> Result<u64, StoreError> {
+pub(crate) fn rotate(store: &StackStore, lock: Option<&Lock>) -> Result<u64, StoreError> {
     let (elapsed, alive) = (Duration::ZERO, &|_: &kusion_store::Owner| Liveness::Dead);
     wait(store.rotate(&Claim { owner: owner("li"), now: at(60), elapsed, alive }, lock))
 }
@@ -70,7 +70,7 @@ fn new_store() -> StackStore {
 }
 
 fn rotation_killed_at_every_step_leaves_one_truth(new: fn() -> Medium) {
-    for steps in 0..100 {
+    for steps in (0..100).step_by(*STRIDE) {
         let medium = new();
         let mut session = medium.open().unwrap();
         release(&mut session, &["a"]).unwrap();
