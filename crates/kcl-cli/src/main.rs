@@ -58,6 +58,11 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 fn main() -> ExitCode {
+    let code = command();
+    if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
+}
+
+fn command() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some(first) = words.first() else {
         print!("{}", help());

@@ -2,15 +2,23 @@
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::EXIT_WRONG;
+/// Whether something that was to be said is lost: a disk is full.
+static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Writes to standard output; a disk that is full ends the command with an error.
+/// Returns true if the command must not end with success: not everything was written.
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// Writes to standard output; the first failure is told.
 pub(crate) fn out(text: Arguments<'_>) {
     match std::io::stdout().write_fmt(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            err(format_args!("error: cannot write to standard output: {error}\n"));
-            std::process::exit(i32::from(EXIT_WRONG));
+            if !LOST.swap(true, Ordering::Relaxed) {
+                err(format_args!("error: cannot write to standard output: {error}\n"));
+            }
         }
         _ => {}
     }
