@@ -15,6 +15,7 @@ mod read;
 mod report;
 mod shrink;
 mod sources;
+mod terraform;
 mod vet;
 
 pub(crate) use child::Oracle;
@@ -56,13 +57,15 @@ struct Wish {
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
     \x20      cargo xtask oracle --vet N [SEED]\n\
-    \x20      cargo xtask oracle cty N [SEED]";
+    \x20      cargo xtask oracle cty N [SEED]\n\
+    \x20      cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]";
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let [which, rest @ ..] = words {
         match which.as_str() {
             "--vet" => return vet::main(rest),
             "cty" => return cty::main(rest),
+            "terraform" => return terraform::main(rest),
             _ => {}
         }
     }

@@ -1,0 +1,309 @@
+//! Our side: the duties of a host, on the same state and configuration.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tf_host::{Launch, PlanAsk, Provider, ReadAsk, Resource, errors};
+use tf_schema::state::{Instance, Mode, State};
+use tf_schema::{
+    Action, Facts, Ignore, Loose, action, check_applied, check_plan, configure, fill_blocks, ignore_changes,
+    proposed_new, replace_paths, sensitive_paths,
+};
+use tf_value::json::Json;
+use tf_value::{Path, Step, Value};
+
+use super::tofu::PROVIDERS;
+
+pub(super) struct Ours {
+    providers: BTreeMap<String, Provider>,
+}
+
+/// What is planned for one object.
+pub(super) struct Change {
+    /// In tofu's words.
+    pub actions: Vec<&'static str>,
+    pub after: Value,
+    pub sensitive: Vec<Path>,
+    pub replace: Vec<Path>,
+    pub of: Arc<Resource>,
+}
+
+pub(super) type Changes = BTreeMap<String, Change>;
+
+impl Ours {
+    pub(super) async fn start() -> Result<Self, String> {
+        let mut providers = BTreeMap::new();
+        for (name, _) in PROVIDERS {
+            let program =
+                testenv::build_program(&format!("terraform-provider-{name}")).map_err(|e| e.to_string())?;
+            let provider =
+                Provider::start(&Launch::new(name, &program), None).await.map_err(|e| e.to_string())?;
+            let schema = &provider.schemas().provider().0;
+            let config = configure(&schema.block, &Loose::Map(Vec::new()))
+                .map_err(|problems| format!("{problems:?}"))?;
+            refuse(&provider.configure(&config).await.map_err(|e| e.to_string())?)?;
+            providers.insert(name.to_owned(), provider);
+        }
+        Ok(Self { providers })
+    }
+
+    pub(super) async fn end(self) {
+        for provider in self.providers.values() {
+            provider.end().await;
+        }
+    }
+
+    fn find(&self, ty: &str) -> Result<(&Provider, Arc<Resource>), String> {
+        let name = ty.split('_').next().unwrap_or_default();
+        let provider = self.providers.get(name).ok_or_else(|| format!("no provider for {ty}"))?;
+        Ok((provider, provider.resource(ty).map_err(|error| error.to_string())?))
+    }
+
+    /// Plans every object of a configuration, and the deletion of those that are not in it any more.
+    pub(super) async fn plan(&self, step: &Json, before: &State) -> Result<Changes, String> {
+        let mut wanted: BTreeMap<String, (&str, &Json)> = BTreeMap::new();
+        for (ty, named) in step.get("resource").and_then(Json::as_object).unwrap_or_default() {
+            for (name, body) in named.as_object().unwrap_or_default() {
+                wanted.insert(format!("{ty}.{name}"), (ty, body));
+            }
+        }
+        let mut changes = Changes::new();
+        for resource in before.resources.iter().filter(|resource| resource.mode == Mode::Managed) {
+            let address = format!("{}.{}", resource.ty, resource.name);
+            if !wanted.contains_key(&address) {
+                let (_, of) = self.find(&resource.ty)?;
+                let change = Change {
+                    actions: vec!["delete"],
+                    after: Value::Null,
+                    sensitive: vec![],
+                    replace: vec![],
+                    of,
+                };
+                changes.insert(address, change);
+            }
+        }
+        // Those whose references are planned come first.
+        let mut waiting: Vec<&String> = wanted.keys().collect();
+        while !waiting.is_empty() {
+            let ready = |address: &String| {
+                let mut missing = false;
+                each_reference(wanted[address].1, &mut |to| missing |= !changes.contains_key(to));
+                !missing
+            };
+            let Some(at) = waiting.iter().position(|address| ready(address)) else {
+                return Err("a reference leads nowhere or in a circle".into());
+            };
+            let address = waiting.remove(at);
+            let (ty, body) = wanted[address];
+            let forced = step.get("replace").and_then(Json::as_array).unwrap_or_default();
+            let forced = forced.iter().any(|other| other.as_str() == Some(address));
+            let change = self.plan_one(address, ty, body, before, &changes, forced).await;
+            let change = change.map_err(|error| format!("{address}: {error}"))?;
+            changes.insert(address.clone(), change);
+        }
+        Ok(changes)
+    }
+
+    async fn plan_one(
+        &self,
+        address: &str,
+        ty: &str,
+        body: &Json,
+        before: &State,
+        changes: &Changes,
+        forced: bool,
+    ) -> Result<Change, String> {
+        let (provider, of) = self.find(ty)?;
+        let block = &of.schema.block;
+        let mut marked = Vec::new();
+        let arguments = Json::Object(
+            body.as_object()
+                .unwrap_or_default()
+                .iter()
+                .filter(|(name, _)| name != "lifecycle" && name != "depends_on")
+                .cloned()
+                .collect(),
+        );
+        let loose = loosen(&arguments, changes, &mut Path::default(), &mut marked)?;
+        let original = configure(block, &loose).map_err(|problems| problems[0].to_string())?;
+        refuse(&provider.validate(&of, &original).await.map_err(|e| e.to_string())?)?;
+        let stored = instance(before, address);
+        let (mut prior, mut private) = (Value::Null, Vec::new());
+        if let Some(stored) = stored {
+            (prior, private) = refresh(provider, &of, stored).await?;
+        }
+        let tainted = stored.is_some_and(|stored| stored.tainted) && !prior.is_null();
+        if tainted {
+            (prior, private) = (Value::Null, Vec::new());
+        }
+        let config = ignore_changes(&of.schema, &prior, &original, &ignored(body))
+            .map_err(|problem| problem.to_string())?;
+        let proposed = proposed_new(block, &prior, &config);
+        let ask = PlanAsk {
+            prior: &prior,
+            proposed: &proposed,
+            config: &config,
+            private: &private,
+            identity: None,
+            meta: None,
+        };
+        let planned = provider.plan(&of, ask).await.map_err(|error| error.to_string())?;
+        refuse(&planned.said)?;
+        let mut after = planned.state.unwrap_or_default();
+        if let Some(problem) = check_plan(block, &prior, &config, &after).first().filter(|_| !planned.legacy)
+        {
+            return Err(format!("invalid plan: {problem}"));
+        }
+        let replace =
+            replace_paths(block, &prior, &after, &planned.requires_replace).map_err(|p| p.to_string())?;
+        let sensitive_changed = stored.is_some_and(|stored| {
+            let mut now = sensitive_paths(block, &after);
+            now.extend(marked.iter().cloned());
+            marked.iter().any(|path| !stored.sensitive.contains(path))
+                || stored.sensitive.iter().any(|path| !now.contains(path))
+        });
+        let facts = Facts { forced, tainted, sensitive_changed };
+        let decided = action(block, &prior, &after, &replace, facts);
+        if let Action::Replace(_) = decided
+            && !tainted
+        {
+            let proposed = proposed_new(block, &Value::Null, &original);
+            let ask = PlanAsk {
+                prior: &Value::Null,
+                proposed: &proposed,
+                config: &original,
+                private: &planned.private,
+                identity: None,
+                meta: None,
+            };
+            let second = provider.plan(&of, ask).await.map_err(|error| error.to_string())?;
+            refuse(&second.said)?;
+            after = second.state.unwrap_or_default();
+        }
+        let mut sensitive = sensitive_paths(block, &after);
+        sensitive.extend(marked);
+        let first =
+            body.get("lifecycle").and_then(|it| it.get("create_before_destroy")) == Some(&Json::Bool(true));
+        let actions = match decided {
+            Action::NoOp => vec!["no-op"],
+            Action::Create => vec!["create"],
+            Action::Update => vec!["update"],
+            Action::Replace(_) if first => vec!["create", "delete"],
+            Action::Replace(_) => vec!["delete", "create"],
+        };
+        Ok(Change { actions, after, sensitive, replace, of })
+    }
+
+    /// Whether what was stored completes what ours planned.
+    pub(super) fn completed(&self, planned: &Changes, after: &State) -> Result<Vec<String>, String> {
+        let mut wrong = Vec::new();
+        for (address, change) in planned.iter().filter(|(_, change)| !change.after.is_null()) {
+            let Some(stored) = instance(after, address) else {
+                wrong.push(format!("{address} is not stored"));
+                continue;
+            };
+            let value = stored.value(&change.of.ty).map_err(|error| format!("{address}: {error}"))?;
+            for problem in check_applied(&change.of.schema.block, &change.after, &value) {
+                wrong.push(format!("{address}.{problem}"));
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+fn refuse(said: &[tf_host::Diagnostic]) -> Result<(), String> {
+    errors(said).map_or(Ok(()), Err)
+}
+
+fn instance<'s>(state: &'s State, address: &str) -> Option<&'s Instance> {
+    let found = state
+        .resources
+        .iter()
+        .find(|it| it.mode == Mode::Managed && format!("{}.{}", it.ty, it.name) == address);
+    found?.instances.iter().find(|instance| instance.deposed.is_none())
+}
+
+/// The object as it is now.
+async fn refresh(provider: &Provider, of: &Resource, stored: &Instance) -> Result<(Value, Vec<u8>), String> {
+    let json = stored.attributes.clone().unwrap_or(Json::Null).compact();
+    let version = i64::try_from(stored.schema_version).map_err(|_| "a strange schema version")?;
+    let (upgraded, said) =
+        provider.upgrade(of, version, json.as_bytes()).await.map_err(|error| error.to_string())?;
+    refuse(&said)?;
+    let state = upgraded.unwrap_or_default();
+    let ask = ReadAsk { state: &state, private: &stored.private, identity: None, meta: None };
+    let read = provider.read(of, ask).await.map_err(|error| error.to_string())?;
+    refuse(&read.said)?;
+    Ok((fill_blocks(&of.schema.block, &read.state.unwrap_or_default()), read.private))
+}
+
+fn ignored(body: &Json) -> Ignore {
+    let wish = body.get("lifecycle").and_then(|it| it.get("ignore_changes"));
+    let name = |json: &Json| Some(Path::default().attribute(json.as_str()?));
+    match wish {
+        Some(Json::String(all)) if all == "all" => Ignore::All,
+        Some(Json::Array(names)) => Ignore::Paths(names.iter().filter_map(name).collect()),
+        _ => Ignore::Paths(Vec::new()),
+    }
+}
+
+/// `${type.name.attribute}` as address and attribute.
+fn reference(text: &str) -> Option<(String, &str)> {
+    let inner = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (address, attribute) = inner.rsplit_once('.')?;
+    address.contains('.').then(|| (address.to_owned(), attribute))
+}
+
+fn each_reference(json: &Json, visit: &mut impl FnMut(&str)) {
+    match json {
+        Json::String(text) => {
+            if let Some((address, _)) = reference(text) {
+                visit(&address);
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
+        Json::Object(members) => members.iter().for_each(|(_, json)| each_reference(json, visit)),
+        _ => {}
+    }
+}
+
+/// The configuration with the planned values of other objects in it, and where sensitive ones went.
+fn loosen(json: &Json, changes: &Changes, path: &mut Path, marked: &mut Vec<Path>) -> Result<Loose, String> {
+    Ok(match json {
+        Json::String(text) => match reference(text) {
+            None => Loose::String(text.as_str().into()),
+            Some((address, name)) => {
+                let change = changes.get(&address).ok_or("the reference leads nowhere")?;
+                let attribute =
+                    change.of.schema.block.attributes.get(name).ok_or("there is no such attribute")?;
+                if change.sensitive.contains(&Path::default().attribute(name)) {
+                    marked.push(path.clone());
+                }
+                Loose::typed(attribute.ty(), change.after.get(name).cloned().unwrap_or_default())
+            }
+        },
+        Json::Array(items) => {
+            let mut out = Vec::new();
+            for (at, item) in (0..).zip(items) {
+                out.push(path.within(Step::Index(at), |path| loosen(item, changes, path, marked))?);
+            }
+            Loose::List(out)
+        }
+        Json::Object(members) => {
+            let mut out = Vec::new();
+            for (name, json) in members {
+                let step = if path.is_empty() {
+                    Step::Attribute(name.as_str().into())
+                } else {
+                    Step::Key(name.as_str().into())
+                };
+                out.push((
+                    name.as_str().into(),
+                    path.within(step, |path| loosen(json, changes, path, marked))?,
+                ));
+            }
+            Loose::Map(out)
+        }
+        other => Loose::try_from(other).map_err(|error| error.to_string())?,
+    })
+}
