@@ -41,7 +41,9 @@ pub struct Filling<'s, 'a> {
 pub fn waves(prepared: &Prepared<'_>) -> Vec<Vec<usize>> {
     let mut before: Vec<Vec<(usize, bool)>> = vec![Vec::new(); prepared.keys.len()];
     for edge in &prepared.edges {
-        let refers = matches!(edge.via, Via::Reference(_)) || refers_to(prepared, edge.after, edge.before);
+        let refers = matches!(edge.via, Via::Reference(_))
+            || refers_to(prepared, edge.after, edge.before)
+            || only_looks(prepared, edge.after);
         before[edge.after].push((edge.before, refers));
     }
     let mut number = vec![0; prepared.keys.len()];
@@ -55,6 +57,11 @@ pub fn waves(prepared: &Prepared<'_>) -> Vec<Vec<usize>> {
         waves[number[at]].push(at);
     }
     waves
+}
+
+/// What is only looked at is looked at when it is known whether what it depends on changes.
+fn only_looks(prepared: &Prepared<'_>, at: usize) -> bool {
+    prepared.resources[at].extensions.get("mode").is_some_and(|mode| mode == "data")
 }
 
 /// An edge has one reason, the first that was found; a reference may stand behind another one.

@@ -33,6 +33,8 @@ pub struct ProposeAsk<'a> {
     pub prior: Option<&'a ResourceRecord>,
     pub live: Option<&'a Observed>,
     pub rules: &'a [ConflictRule],
+    /// Something that it depends on will change: who only looks at things has to wait.
+    pub pending: bool,
 }
 
 /// Make it so. The runtime exposes secrets just before the wire.

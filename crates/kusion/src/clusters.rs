@@ -1,24 +1,47 @@
 //! The clusters of one operation: a runtime and a health judge for each.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot, Verdict};
-use kusion_model::{ClusterIdentity, Observed, Platforms, ResourceKey, ResourceType, Timestamp};
+use kusion_model::{ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceType, Timestamp};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{
     Client, Connected, DryRun, KubeHealth, KubePlatform, KubeRuntime, OnVerdict, unwell,
 };
+use kusion_runtime_tf::{Locate, SchemaCache, TfPlatform, TfRuntime};
 
 use crate::Target;
 
 /// What this engine knows about the platforms that it serves.
 #[must_use]
 pub fn platforms() -> Platforms {
-    Platforms::new(vec![Arc::new(KubePlatform)])
+    platforms_with(TfPlatform::default())
+}
+
+/// The same, with the schemas of Terraform providers that are loaded.
+#[must_use]
+pub fn platforms_with(terraform: TfPlatform) -> Platforms {
+    Platforms::new(vec![Arc::new(KubePlatform), Arc::new(terraform)])
+}
+
+/// Where Terraform providers come from.
+#[derive(Clone)]
+pub struct Providers {
+    pub locate: Arc<dyn Locate>,
+    /// The folder in which their schemas are remembered.
+    pub schemas: Option<PathBuf>,
+}
+
+impl Providers {
+    pub(crate) fn runtime(&self, key: &DigestKey) -> Arc<TfRuntime> {
+        let cache = self.schemas.clone().map(SchemaCache::new);
+        Arc::new(TfRuntime::new(Arc::clone(&self.locate), cache, key.clone()))
+    }
 }
 
 /// A cluster to work on.
@@ -56,6 +79,8 @@ pub struct Clusters {
     /// What is known of each without asking it.
     identities: BTreeMap<String, ClusterIdentity>,
     rules: Option<Rules>,
+    /// The providers of this operation, if there are any to be had.
+    pub terraform: Option<Arc<TfRuntime>>,
 }
 
 impl Clusters {
@@ -79,7 +104,18 @@ impl Clusters {
                 ClusterIdentity { context, server, uid: None, authority: cluster.authority.clone() };
             identities.insert(name.clone(), identity);
         }
-        Clusters { runtimes, kubes, identities, rules: None }
+        Clusters { runtimes, kubes, identities, rules: None, terraform: None }
+    }
+
+    /// Serves resources of Terraform providers, too.
+    #[must_use]
+    pub fn with_terraform(mut self, runtime: Option<Arc<TfRuntime>>) -> Self {
+        if let Some(runtime) = &runtime {
+            let runtime = Arc::clone(runtime) as Arc<dyn Runtime>;
+            self.runtimes.insert(ResourceType::terraform(), "", runtime);
+        }
+        self.terraform = runtime;
+        self
     }
 
     /// Judges custom kinds by the user's rules.
@@ -182,6 +218,12 @@ impl Healths {
 impl Health for Healths {
     fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
         match self.0.get(&*target.key.cluster) {
+            // A provider returns when an object is as it was asked for; it was read just now.
+            _ if target.kind == ResourceType::terraform() => {
+                let (verdict, message) = (HealthVerdict::Healthy, "its provider says so".to_owned());
+                let outcome = HealthOutcome { verdict, message, cause: None, next: None, observed: None };
+                Box::pin(futures::future::ready(outcome))
+            }
             Some(health) => health.wait(target),
             None => {
                 let message = "nobody watches this cluster".to_owned();
@@ -194,7 +236,8 @@ impl Health for Healths {
 
     fn doubts<'a>(&'a self, targets: Vec<HealthTarget>) -> BoxFuture<'a, Vec<Doubt>> {
         let mut by_cluster: BTreeMap<Arc<str>, Vec<HealthTarget>> = BTreeMap::new();
-        for target in targets {
+        // What a provider has read is well; it was read for the plan.
+        for target in targets.into_iter().filter(|target| target.kind != ResourceType::terraform()) {
             by_cluster.entry(Arc::clone(&target.key.cluster)).or_default().push(target);
         }
         let looks = by_cluster

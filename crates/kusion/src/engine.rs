@@ -10,7 +10,8 @@ use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
     Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Plan, Platforms, Reference, Release,
-    ResourceKey, Scope, Spec, StackOutput, StackRef, StoreConfig, Timestamp, references_in,
+    ResourceKey, ResourceType, Scope, Spec, StackOutput, StackRef, Step, StoreConfig, Timestamp,
+    references_in,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
@@ -18,7 +19,7 @@ use kusion_store::{
     Watch,
 };
 
-use crate::clusters::{Cluster, Clusters, Healths, WallClock, platforms};
+use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, platforms, platforms_with};
 use crate::namesake::real;
 use crate::secrets::{SecretProblem, configured_stores, open_stores, resolve_secrets, secret_uses};
 use crate::{Aim, Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
@@ -108,6 +109,16 @@ impl Target {
         }
         Ok(others)
     }
+}
+
+/// Loads the schemas that a Spec needs, and seals what they call sensitive.
+async fn learn(spec: &mut Spec, clusters: &Clusters, key: &DigestKey) -> Result<Platforms, PlanFailure> {
+    let wanted = spec.resources.iter().any(|resource| resource.kind == ResourceType::terraform());
+    let Some(terraform) = clusters.terraform.as_ref().filter(|_| wanted) else { return Ok(platforms()) };
+    let known = terraform.platform(spec).await.map_err(PlanFailure::Remote)?;
+    let platforms = platforms_with(known);
+    kusion_runtime_tf::settle(spec, &platforms, key);
+    Ok(platforms)
 }
 
 /// The Spec with the secrets of stores in it; they are fetched for each plan, so a plan never knows an older value.
@@ -228,7 +239,8 @@ impl Ready {
     /// What the plan leaves as it is although it is not well, as it was seen for the plan.
     #[must_use]
     pub fn unwell(&self) -> Vec<(&ResourceKey, Verdict)> {
-        let kept = self.plan().steps.iter().filter(|step| !step.is_change());
+        let judged = |step: &&Step| !step.is_change() && step.kind == ResourceType::kubernetes();
+        let kept = self.plan().steps.iter().filter(judged);
         let seen: Vec<(&ResourceKey, &Observed)> =
             kept.filter_map(|step| Some((&step.key, self.live().get(&step.key)?))).collect();
         self.clusters.unwell(&seen)
@@ -256,6 +268,7 @@ pub struct Engine {
     request_limit: Duration,
     rules: Option<Rules>,
     may_move: bool,
+    providers: Option<Providers>,
 }
 
 impl Engine {
@@ -274,7 +287,15 @@ impl Engine {
             request_limit: REQUEST_LIMIT,
             rules: None,
             may_move: false,
+            providers: None,
         }
+    }
+
+    /// Serves resources of Terraform providers, too.
+    #[must_use]
+    pub fn with_providers(mut self, providers: Providers) -> Self {
+        self.providers = Some(providers);
+        self
     }
 
     /// Works also on another cluster than the one that a state is of: what was made there stays there and is forgotten.
@@ -332,7 +353,8 @@ impl Engine {
     #[must_use]
     pub fn clusters(&self, target: &Target, dry_run: DryRun) -> Clusters {
         let clusters = Clusters::new(&self.clusters, target, self.request_limit, dry_run);
-        clusters.with_rules(self.rules.clone())
+        let terraform = self.providers.as_ref().map(|providers| providers.runtime(&target.key));
+        clusters.with_rules(self.rules.clone()).with_terraform(terraform)
     }
 
     /// Plans a Spec against a stack's state and the clusters. An empty Spec plans to destroy.
@@ -352,11 +374,12 @@ impl Engine {
         &self,
         target: &Target,
         state: State,
-        spec: Spec,
+        mut spec: Spec,
         aim: Aim,
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
         let clusters = self.clusters(target, dry_run);
+        let platforms = learn(&mut spec, &clusters, &target.key).await?;
         let recognised = self.recognise(&clusters, &state).await?;
         let warnings = self.compare(target, &spec, &state, &clusters).await.map_err(PlanFailure::Store)?;
         let outputs = target.other_stacks(&spec).await.map_err(PlanFailure::Store)?;
@@ -364,7 +387,6 @@ impl Engine {
             StackOutput::look_up(outputs.get(stack)?, reference).cloned()
         };
         let prior = recognised.prior(&state);
-        let platforms = platforms();
         let resolved = resolve(target, &spec, &clusters, &platforms).await?;
         let ask = PlanAsk {
             scope: target.scope.clone(),
@@ -475,6 +497,9 @@ impl Engine {
         };
         let result = execute(&ready.planned, &mut session, draft, &with).await;
         let closed = session.close(self.clock.now()).await;
+        if let Some(terraform) = &ready.clusters.terraform {
+            terraform.close().await;
+        }
         let report = result?;
         closed.map_err(failed)?;
         Ok(report)

@@ -62,7 +62,7 @@ mod tree;
 mod witness;
 mod words;
 
-pub use clusters::{Cluster, Clusters, Healths, WallClock, platforms};
+pub use clusters::{Cluster, Clusters, Healths, Providers, WallClock, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;

@@ -122,7 +122,7 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
     let mut proposals = BTreeMap::new();
     for wave in waves(&prepared) {
         filling.fill(&wave, &mut live).map_err(PlanFailure::Spec)?;
-        let proposed = propose(ask, &filling, &wave, &prior, &live).await?;
+        let proposed = propose(ask, &prepared, &proposals, &filling, &wave, &prior, &live).await?;
         for (&at, proposal) in wave.iter().zip(proposed) {
             filling.learn(at, &proposal);
             proposals.insert(prepared.keys[at].clone(), proposal);
@@ -223,17 +223,23 @@ async fn observe<'a>(
 /// Asks every runtime once for its proposals about a wave, in dependency order; the answers are in the order of the wave.
 async fn propose(
     ask: &PlanAsk<'_>,
+    prepared: &Prepared<'_>,
+    before: &BTreeMap<ResourceKey, Proposal>,
     filling: &Filling<'_, '_>,
     wave: &[usize],
     prior: &Prior,
     live: &BTreeMap<ResourceKey, Observed>,
 ) -> Result<Vec<Proposal>, PlanFailure> {
     let mut by_place: BTreeMap<PlaceKey, Vec<(usize, ProposeAsk<'_>)>> = BTreeMap::new();
-    for (place, desired) in wave.iter().filter_map(|&at| filling.desired(at)).enumerate() {
+    let changes =
+        |at: usize| before.get(&prepared.keys[at]).is_some_and(|proposal| proposal.what != Proposed::Same);
+    for (place, (&at, desired)) in wave.iter().filter_map(|at| Some((at, filling.desired(*at)?))).enumerate()
+    {
         let observed = live.get(&desired.key);
         let prior = prior.of(&desired.key, observed);
         let live = observed.filter(|live| live.terminating.is_none());
-        let question = ProposeAsk { desired, prior, live, rules: ask.rules };
+        let pending = prepared.graph.predecessors(at).any(&changes);
+        let question = ProposeAsk { desired, prior, live, rules: ask.rules, pending };
         let of = (desired.kind.clone(), desired.key.cluster.to_string());
         by_place.entry(of).or_default().push((place, question));
     }

@@ -126,7 +126,13 @@ impl Lab {
             .map(|&at| {
                 let desired = &desired[at];
                 let live = live.get(&desired.key).filter(|live| live.terminating.is_none());
-                ProposeAsk { desired, prior: prior.get(&desired.key), live, rules: &self.rules }
+                ProposeAsk {
+                    desired,
+                    prior: prior.get(&desired.key),
+                    live,
+                    rules: &self.rules,
+                    pending: false,
+                }
             })
             .collect();
         let answers = runtime.propose(&questions).await;

@@ -1,0 +1,33 @@
+//! Terraform providers as a platform of the engine.
+//!
+//! In: resources of type `Terraform` (ids `namespace:provider:type:name`, the provider in their extensions). Out: what the
+//! traits `Platform` and `Runtime` promise. Invariants: what a provider answers to an apply is recorded, also beside an
+//! error; nothing of an apply is tried again by itself; real values of sensitive attributes stand only in what is sealed
+//! ([`Held`]) and in memory.
+//! Deliberately not here: where executables come from ([`Locate`] is told), what the checks of a host are (`tf-schema`).
+//!
+//! Start reading with [`TfRuntime`], then `draft.rs`: how one object is planned.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod apply;
+mod attr;
+mod backend;
+mod builtin;
+mod changes;
+mod draft;
+mod kept;
+mod observe;
+mod platform;
+mod pool;
+mod propose;
+mod runtime;
+mod settings;
+
+pub use attr::PROVIDER;
+pub use kept::Held;
+pub use platform::{TfPlatform, settle};
+pub use pool::Locate;
+pub use runtime::TfRuntime;
+pub use settings::{BUILTIN, Source};
+pub use tf_host::SchemaCache;

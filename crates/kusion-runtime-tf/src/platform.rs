@@ -1,0 +1,141 @@
+//! What is known about Terraform resources without asking a provider, once the schemas are loaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kusion_model::{
+    Attr, DigestKey, FieldPath, Platform, Platforms, Resource, ResourceId, ResourceType, Spec, SpecError,
+    seal,
+};
+use serde_json::{Value, json};
+use tf_schema::{AttributeKind, Block, BlockNesting};
+
+use crate::attr::PROVIDER;
+use crate::settings::Settings;
+
+/// The knowledge about Terraform resources: of types whose schema is loaded, what is secret.
+#[derive(Default)]
+pub struct TfPlatform {
+    /// By type, and whether it is a data source.
+    blocks: BTreeMap<(String, bool), Block>,
+}
+
+impl TfPlatform {
+    pub(crate) fn new(blocks: BTreeMap<(String, bool), Block>) -> Self {
+        TfPlatform { blocks }
+    }
+}
+
+impl Platform for TfPlatform {
+    fn kind(&self) -> ResourceType {
+        ResourceType::terraform()
+    }
+
+    fn check(&self, resource: &Resource) -> Result<(), SpecError> {
+        match Settings::read(&resource.key(), &resource.extensions) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(SpecError::Resource { number: 0, message: error.message }),
+        }
+    }
+
+    fn sensitive(&self, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
+        let parts = id.parts();
+        let Some(name) = parts.get(2) else { return Vec::new() };
+        let block =
+            self.blocks.get(&(name.clone(), false)).or_else(|| self.blocks.get(&(name.clone(), true)));
+        let mut found = Vec::new();
+        if let Some(block) = block {
+            of_block(block, attributes, &FieldPath::root(), &mut found);
+        }
+        found
+    }
+}
+
+fn of_block(block: &Block, at: &Attr, path: &FieldPath, found: &mut Vec<FieldPath>) {
+    for (name, attribute) in &block.attributes {
+        let Some(value) = at.get(name) else { continue };
+        let path = path.key(name);
+        match &attribute.kind {
+            _ if attribute.sensitive || attribute.write_only => found.push(path),
+            AttributeKind::Nested(nested) => {
+                let inner = Block { attributes: nested.attributes.clone(), ..Block::default() };
+                each(value, &path, nested.nesting == tf_schema::ObjectNesting::Map, &mut |item, path| {
+                    of_block(&inner, item, path, found);
+                });
+            }
+            AttributeKind::Plain(_) => {}
+        }
+    }
+    for (name, nested) in &block.blocks {
+        let Some(value) = at.get(name) else { continue };
+        each(value, &path.key(name), nested.nesting == BlockNesting::Map, &mut |item, path| {
+            of_block(&nested.block, item, path, found);
+        });
+    }
+}
+
+fn each(value: &Attr, path: &FieldPath, is_map: bool, see: &mut dyn FnMut(&Attr, &FieldPath)) {
+    match value {
+        Attr::List(items) | Attr::Set(items) => {
+            for (index, item) in items.iter().enumerate() {
+                see(item, &path.child(kusion_model::Segment::Index(index)));
+            }
+        }
+        Attr::Map(map) if is_map => map.iter().for_each(|(key, item)| see(item, &path.key(key))),
+        single => see(single, path),
+    }
+}
+
+/// Brings the Terraform resources of a Spec into the form that is planned: the configuration of a provider that has
+/// references stands among the attributes, where they are filled in; what something depends on that is created before
+/// it is destroyed is so, too; and what the loaded schemas call sensitive is sealed.
+pub fn settle(spec: &mut Spec, platforms: &Platforms, key: &DigestKey) {
+    let terraform = ResourceType::terraform();
+    for resource in spec.resources.iter_mut().filter(|one| one.kind == terraform) {
+        move_references(resource);
+        let sensitive = platforms.sensitive(&terraform, &resource.id, &resource.attributes);
+        seal(&mut resource.attributes, &sensitive, key, &mut resource.broken);
+    }
+    inherit_create_first(spec);
+}
+
+fn move_references(resource: &mut Resource) {
+    let Some(meta) = resource.extensions.get("providerMeta") else { return };
+    let mut broken = Vec::new();
+    let config = Attr::read(meta.clone(), &mut broken);
+    if !config.is_known()
+        && let Some(map) = resource.attributes.as_map_mut()
+    {
+        map.insert(PROVIDER.into(), config);
+        resource.extensions.remove("providerMeta");
+        resource.broken.extend(broken);
+    }
+}
+
+fn inherit_create_first(spec: &mut Spec) {
+    let flagged = |resource: &Resource| {
+        resource.extensions.get("lifecycle").and_then(|one| one.get("createBeforeDestroy"))
+            == Some(&Value::Bool(true))
+    };
+    let mut open: Vec<ResourceId> =
+        spec.resources.iter().filter(|r| flagged(r)).map(|r| r.id.clone()).collect();
+    let mut done: BTreeSet<ResourceId> = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if !done.insert(id.clone()) {
+            continue;
+        }
+        let Some(resource) = spec.resources.iter().find(|resource| resource.id == id) else { continue };
+        let uses = kusion_model::references_in(&resource.attributes);
+        open.extend(
+            uses.iter().flat_map(|use_| use_.template.references().map(|r| r.id.clone()).collect::<Vec<_>>()),
+        );
+        open.extend(resource.depends_on.iter().cloned());
+    }
+    for resource in &mut spec.resources {
+        if resource.kind == ResourceType::terraform() && done.contains(&resource.id) && !flagged(resource) {
+            let lifecycle = resource.extensions.entry("lifecycle").or_insert_with(|| json!({}));
+            if let Some(map) = lifecycle.as_object_mut() {
+                map.insert("createBeforeDestroy".to_owned(), Value::Bool(true));
+            }
+        }
+    }
+}

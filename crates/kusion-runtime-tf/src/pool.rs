@@ -1,0 +1,127 @@
+//! Running providers: one process for each provider and configuration, started when it is first needed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::join_all;
+use kusion_model::Attr;
+use kusion_runtime::RuntimeError;
+use tf_host::{Launch, Provider, Reattach, SchemaCache, errors};
+use tokio::sync::OnceCell;
+
+use crate::Source;
+use crate::attr::to_loose;
+use crate::backend::{Backend, failed};
+use crate::settings::invalid;
+
+/// Finds the executable of a provider; may install it. The error is for people.
+pub trait Locate: Send + Sync {
+    /// Returns the executable.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn locate(&self, source: &Source) -> Result<PathBuf, String>;
+}
+
+#[derive(Default)]
+struct Slot {
+    started: OnceCell<Arc<Provider>>,
+    configured: OnceCell<()>,
+}
+
+type Key = (Source, [u8; 32]);
+
+/// The providers of one operation.
+pub(crate) struct Pool {
+    locate: Arc<dyn Locate>,
+    cache: Option<SchemaCache>,
+    reattach: BTreeMap<String, Reattach>,
+    slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
+}
+
+impl Pool {
+    pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>) -> Self {
+        let reattach = std::env::var("TF_REATTACH_PROVIDERS").ok();
+        let reattach = reattach.and_then(|text| tf_host::reattached(&text).ok()).unwrap_or_default();
+        Pool { locate, cache, reattach, slots: Mutex::default() }
+    }
+
+    fn slot(&self, source: &Source, config: &Attr) -> Arc<Slot> {
+        // Two secrets are one configuration if their digests are equal.
+        let key = (source.clone(), *blake3::hash(config.to_string().as_bytes()).as_bytes());
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry(key).or_default())
+    }
+
+    async fn started(&self, slot: &Slot, source: &Source) -> Result<Arc<Provider>, RuntimeError> {
+        let start = async || {
+            if let Some(to) = self.reattach.get(&source.address) {
+                return Provider::reattach(&source.address, to).await.map(Arc::new).map_err(|e| failed(&e));
+            }
+            let (locate, wanted) = (Arc::clone(&self.locate), source.clone());
+            let found = tokio::task::spawn_blocking(move || locate.locate(&wanted)).await;
+            let program = found.map_err(|e| invalid(e.to_string()))?.map_err(invalid)?;
+            let launch = Launch::new(&source.address, &program);
+            let provider = Provider::start(&launch, self.cache.as_ref()).await;
+            provider.map(Arc::new).map_err(|e| failed(&e))
+        };
+        slot.started.get_or_try_init(start).await.map(Arc::clone)
+    }
+
+    /// A provider of which only the schemas are asked.
+    pub(crate) async fn unconfigured(&self, source: &Source, config: &Attr) -> Result<Backend, RuntimeError> {
+        if source.is_builtin() {
+            return Ok(Backend::Builtin);
+        }
+        let slot = self.slot(source, config);
+        self.started(&slot, source).await.map(Backend::Process)
+    }
+
+    /// A provider that is ready for everything.
+    pub(crate) async fn configured(&self, source: &Source, config: &Attr) -> Result<Backend, RuntimeError> {
+        if source.is_builtin() {
+            return Ok(Backend::Builtin);
+        }
+        let slot = self.slot(source, config);
+        let provider = self.started(&slot, source).await?;
+        slot.configured.get_or_try_init(|| configure(&provider, config)).await?;
+        Ok(Backend::Process(provider))
+    }
+
+    /// Tells every provider that the user wants to stop.
+    pub(crate) async fn stop(&self) {
+        join_all(self.running().iter().map(|provider| provider.stop())).await;
+    }
+
+    /// Ends every provider in good order.
+    pub(crate) async fn end(&self) {
+        join_all(self.running().iter().map(|provider| provider.end())).await;
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn running(&self) -> Vec<Arc<Provider>> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.values().filter_map(|slot| slot.started.get().cloned()).collect()
+    }
+}
+
+async fn configure(provider: &Provider, config: &Attr) -> Result<(), RuntimeError> {
+    let name = provider.name();
+    let block = &provider.schemas().provider().0.block;
+    let loose = match config {
+        Attr::Null => to_loose(&Attr::map::<&str>([]))?,
+        config => to_loose(config)?,
+    };
+    let config = tf_schema::configure(block, &loose).map_err(|problems| {
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        invalid(format!("the configuration of provider {name}: {}", texts.join("; ")))
+    })?;
+    let said = provider.validate_configuration(&config).await.map_err(|e| failed(&e))?;
+    let refused = |what: String| invalid(format!("provider {name} refuses its configuration: {what}"));
+    if let Some(what) = errors(&said) {
+        return Err(refused(what));
+    }
+    let said = provider.configure(&config).await.map_err(|e| failed(&e))?;
+    errors(&said).map_or(Ok(()), |what| Err(refused(what)))
+}

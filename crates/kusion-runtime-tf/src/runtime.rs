@@ -1,0 +1,229 @@
+//! The runtime of all Terraform resources of one operation.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{StreamExt as _, iter};
+use kusion_model::{Attr, DigestKey, Native, Observed, Proposal, ResourceKey, Spec};
+use kusion_runtime::{
+    Applied, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError, WriteAsk,
+};
+use tf_host::{Resource, SchemaCache};
+use tf_schema::Block;
+use tf_value::Value;
+
+use crate::attr::{PROVIDER, sealed};
+use crate::backend::Backend;
+use crate::draft::Draft;
+use crate::platform::TfPlatform;
+use crate::pool::{Locate, Pool};
+use crate::settings::Settings;
+use crate::{Held, Source};
+
+/// An object that was looked for.
+type Look = Result<Option<(ResourceKey, Observed)>, RuntimeError>;
+
+/// How many questions are on their way at the same time.
+const AT_ONCE: usize = 32;
+
+/// An object as it was last seen.
+pub(crate) struct Seen {
+    pub(crate) of: Arc<Resource>,
+    pub(crate) state: Value,
+    pub(crate) identity: Option<Value>,
+    /// What is to be recorded of it; its state is `state`.
+    pub(crate) held: Held,
+    /// The object as the last release left it, if it moved since.
+    pub(crate) recorded: Option<Value>,
+}
+
+/// A live object; its tree has digests for what is sensitive.
+pub(crate) struct Object {
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) key: DigestKey,
+}
+
+impl Native for Object {
+    fn tree(&self) -> Attr {
+        sealed(&self.seen.of.schema.block, &self.seen.state, &self.key)
+    }
+}
+
+/// What a plan has seen and made, for the apply after it.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) seen: BTreeMap<ResourceKey, Arc<Seen>>,
+    pub(crate) drafts: BTreeMap<ResourceKey, Draft>,
+    /// Proposed to change, or not known yet.
+    pub(crate) changing: BTreeSet<ResourceKey>,
+}
+
+/// The runtime of Terraform resources.
+pub struct TfRuntime {
+    pub(crate) pool: Pool,
+    pub(crate) key: DigestKey,
+    memory: Mutex<Memory>,
+}
+
+impl TfRuntime {
+    /// Makes the runtime of a stack; nothing is started before it is needed.
+    #[must_use]
+    pub fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, key: DigestKey) -> Self {
+        TfRuntime { pool: Pool::new(locate, cache), key, memory: Mutex::default() }
+    }
+
+    /// Ends all providers in good order; without it they are killed when the runtime goes.
+    pub async fn close(&self) {
+        self.pool.end().await;
+    }
+
+    /// Tells all providers that the user wants to stop.
+    pub async fn stop(&self) {
+        self.pool.stop().await;
+    }
+
+    /// Loads the schemas of what a Spec has of this platform: the knowledge about what is secret.
+    ///
+    /// # Errors
+    /// A provider that does not start, or does not know a type.
+    pub async fn platform(&self, spec: &Spec) -> Result<TfPlatform, RuntimeError> {
+        let mut blocks: BTreeMap<(String, bool), Block> = BTreeMap::new();
+        for resource in
+            spec.resources.iter().filter(|one| one.kind == kusion_model::ResourceType::terraform())
+        {
+            let settings = Settings::read(&resource.key(), &resource.extensions)?;
+            let name = (settings.type_name.clone(), settings.is_data);
+            if blocks.contains_key(&name) {
+                continue;
+            }
+            let config = self.config_of(&settings, Some(&resource.attributes), None);
+            let backend = self.pool.unconfigured(&settings.source, &config).await?;
+            let block = match settings.is_data {
+                true => backend.data_source(&settings.type_name)?.schema.block.clone(),
+                false => backend.resource(&settings.type_name)?.schema.block.clone(),
+            };
+            blocks.insert(name, block);
+        }
+        Ok(TfPlatform::new(blocks))
+    }
+
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The configuration of the provider of a resource: among its attributes, in its extensions, or as it was last time.
+    pub(crate) fn config_of(
+        &self,
+        settings: &Settings,
+        attributes: Option<&Attr>,
+        held: Option<&Held>,
+    ) -> Attr {
+        let wanted = attributes.and_then(|attributes| attributes.get(PROVIDER)).cloned();
+        let said = || settings.meta.as_ref().map(Attr::from);
+        let before = || held.map(|held| Attr::from(&held.config));
+        let config = wanted.or_else(said).or_else(before).unwrap_or_default();
+        // An empty configuration and none are the same.
+        if config.as_map().is_some_and(|map| map.is_empty()) { Attr::Null } else { config }
+    }
+
+    pub(crate) async fn backend(&self, settings: &Settings, config: &Attr) -> Result<Backend, RuntimeError> {
+        self.pool.configured(&settings.source, config).await
+    }
+
+    /// Wraps an object for the engine, with what is to be recorded of it.
+    pub(crate) fn observed(
+        &self,
+        seen: Arc<Seen>,
+        kept: Option<kusion_model::Kept>,
+    ) -> Result<Observed, RuntimeError> {
+        let kept = match kept {
+            Some(kept) => kept,
+            None => {
+                let shown = sealed(&seen.of.schema.block, &seen.state, &self.key);
+                seen.held.seal(shown, &self.key).map_err(crate::settings::invalid)?
+            }
+        };
+        let attributes = kusion_model::Live::new(Arc::new(Object { seen, key: self.key.clone() }));
+        Ok(Observed { attributes, kept: Some(kept), ..Observed::default() })
+    }
+
+    /// Makes what is recorded of a state.
+    pub(crate) fn held(
+        &self,
+        of: &Resource,
+        source: &Source,
+        state: &Value,
+        config: &Attr,
+    ) -> Result<Held, RuntimeError> {
+        let state = tf_value::json::encode(state, &of.ty);
+        let config = config.expose(kusion_model::Unknowns::LeaveOut).unwrap_or_default();
+        Ok(Held {
+            provider: source.address.clone(),
+            type_name: of.name.clone(),
+            schema_version: of.schema.version,
+            state: state.map_err(|e| crate::settings::invalid(e.to_string()))?,
+            config,
+            ..Held::default()
+        })
+    }
+}
+
+impl Runtime for TfRuntime {
+    fn identify<'a>(
+        &'a self,
+        asks: &'a [IdentifyAsk<'a>],
+    ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>> {
+        Box::pin(async move { Ok(asks.iter().map(|ask| ask.key.to_string()).collect()) })
+    }
+
+    fn observe<'a>(
+        &'a self,
+        asks: &'a [ObserveAsk<'a>],
+    ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>> {
+        Box::pin(async move {
+            let looks: Vec<BoxFuture<'a, Look>> =
+                asks.iter().map(|ask| Box::pin(self.observe_one(ask)) as BoxFuture<'a, Look>).collect();
+            let mut answers = iter(looks).buffer_unordered(AT_ONCE);
+            let mut found = BTreeMap::new();
+            while let Some(answer) = answers.next().await {
+                if let Some((key, observed)) = answer? {
+                    found.insert(key, observed);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn propose<'a>(
+        &'a self,
+        asks: &'a [ProposeAsk<'a>],
+    ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>> {
+        let questions: Vec<BoxFuture<'a, Result<Proposal, RuntimeError>>> =
+            asks.iter().map(|ask| Box::pin(self.propose_one(ask)) as BoxFuture<'a, _>).collect();
+        Box::pin(iter(questions).buffered(AT_ONCE).collect())
+    }
+
+    fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
+        Box::pin(self.apply_one(ask))
+    }
+
+    fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
+        Box::pin(self.delete_one(ask))
+    }
+
+    /// Nothing in the object says whose it is.
+    fn release<'a>(&'a self, _ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<(), RuntimeError>> {
+        Box::pin(futures::future::ready(Ok(())))
+    }
+
+    /// A provider returns from a delete when the object is gone.
+    fn wait_gone<'a>(
+        &'a self,
+        _ask: DeleteAsk<'a>,
+        _limit: Duration,
+    ) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
+        Box::pin(futures::future::ready(Ok(Deleted::Gone)))
+    }
+}

@@ -1,0 +1,235 @@
+//! What the extensions of a resource say: which provider, which type, how it lives.
+
+use kusion_model::{FieldPath, ResourceKey, Segment};
+use kusion_runtime::{ErrorKind, RuntimeError};
+use serde_json::{Map, Value};
+use tf_schema::Ignore;
+use tf_value::{Path, Step, Type};
+
+/// The provider that is part of the host itself.
+pub const BUILTIN: &str = "terraform.io/builtin/terraform";
+/// Where providers come from that name no host.
+const DEFAULT_HOST: &str = "registry.terraform.io";
+
+/// A provider: where it comes from, and which version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// `host/namespace/name`.
+    pub address: String,
+    /// A version or a constraint; none takes what is there.
+    pub version: Option<String>,
+}
+
+/// What is wanted of changes beside their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lifecycle {
+    /// The new object comes before the old one goes.
+    pub(crate) create_first: bool,
+    /// It must not go, and not be replaced.
+    pub(crate) keep: bool,
+    ignore: Vec<String>,
+    ignore_all: bool,
+}
+
+/// The extensions of a resource, read.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) source: Source,
+    pub(crate) type_name: String,
+    /// Only looked at.
+    pub(crate) is_data: bool,
+    pub(crate) import_id: Option<String>,
+    pub(crate) lifecycle: Lifecycle,
+    /// The configuration of the provider, where it stands in the extensions.
+    pub(crate) meta: Option<Value>,
+}
+
+pub(crate) fn invalid(message: impl Into<String>) -> RuntimeError {
+    RuntimeError::new(ErrorKind::Invalid, message)
+}
+
+impl Settings {
+    pub(crate) fn read(key: &ResourceKey, extensions: &Map<String, Value>) -> Result<Self, RuntimeError> {
+        let parts = key.id.parts();
+        let [namespace, provider, type_name, _name] = &parts[..] else {
+            return Err(invalid(format!(
+                "id `{}` has {} parts; that of a Terraform resource is `namespace:provider:type:name`",
+                key.id,
+                parts.len()
+            )));
+        };
+        let text = |key: &str| extensions.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let source = match text("provider") {
+            Some(provider) => Source::parse(provider).map_err(invalid)?,
+            None if type_name == "terraform_data" => Source { address: BUILTIN.to_owned(), version: None },
+            None => Source { address: format!("{DEFAULT_HOST}/{namespace}/{provider}"), version: None },
+        };
+        let is_data = match text("mode") {
+            None | Some("managed") => false,
+            Some("data") => true,
+            Some(other) => {
+                return Err(invalid(format!("extension `mode` is `{other}`; `managed` or `data` is known")));
+            }
+        };
+        Ok(Settings {
+            source,
+            type_name: text("resourceType").unwrap_or(type_name).to_owned(),
+            is_data,
+            import_id: text("kusionstack.io/import-id").map(str::to_owned),
+            lifecycle: Lifecycle::read(extensions.get("lifecycle"))?,
+            meta: extensions.get("providerMeta").filter(|meta| !meta.is_null()).cloned(),
+        })
+    }
+}
+
+impl Source {
+    /// Reads `host/namespace/name/version`; host and version may be missing.
+    ///
+    /// # Errors
+    /// A text of another shape.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let has_host = parts
+            .first()
+            .is_some_and(|first| first.contains('.') || *first == "localhost" || first.contains(':'));
+        let (host, rest) = if has_host { (parts[0], &parts[1..]) } else { (DEFAULT_HOST, &parts[..]) };
+        let (namespace, name, version) = match rest {
+            [namespace, name] => (namespace, name, None),
+            [namespace, name, version] => (namespace, name, Some((*version).to_owned())),
+            _ => return Err(format!("provider `{text}` is not `host/namespace/name/version`")),
+        };
+        if namespace.is_empty() || name.is_empty() {
+            return Err(format!("provider `{text}` is not `host/namespace/name/version`"));
+        }
+        let version = version.filter(|version| !version.is_empty());
+        Ok(Source { address: format!("{host}/{namespace}/{name}"), version })
+    }
+
+    /// Whether it is part of the host.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        self.address == BUILTIN
+    }
+}
+
+impl Lifecycle {
+    fn read(value: Option<&Value>) -> Result<Self, RuntimeError> {
+        let mut lifecycle = Lifecycle::default();
+        let Some(value) = value else { return Ok(lifecycle) };
+        let wrong = |what: &str| invalid(format!("extension `lifecycle`: {what}"));
+        for (key, value) in value.as_object().ok_or_else(|| wrong("a mapping is expected"))? {
+            let flag = || value.as_bool().ok_or_else(|| wrong(&format!("`{key}` is true or false")));
+            match key.as_str() {
+                "createBeforeDestroy" => lifecycle.create_first = flag()?,
+                "preventDestroy" => lifecycle.keep = flag()?,
+                "ignoreChanges" if value == "all" => lifecycle.ignore_all = true,
+                "ignoreChanges" => {
+                    let all = value.as_array().and_then(|all| {
+                        all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+                    });
+                    lifecycle.ignore =
+                        all.ok_or_else(|| wrong("`ignoreChanges` is `all` or a list of fields"))?;
+                }
+                other => return Err(wrong(&format!("`{other}` is unknown"))),
+            }
+        }
+        Ok(lifecycle)
+    }
+
+    /// What is ignored, by the type of the object.
+    pub(crate) fn ignored(&self, ty: &Type) -> Result<Option<Ignore>, RuntimeError> {
+        if self.ignore_all {
+            return Ok(Some(Ignore::All));
+        }
+        if self.ignore.is_empty() {
+            return Ok(None);
+        }
+        let path = |text: &String| {
+            let path = FieldPath::parse(text).map_err(|e| invalid(format!("extension `lifecycle`: {e}")))?;
+            typed_path(&path, ty).ok_or_else(|| {
+                invalid(format!("extension `lifecycle`: `ignoreChanges` names `{text}`, which is no field"))
+            })
+        };
+        Ok(Some(Ignore::Paths(self.ignore.iter().map(path).collect::<Result<_, _>>()?)))
+    }
+}
+
+/// A path of the engine as one of the provider: whether a key is an attribute or the key of a map is said by the type.
+fn typed_path(path: &FieldPath, ty: &Type) -> Option<Path> {
+    let (mut steps, mut at) = (Vec::new(), ty.clone());
+    for segment in &path.0 {
+        let (step, next) = match (segment, &at) {
+            (Segment::Key(name), Type::Object(object)) => {
+                (Step::Attribute(name.as_str().into()), object.attributes.get(name.as_str())?.clone())
+            }
+            (Segment::Key(name) | Segment::Item(name), Type::Map(of)) => {
+                (Step::Key(name.as_str().into()), Type::clone(of))
+            }
+            (Segment::Index(index), Type::List(of)) => (Step::Index(*index as u64), Type::clone(of)),
+            _ => return None,
+        };
+        steps.push(step);
+        at = next;
+    }
+    (!steps.is_empty()).then(|| Path::from(steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kusion_model::ResourceId;
+    use serde_json::json;
+
+    fn read(id: &str, extensions: Value) -> Result<Settings, RuntimeError> {
+        let key = ResourceKey::new(ResourceId::parse(id).unwrap());
+        Settings::read(&key, extensions.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_form_of_upstream_is_read() {
+        let settings = read(
+            "hashicorp:random:random_password:pw",
+            json!({"provider": "registry.terraform.io/hashicorp/random/3.9.0", "resourceType": "random_password",
+                "providerMeta": {"a": 1}, "kusionstack.io/import-id": "x"}),
+        )
+        .unwrap();
+        assert_eq!(settings.source.address, "registry.terraform.io/hashicorp/random");
+        assert_eq!(settings.source.version.as_deref(), Some("3.9.0"));
+        assert_eq!((settings.type_name.as_str(), settings.is_data), ("random_password", false));
+        assert_eq!(settings.import_id.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn what_is_left_out_follows_from_the_id() {
+        let settings = read("hashicorp:random:random_pet:p", json!({})).unwrap();
+        assert_eq!(
+            settings.source,
+            Source { address: "registry.terraform.io/hashicorp/random".into(), version: None }
+        );
+        assert!(read("builtin:terraform:terraform_data:d", json!({})).unwrap().source.is_builtin());
+    }
+
+    #[test]
+    fn wrong_extensions_are_named() {
+        for (extensions, says) in [
+            (json!({"provider": "x"}), "`host/namespace/name/version`"),
+            (json!({"mode": "other"}), "`mode` is `other`"),
+            (json!({"lifecycle": {"createFirst": true}}), "`createFirst` is unknown"),
+            (json!({"lifecycle": {"ignoreChanges": 1}}), "`ignoreChanges`"),
+        ] {
+            let error = read("hashicorp:random:random_pet:p", extensions).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(read("v1:Namespace:x", json!({})).unwrap_err().to_string().contains("3 parts"));
+    }
+
+    #[test]
+    fn ignored_fields_are_found_by_type() {
+        let settings =
+            read("h:r:t:n", json!({"lifecycle": {"ignoreChanges": ["keepers[\"a\"]", "length"]}})).unwrap();
+        let ty = Type::object([("keepers", Type::map(Type::String)), ("length", Type::Number)]);
+        let Some(Ignore::Paths(paths)) = settings.lifecycle.ignored(&ty).unwrap() else { panic!("paths") };
+        assert_eq!(paths[0].to_string(), "keepers[\"a\"]");
+        assert!(settings.lifecycle.ignored(&Type::object([("x", Type::String)])).is_err());
+    }
+}
