@@ -25,7 +25,7 @@ pub fn platforms() -> Platforms {
 
 /// The same, with the schemas of Terraform providers that are loaded.
 #[must_use]
-pub fn platforms_with(terraform: TfPlatform) -> Platforms {
+pub(crate) fn platforms_with(terraform: TfPlatform) -> Platforms {
     Platforms::new(vec![Arc::new(KubePlatform), Arc::new(terraform)])
 }
 
