@@ -19,6 +19,7 @@ mod renamed;
 mod road;
 mod rollout;
 mod secrets;
+mod terraform;
 mod walk;
 mod wire;
 mod witness;
