@@ -17,6 +17,7 @@ mod man;
 mod port_forward;
 mod preview;
 mod provider;
+mod provider_schema;
 mod quickstart;
 mod release;
 mod sandbox;
@@ -152,13 +153,13 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "provider",
-        "install|list|lock|mirror [FOLDER] [STACK]",
+        "install|list|lock|mirror|schema [FOLDER|NAME] [STACK]",
         "the Terraform providers of a stack: bring them to this machine, verified and pinned",
         &[
             "kusion provider install dev",
             "kusion provider lock dev --platform linux_amd64 --platform darwin_arm64",
             "kusion provider mirror /srv/providers dev",
-            "kusion provider install --provider hashicorp/random@3.9.0",
+            "kusion provider schema hashicorp/random@3.9.0 --kcl > random.k",
         ],
         &[provider::flags, providers::flags, spec_file, stack],
         provider::main,

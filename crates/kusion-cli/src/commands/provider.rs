@@ -1,4 +1,4 @@
-//! `kusion provider install|list|lock|mirror`: the Terraform providers of a stack, on this machine.
+//! `kusion provider install|list|lock|mirror|schema`: the Terraform providers of a stack, on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +6,7 @@ use kusion::{LockFile, NeededProvider, needed_providers};
 use serde_json::{Value, json};
 use tf_install::{Address, Constraints, Installed, Kind, OPENTOFU, Platform};
 
+use crate::commands::provider_schema;
 use crate::input::chosen::{here, open_named};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
@@ -15,11 +16,13 @@ use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
-const VERBS: &str = "install, list, lock or mirror";
+const VERBS: &str = "install, list, lock, mirror or schema";
 
 pub(crate) fn flags() -> Vec<Arg> {
     vec![
         flag("provider", None, "NAME[@VERSION]", "this provider instead of a stack's; may be repeated"),
+        flag("kcl", None, "", "`schema`: typed models in KCL (the default)"),
+        flag("json", None, "", "`schema`: the document that `tofu providers schema -json` prints"),
         flag("output", Some('o'), "FORMAT", "text or json"),
     ]
 }
@@ -34,6 +37,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         ("list" | "ls", words) => list(given, &Wish::read(given, words)?),
         ("mirror", []) => Err(Failure::usage("where to?").next("kusion provider mirror FOLDER [STACK]")),
         ("mirror", [folder, words @ ..]) => mirror(given, &here()?.join(folder), &Wish::read(given, words)?),
+        ("schema", [name]) => schema(given, name),
+        ("schema", _) => {
+            Err(Failure::usage("which provider?").next("kusion provider schema hashicorp/random"))
+        }
         (other, _) => Err(Failure::usage(format!("there is no `kusion provider {other}`")).next(VERBS)),
     }
 }
@@ -51,12 +58,7 @@ impl Wish {
         }
         let named = given.all("provider");
         if !named.is_empty() {
-            let read = |text: &&str| {
-                let (name, version) = text.split_once('@').unwrap_or((text, ""));
-                let address = Address::parse(name, OPENTOFU)?;
-                Ok((address, Constraints::parse(version)?, 0))
-            };
-            let providers: Result<_, String> = named.iter().map(read).collect();
+            let providers: Result<_, String> = named.iter().map(|text| named_provider(text)).collect();
             let providers =
                 providers.map_err(|e| Failure::usage(e).next("--provider hashicorp/random@3.9.0"))?;
             return Ok(Wish { providers, project: here()? });
@@ -72,6 +74,31 @@ impl Wish {
             project: chosen.target.project_dir.clone(),
         })
     }
+}
+
+/// `NAME[@CONSTRAINT]`.
+fn named_provider(text: &str) -> Result<(Address, Constraints, usize), String> {
+    let (name, version) = text.split_once('@').unwrap_or((text, ""));
+    Ok((Address::parse(name, OPENTOFU)?, Constraints::parse(version)?, 0))
+}
+
+/// Asks a provider what it can make; one that is not there is installed first, and pinned nowhere.
+fn schema(given: &Given, name: &str) -> Result<(), Failure> {
+    let wrong = |e| Failure::usage(e).next("kusion provider schema hashicorp/random@3.9.0");
+    let (address, constraints, _) = named_provider(name).map_err(wrong)?;
+    let (kcl, json) = (given.has("kcl"), given.has("json") || format_of(given)? == Format::Json);
+    if kcl && json {
+        return Err(Failure::usage("--kcl or --json, not both"));
+    }
+    let (installer, teller) = (installer(given, &here()?, Platform::here())?, Teller::new());
+    // A version that this folder's lock names is the one that is meant.
+    let mut lock = LockFile::open(&here()?)?.lock;
+    let found = installer.install(&address, &constraints, &mut lock, &|p| teller.hear(p))?;
+    let document = provider_schema::ask(&address, &found, installer.cache_folder())?;
+    if json {
+        return print_json(&document);
+    }
+    print(&provider_schema::models(&address.to_string(), &document)?)
 }
 
 fn install(given: &Given, wish: &Wish, platforms: &[Platform]) -> Result<(), Failure> {

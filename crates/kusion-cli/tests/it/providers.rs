@@ -115,3 +115,94 @@ fn a_mirror_is_made_and_wrong_words_are_told() {
         assert!(said.contains(told), "{words}: {said}");
     }
 }
+
+/// A project that takes providers as they were built for these tests; none if they are not.
+fn real() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    let Some(random) = testenv::program("terraform-provider-random") else {
+        testenv::skip("the providers are not built: cargo xtask testenv build providers");
+        return None;
+    };
+    let bin = random.parent().unwrap().to_owned();
+    let folder = project();
+    let rows: String =
+        REAL.iter().map(|name| format!("    \"hashicorp/{name}\" = \"{}\"\n", bin.display())).collect();
+    let rc = format!("provider_installation {{\n  dev_overrides {{\n{rows}  }}\n  direct {{}}\n}}\n");
+    std::fs::write(folder.path().join("rc"), rc).unwrap();
+    Some((folder, bin))
+}
+
+const REAL: &[&str] = &["random", "time", "tls", "local", "http"];
+
+#[test]
+fn the_schema_of_a_real_provider_becomes_models_that_check_a_stack() {
+    let Some((folder, _)) = real() else { return };
+    let mut command = kusion(&folder.path().join("home"));
+    command
+        .current_dir(folder.path())
+        .env("TF_CLI_CONFIG_FILE", folder.path().join("rc"))
+        .env("HOME", folder.path());
+    let output = run(command.args(["provider", "schema", "random", "--kcl"]), 0);
+    let models = text(&output.stdout);
+    let stack = |attributes: &str| {
+        let resource = format!(
+            "\nresources = [{{\n    id = \"hashicorp:random:random_password:pw\"\n    $type = \"Terraform\"\n    attributes = \
+             RandomPassword {{{attributes}}}\n    extensions = {{provider = \"registry.opentofu.org/hashicorp/random/3.9.0\", \
+             resourceType = \"random_password\"}}\n}}]\n"
+        );
+        std::fs::write(folder.path().join("dev/main.k"), format!("{models}{resource}")).unwrap();
+    };
+    stack("length = 12");
+    let spec = call(folder.path(), "generate dev -o json", 0);
+    assert!(spec.contains("\"length\": 12"), "{spec}");
+    stack("lenght = 12");
+    call(folder.path(), "generate dev", 1);
+}
+
+/// Only what both tell: tofu adds how descriptions are written.
+fn plain(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::Object(map) => {
+            ["description_kind", "deprecation_message"].iter().for_each(|key| drop(map.shift_remove(*key)));
+            map.values_mut().for_each(plain);
+        }
+        Value::Array(list) => list.iter_mut().for_each(plain),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schemas_are_those_that_tofu_tells() {
+    let (Some((folder, _)), Some(tofu)) = (real(), testenv::program("tofu")) else { return };
+    for name in REAL {
+        let project = folder.path().join(name);
+        std::fs::create_dir_all(&project).unwrap();
+        let main = serde_json::json!({"terraform": {"required_providers": {*name: {"source": format!("hashicorp/{name}")}}}});
+        std::fs::write(project.join("main.tf.json"), main.to_string()).unwrap();
+        let theirs = std::process::Command::new(&tofu)
+            .args(["providers", "schema", "-json"])
+            .current_dir(&project)
+            .env("TF_CLI_CONFIG_FILE", folder.path().join("rc"))
+            .env("HOME", folder.path())
+            .output()
+            .unwrap();
+        assert!(theirs.status.success(), "{}", text(&theirs.stderr));
+        let mut command = kusion(&folder.path().join("home"));
+        command
+            .current_dir(folder.path())
+            .env("TF_CLI_CONFIG_FILE", folder.path().join("rc"))
+            .env("HOME", folder.path());
+        let ours = run(command.args(["provider", "schema", name, "--json"]), 0);
+        let read = |bytes: &[u8]| -> serde_json::Value { serde_json::from_slice(bytes).unwrap() };
+        let (mut ours, mut theirs) = (read(&ours.stdout), read(&theirs.stdout));
+        (plain(&mut ours), plain(&mut theirs));
+        let address = format!("registry.opentofu.org/hashicorp/{name}");
+        for section in ["provider", "resource_schemas", "data_source_schemas"] {
+            let of = |all: &serde_json::Value| all["provider_schemas"][&address][section].clone();
+            let theirs = of(&theirs);
+            // A section that tofu leaves out is empty.
+            let theirs = if theirs.is_null() { serde_json::json!({}) } else { theirs };
+            assert_eq!(of(&ours), theirs, "{name} {section}");
+        }
+    }
+}
