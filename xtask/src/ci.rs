@@ -15,8 +15,10 @@ type Stage = (&'static str, &'static [&'static str]);
 const STAGES: &[Stage] = &[
     ("format", &["fmt", "--all", "--check"]),
     ("real control plane", &["xtask", "testenv", "build"]),
-    ("Helm", &["xtask", "testenv", "build", "helm"]),
-    ("kustomize", &["xtask", "testenv", "build", "kustomize"]),
+    (
+        "other programs that tests talk to",
+        &["xtask", "testenv", "build", "helm", "kustomize", "terraform-provider-random", "versitygw"],
+    ),
     ("tests", &["test", "--workspace", "--locked"]),
     ("tidy", &["xtask", "tidy"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),

@@ -5,7 +5,7 @@
 
 use kusion_generate::read_documents;
 use kusion_health::{Rules, judge_input};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::text::read_text;
@@ -58,7 +58,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let rows = judge_input(objects, rules.as_ref());
     let good = rows.iter().all(|row| matches!(row["verdict"].as_str(), Some("healthy" | "suspended")));
     match format {
-        Format::Json => print_json(&json!({"schema": "kusion.io/health/v1", "objects": rows}))?,
+        Format::Json => print_json(&Value::Array(rows))?,
         Format::Text => print(&table(&rows, &Style::stdout()))?,
     }
     if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) }

@@ -135,13 +135,17 @@ macro_rules! on_every_medium {
 }
 pub(crate) use on_every_medium;
 
-/// What a server of the tests cannot be asked: versitygw 1.8.0 now and then lets two puts with one `If-Match` both succeed when
-/// they come in the same instant, so that two writers believe to hold the lease. The log is safe all the same (`storm`).
+/// What is open, and told with every run: on versitygw 1.8.0 two racing writers were once seen to hold the lease both. Whether
+/// two puts with one `If-Match` both succeed there, or ours is wrong, is not known. The log was safe all the same (`storm`).
 const CANNOT: [(Server, &str); 1] = [(Server::S3, "racing_writers_lose_no_release")];
 
 /// Runs a test unless its server is missing, or cannot be asked this.
 pub(crate) fn run(server: Server, name: &str, test: fn(fn() -> Medium)) {
-    if CANNOT.contains(&(server, name)) || server.socket().is_none() {
+    if CANNOT.contains(&(server, name)) {
+        eprintln!("OPEN, not run: {name} on {server:?} (two writers were seen to hold the lease)");
+        return;
+    }
+    if server.socket().is_none() {
         return;
     }
     test(match server {
