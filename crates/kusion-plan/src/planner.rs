@@ -246,9 +246,10 @@ fn judge(
         let what = if changes.is_empty() { Proposed::Same } else { Proposed::Update };
         Proposal { changes, ..Proposal::of(what) }
     });
-    // A platform that plans every attribute has spoken about these, too.
-    let open: &[_] = if proposal.planned.is_some() { &[] } else { &desired.unknown };
-    for use_ in open {
+    for use_ in &desired.unknown {
+        if has_spoken(&proposal, &use_.at) {
+            continue;
+        }
         let before = use_.at.get(live.attributes.tree()).cloned();
         let mut change = FieldChange::new(use_.at.clone(), before, None, Mover::Ours);
         let names: Vec<String> = use_.template.references().map(ToString::to_string).collect();
@@ -259,6 +260,13 @@ fn judge(
         }
     }
     proposal
+}
+
+/// A platform that plans every attribute may have said what becomes of a field that waits for another resource.
+fn has_spoken(proposal: &Proposal, at: &FieldPath) -> bool {
+    let Some(planned) = &proposal.planned else { return false };
+    let is_open = matches!(at.get(planned), None | Some(Attr::Unknown | Attr::Reference(_)));
+    !is_open || proposal.changes.iter().any(|change| change.path.covers(at))
 }
 
 fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {

@@ -9,7 +9,7 @@ use tf_schema::{check_applied, configure, fill_blocks};
 use tf_value::{Path, Value};
 
 use crate::Held;
-use crate::attr::{loose_resource, sealed};
+use crate::attr::{loose_resource, seal_known, sealed, secrets_of};
 use crate::backend::Backend;
 use crate::draft::{Draft, draft, told, warnings};
 use crate::observe::identity_text;
@@ -63,6 +63,7 @@ impl TfRuntime {
             identity: identity_text(&of, made.identity.as_ref()),
             // What a failed create left is not whole.
             tainted: wrong.is_some() && draft.prior.is_null(),
+            secrets: secrets_of(ask.attributes),
             ..self.held(&of, &settings.source, &state, &provider_config)?
         };
         let seen = Arc::new(Seen { of, state, identity: made.identity, held, recorded: None });
@@ -136,7 +137,9 @@ impl TfRuntime {
         let block = &of.schema.block;
         let config = configure(block, &loose_resource(ask.attributes)?).map_err(|p| invalid(told(&p)))?;
         let state = self.read_data(backend, &of, &config).await?;
-        let attributes = Live::from(sealed(block, &state, &self.key));
+        let mut tree = sealed(block, &state, &self.key);
+        seal_known(&mut tree, &secrets_of(ask.attributes), &self.key);
+        let attributes = Live::from(tree);
         let observed = Observed { attributes, ..Observed::default() };
         Ok(Applied { observed, warnings: Vec::new(), trouble: None })
     }

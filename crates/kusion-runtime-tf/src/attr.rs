@@ -1,6 +1,8 @@
 //! Between the engine's tree and a provider's values. Secrets are exposed here and nowhere before; on the way back what the
 //! schema calls sensitive is sealed.
 
+use std::collections::BTreeSet;
+
 use kusion_model::{Attr, DigestKey, FieldPath, Number, Secret, Segment};
 use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_schema::{Block, Loose, sensitive_paths};
@@ -54,7 +56,7 @@ pub(crate) fn to_attr(value: &Value) -> Attr {
         Value::Bool(bool) => Attr::Bool(*bool),
         Value::Number(number) => match number.as_i64() {
             Some(int) => int.into(),
-            None => Number::parse(&digits(&number.to_string())).map_or(Attr::Null, Attr::Number),
+            None => fraction(&number.to_string()),
         },
         Value::String(text) => Attr::text(&**text),
         Value::List(items) => Attr::list(items.iter().map(to_attr).collect()),
@@ -64,12 +66,19 @@ pub(crate) fn to_attr(value: &Value) -> Attr {
     }
 }
 
-fn digits(text: &str) -> String {
-    match text {
-        "+Inf" => "Infinity".to_owned(),
-        "-Inf" => "-Infinity".to_owned(),
-        digits => digits.to_owned(),
-    }
+/// Digits that are the shortest ones of a float are that float, as in a file where they were written; others stay exact.
+fn fraction(digits: &str) -> Attr {
+    let number = match digits {
+        "+Inf" => Number::parse("Infinity"),
+        "-Inf" => Number::parse("-Infinity"),
+        digits => match digits.parse::<f64>() {
+            Ok(float) if digits.contains('.') && float.to_string() == digits => {
+                return Attr::from(&serde_json::json!(float));
+            }
+            _ => Number::parse(digits),
+        },
+    };
+    number.map_or(Attr::Null, Attr::Number)
 }
 
 /// A value as a tree, with what the schema calls sensitive sealed.
@@ -81,6 +90,38 @@ pub(crate) fn sealed(block: &Block, value: &Value, key: &DigestKey) -> Attr {
         }
     }
     tree
+}
+
+/// The digests of the secrets in a tree.
+pub(crate) fn secrets_of(attr: &Attr) -> BTreeSet<String> {
+    match attr {
+        Attr::Secret(secret) => BTreeSet::from([secret.stored().to_string()]),
+        Attr::Map(map) => map.values().flat_map(secrets_of).collect(),
+        Attr::List(items) | Attr::Set(items) => items.iter().flat_map(secrets_of).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// Seals what came in as a secret, wherever the provider has put it.
+pub(crate) fn seal_known(tree: &mut Attr, secrets: &BTreeSet<String>, key: &DigestKey) {
+    if secrets.is_empty() {
+        return;
+    }
+    match tree {
+        Attr::Null | Attr::Unknown | Attr::Reference(_) | Attr::Secret(_) => {}
+        Attr::Map(map) => {
+            std::sync::Arc::make_mut(map).values_mut().for_each(|item| seal_known(item, secrets, key));
+        }
+        Attr::List(items) | Attr::Set(items) => {
+            std::sync::Arc::make_mut(items).iter_mut().for_each(|item| seal_known(item, secrets, key));
+        }
+        leaf => {
+            let secret = Secret::new(leaf, key);
+            if secrets.contains(&secret.stored().to_string()) {
+                *leaf = Attr::Secret(secret);
+            }
+        }
+    }
 }
 
 /// What is not known yet and what is not there have nothing to hide.

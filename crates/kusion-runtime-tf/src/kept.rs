@@ -34,6 +34,9 @@ pub struct Held {
     /// Left of a failed create.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
+    /// Digests of what came in as a secret: the provider may have put it elsewhere, too.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeSet::is_empty")]
+    pub secrets: std::collections::BTreeSet<String>,
     /// The configuration that the provider had; null for none.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub config: serde_json::Value,

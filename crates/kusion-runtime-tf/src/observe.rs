@@ -70,6 +70,7 @@ impl TfRuntime {
             private: read.private,
             identity: identity_text(of, identity.as_ref()),
             tainted: held.tainted,
+            secrets: held.secrets,
             config,
             ..fresh
         };

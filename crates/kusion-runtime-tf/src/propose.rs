@@ -6,7 +6,7 @@ use tf_host::errors;
 use tf_schema::{Action, configure, proposed_read};
 use tf_value::Value;
 
-use crate::attr::{field_path, loose_resource, sealed};
+use crate::attr::{field_path, loose_resource, seal_known, sealed, secrets_of};
 use crate::changes::changes;
 use crate::draft::{draft, told, warnings};
 use crate::runtime::{Object, TfRuntime};
@@ -33,6 +33,7 @@ impl TfRuntime {
         let draft = draft(&backend, &of, &settings, config, live.map(|live| &*live.seen)).await?;
         let mut planned = sealed(block, &draft.planned, &self.key);
         seal_like(&mut planned, &desired.attributes, &self.key);
+        seal_known(&mut planned, &secrets_of(&desired.attributes), &self.key);
         let before = ask.live.map(|live| live.attributes.tree()).unwrap_or(&Attr::Null);
         let recorded = || {
             let moved = live?.seen.recorded.as_ref()?;
@@ -94,6 +95,7 @@ impl TfRuntime {
         };
         let mut planned = sealed(block, &state, &self.key);
         seal_like(&mut planned, attributes, &self.key);
+        seal_known(&mut planned, &secrets_of(attributes), &self.key);
         Ok(Proposal { planned: Some(planned), warnings: warnings(&said), ..Proposal::of(what) })
     }
 

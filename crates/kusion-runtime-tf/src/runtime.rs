@@ -14,7 +14,7 @@ use tf_host::{Resource, SchemaCache};
 use tf_schema::Block;
 use tf_value::Value;
 
-use crate::attr::{PROVIDER, sealed};
+use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
 use crate::draft::Draft;
 use crate::platform::TfPlatform;
@@ -47,7 +47,16 @@ pub(crate) struct Object {
 
 impl Native for Object {
     fn tree(&self) -> Attr {
-        sealed(&self.seen.of.schema.block, &self.seen.state, &self.key)
+        self.seen.shown(&self.key)
+    }
+}
+
+impl Seen {
+    /// Its state, with digests for what is sensitive.
+    fn shown(&self, key: &DigestKey) -> Attr {
+        let mut tree = sealed(&self.of.schema.block, &self.state, key);
+        seal_known(&mut tree, &self.held.secrets, key);
+        tree
     }
 }
 
@@ -141,7 +150,7 @@ impl TfRuntime {
         let kept = match kept {
             Some(kept) => kept,
             None => {
-                let shown = sealed(&seen.of.schema.block, &seen.state, &self.key);
+                let shown = seen.shown(&self.key);
                 seen.held.seal(shown, &self.key).map_err(crate::settings::invalid)?
             }
         };

@@ -8,14 +8,16 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot, Verdict};
-use kusion_model::{ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceType, Timestamp};
+use kusion_model::{
+    ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceType, Spec, Timestamp,
+};
 use kusion_runtime::{Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{
     Client, Connected, DryRun, KubeHealth, KubePlatform, KubeRuntime, OnVerdict, unwell,
 };
 use kusion_runtime_tf::{Locate, SchemaCache, TfPlatform, TfRuntime};
 
-use crate::Target;
+use crate::{PlanFailure, Target};
 
 /// What this engine knows about the platforms that it serves.
 #[must_use]
@@ -25,7 +27,7 @@ pub fn platforms() -> Platforms {
 
 /// The same, with the schemas of Terraform providers that are loaded.
 #[must_use]
-pub(crate) fn platforms_with(terraform: TfPlatform) -> Platforms {
+fn platforms_with(terraform: TfPlatform) -> Platforms {
     Platforms::new(vec![Arc::new(KubePlatform), Arc::new(terraform)])
 }
 
@@ -267,4 +269,18 @@ impl Clock for WallClock {
     fn sleep(&self, how_long: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(how_long))
     }
+}
+
+/// Loads the schemas that a Spec needs, and seals what they call sensitive.
+pub(crate) async fn learn(
+    spec: &mut Spec,
+    clusters: &Clusters,
+    key: &DigestKey,
+) -> Result<Platforms, PlanFailure> {
+    let wanted = spec.resources.iter().any(|resource| resource.kind == ResourceType::terraform());
+    let Some(terraform) = clusters.terraform.as_ref().filter(|_| wanted) else { return Ok(platforms()) };
+    let known = terraform.platform(spec).await.map_err(PlanFailure::Remote)?;
+    let platforms = platforms_with(known);
+    kusion_runtime_tf::settle(spec, &platforms, key);
+    Ok(platforms)
 }

@@ -19,7 +19,7 @@ use kusion_store::{
     Watch,
 };
 
-use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, platforms, platforms_with};
+use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, learn};
 use crate::namesake::real;
 use crate::secrets::{SecretProblem, configured_stores, open_stores, resolve_secrets, secret_uses};
 use crate::{Aim, Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
@@ -109,16 +109,6 @@ impl Target {
         }
         Ok(others)
     }
-}
-
-/// Loads the schemas that a Spec needs, and seals what they call sensitive.
-async fn learn(spec: &mut Spec, clusters: &Clusters, key: &DigestKey) -> Result<Platforms, PlanFailure> {
-    let wanted = spec.resources.iter().any(|resource| resource.kind == ResourceType::terraform());
-    let Some(terraform) = clusters.terraform.as_ref().filter(|_| wanted) else { return Ok(platforms()) };
-    let known = terraform.platform(spec).await.map_err(PlanFailure::Remote)?;
-    let platforms = platforms_with(known);
-    kusion_runtime_tf::settle(spec, &platforms, key);
-    Ok(platforms)
 }
 
 /// The Spec with the secrets of stores in it; they are fetched for each plan, so a plan never knows an older value.

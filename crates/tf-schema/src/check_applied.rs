@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tf_value::{Path, Step, Value};
+use tf_value::{Path, Step, Type, Value};
 
 use crate::compare::{attribute_step, member, unwrap_blocks};
 use crate::{Attribute, Block, BlockNesting, NestedBlock, Problem};
@@ -70,7 +70,7 @@ impl Check {
     fn value(&mut self, planned: &Value, actual: &Value) {
         if let (Value::Dynamic(planned_dynamic), Value::Dynamic(actual_dynamic)) = (planned, actual)
             && !planned.is_unknown()
-            && planned_dynamic.ty != actual_dynamic.ty
+            && !is_completed_by(&planned_dynamic.ty, &actual_dynamic.ty)
         {
             return self.problem("has another type than was planned");
         }
@@ -161,5 +161,27 @@ impl Check {
             (planned, actual) if planned == actual => {}
             _ => self.problem("the blocks are not what was planned"),
         }
+    }
+}
+
+/// A type that was planned while a part of it was unknown is completed by any type of that part.
+fn is_completed_by(planned: &Type, actual: &Type) -> bool {
+    match (planned, actual) {
+        (Type::Dynamic, _) => true,
+        (Type::List(planned), Type::List(actual))
+        | (Type::Set(planned), Type::Set(actual))
+        | (Type::Map(planned), Type::Map(actual)) => is_completed_by(planned, actual),
+        (Type::Tuple(planned), Type::Tuple(actual)) => {
+            planned.len() == actual.len()
+                && planned.iter().zip(actual.iter()).all(|(planned, actual)| is_completed_by(planned, actual))
+        }
+        (Type::Object(planned), Type::Object(actual)) => {
+            let (planned, actual) = (&planned.attributes, &actual.attributes);
+            planned.len() == actual.len()
+                && planned.iter().all(|(name, planned)| {
+                    actual.get(name).is_some_and(|actual| is_completed_by(planned, actual))
+                })
+        }
+        (planned, actual) => planned == actual,
     }
 }

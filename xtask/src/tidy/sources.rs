@@ -27,7 +27,7 @@ const LONGER: [(&str, usize, &str); 9] = [
     ("crates/kube-meaning/src/ssa.rs", 549, "server-side apply step by step, as the server does it"),
     ("crates/kusion-model/src/plan.rs", 540, "the plan and its seal, with its tests"),
     ("crates/kusion-apply/src/walk.rs", 525, "the executor's one loop"),
-    ("crates/kusion/src/engine.rs", 512, "the façade"),
+    ("crates/kusion/src/engine.rs", 530, "the façade"),
     ("crates/kusion-runtime-k8s/src/propose.rs", 535, "what an apply would do, case by case"),
     ("crates/kcl-fetch/src/oci.rs", 520, "one client of one protocol"),
     ("crates/sandbox-world/tests/it/real.rs", 525, "the comparison with the real server"),

@@ -145,7 +145,7 @@ macro_rules! book {
 book! {
     install: "install.md", 2;
     tutorial: "tutorial.md", 18;
-    language: "language/tour.md", 12;
+    language: "language/tour.md", 11;
     plan: "concepts/plan.md", 6;
     state: "concepts/state.md", 3;
     releases: "concepts/releases.md", 4;

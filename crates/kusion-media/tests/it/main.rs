@@ -2,7 +2,7 @@
 //!
 //! `KUSION_LONG_TESTS=1` runs the long forms: every step, 50 writers with 200 commits each, 200 histories on each medium.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 #[allow(dead_code, reason = "shared with other media, and each uses its part")]
 #[path = "../../../kusion-store/tests/it/checker.rs"]
