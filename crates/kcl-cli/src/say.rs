@@ -14,13 +14,9 @@ pub(crate) fn is_lost() -> bool {
 
 /// Writes to standard output; the first failure is told.
 pub(crate) fn out(text: Arguments<'_>) {
-    match std::io::stdout().write_fmt(text) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            if !LOST.swap(true, Ordering::Relaxed) {
-                err(format_args!("error: cannot write to standard output: {error}\n"));
-            }
-        }
-        _ => {}
+    let Err(error) = std::io::stdout().write_fmt(text) else { return };
+    if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+        err(format_args!("error: cannot write to standard output: {error}\n"));
     }
 }
 

@@ -195,7 +195,8 @@ fn the_schemas_are_those_that_tofu_tells() {
         let ours = run(command.args(["provider", "schema", name, "--json"]), 0);
         let read = |bytes: &[u8]| -> serde_json::Value { serde_json::from_slice(bytes).unwrap() };
         let (mut ours, mut theirs) = (read(&ours.stdout), read(&theirs.stdout));
-        (plain(&mut ours), plain(&mut theirs));
+        plain(&mut ours);
+        plain(&mut theirs);
         let address = format!("registry.opentofu.org/hashicorp/{name}");
         for section in ["provider", "resource_schemas", "data_source_schemas"] {
             let of = |all: &serde_json::Value| all["provider_schemas"][&address][section].clone();
