@@ -166,7 +166,7 @@ impl Proof {
             }
         }
         println!(
-            "  {} samples of {} accepted, {not_samples} are wrong on the server, too",
+            "  {} samples of {} accepted, {not_samples} are no samples (listed with reasons, or refused by the server)",
             accepted.len(),
             samples.len()
         );

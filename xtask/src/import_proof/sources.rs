@@ -99,7 +99,7 @@ pub(super) const PROJECTS: &[Project] = &[
     },
 ];
 
-/// Samples that are wrong themselves, with the reason; the real server refuses them as well.
+/// Samples that are wrong themselves or templates, with the reason.
 pub(super) const WRONG: &[(&str, &str)] = &[
     ("node-problem-detector/npd.yaml", "`nodeSelectors` is misspelt"),
     ("serviceloadbalancer/netexecsvc.yaml", "`Type` is misspelt"),
