@@ -10,6 +10,7 @@ use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
 use crate::input::chosen::{ChosenStack, here};
 use crate::input::flags::{Arg, Given, flag};
+use crate::input::providers::providers;
 use crate::views::failure::{Exit, Failure};
 
 /// Flags of every command that talks to a cluster.
@@ -90,7 +91,9 @@ pub(crate) async fn connect(
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
     let engine = Engine::on(Cluster::connected(default, profile.clone())).with_request_limit(limit);
-    let mut engine = engine.with_rules(rules(given, chosen)?).with_move(given.has("move-cluster"));
+    let providers = providers(given, &chosen.folder.project_dir)?;
+    let engine = engine.with_rules(rules(given, chosen)?).with_providers(providers);
+    let mut engine = engine.with_move(given.has("move-cluster"));
     for name in names.iter().filter(|name| !name.is_empty()) {
         let connected = open(file.as_ref(), Some(name), &identity).await?;
         engine = engine.with_cluster(name, Cluster::connected(connected, profile.clone()));

@@ -2,9 +2,15 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tf_install::{CliConfig, Installer, Limits, Net, Options, Platform, Progress, Strictness, Surroundings};
+use kusion::{LockFile, Providers};
+use kusion_runtime_tf::{Locate, Source};
+use tf_install::{
+    Address, CliConfig, Constraints, Installer, Limits, Net, OPENTOFU, Options, Platform, Progress,
+    Strictness, Surroundings,
+};
 
 use crate::input::chosen::{here, home_at};
 use crate::input::flags::{Arg, Given, flag};
@@ -41,6 +47,10 @@ pub(crate) fn cache_folder(given: &Given, from: &Path) -> Result<PathBuf, Failur
 
 /// An installer for a platform, as the user's files and variables say.
 pub(crate) fn installer(given: &Given, from: &Path, platform: Platform) -> Result<Installer, Failure> {
+    made_for(cache_folder(given, from)?, platform, given.has("offline"), given.has("upgrade"))
+}
+
+fn made_for(cache: PathBuf, platform: Platform, offline: bool, upgrade: bool) -> Result<Installer, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
     let around = Surroundings { variable: &variable, folder: here()? };
     let config = CliConfig::load(&around).map_err(|e| {
@@ -51,10 +61,10 @@ pub(crate) fn installer(given: &Given, from: &Path, platform: Platform) -> Resul
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     Ok(Installer::new(Options {
         config,
-        cache: cache_folder(given, from)?,
+        cache,
         platform,
-        offline: given.has("offline"),
-        upgrade: given.has("upgrade"),
+        offline,
+        upgrade,
         net: Net { answer: Duration::from_secs(20), name: Some("kusion".to_owned()), ..Net::default() },
         strictness: Strictness {
             signed: is_set("OPENTOFU_ENFORCE_GPG_VALIDATION"),
@@ -63,6 +73,36 @@ pub(crate) fn installer(given: &Given, from: &Path, platform: Platform) -> Resul
         },
         limits: Limits::default(),
     }))
+}
+
+/// The providers of a project that are on this machine. Nothing is read before one is needed, and nothing is fetched.
+struct OnThisMachine {
+    project: PathBuf,
+    cache: PathBuf,
+}
+
+impl Locate for OnThisMachine {
+    fn locate(&self, source: &Source) -> Result<PathBuf, String> {
+        let told = |failure: Failure| failure.cause.unwrap_or(failure.what);
+        let address = Address::parse(&source.address, OPENTOFU)?;
+        let constraints = Constraints::parse(source.version.as_deref().unwrap_or(">= 0"))?;
+        let installer = made_for(self.cache.clone(), Platform::here(), true, false).map_err(told)?;
+        let lock = LockFile::open(&self.project).map_err(told)?.lock;
+        match installer.find(&address, &constraints, &lock) {
+            Ok(Some(found)) => Ok(found.executable),
+            Ok(None) => {
+                Err(format!("provider {address} {constraints} is not installed: kusion provider install"))
+            }
+            Err(trouble) => Err(trouble.to_string()),
+        }
+    }
+}
+
+/// Where an engine finds the providers of a project.
+pub(crate) fn providers(given: &Given, project: &Path) -> Result<Providers, Failure> {
+    let cache = cache_folder(given, project)?;
+    let schemas = Some(cache.join("schemas"));
+    Ok(Providers { locate: Arc::new(OnThisMachine { project: project.to_owned(), cache }), schemas })
 }
 
 /// Tells how an installation goes: a line for each step, and one every few seconds of a download.

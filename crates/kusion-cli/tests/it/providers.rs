@@ -158,6 +158,49 @@ fn the_schema_of_a_real_provider_becomes_models_that_check_a_stack() {
     call(folder.path(), "generate dev", 1);
 }
 
+/// A name that is drawn by a provider, a file with it, and a ConfigMap that takes it.
+const CHAIN: &str = r#"
+_random = {provider = "registry.opentofu.org/hashicorp/random/3.9.0"}
+_local = {provider = "registry.opentofu.org/hashicorp/local/2.9.0"}
+resources = [
+    {id = "hashicorp:random:random_pet:name", $type = "Terraform", attributes = {length = 2}, extensions = _random}
+    {id = "hashicorp:local:local_file:note", $type = "Terraform", extensions = _local, attributes = {
+        filename = "FILE"
+        content = "$kusion_path.hashicorp:random:random_pet:name.id"
+    }}
+    {id = "v1:ConfigMap:default:pet", $type = "Kubernetes", attributes = {
+        apiVersion = "v1", kind = "ConfigMap", metadata = {name = "pet", namespace = "default"}
+        data = {name = "$kusion_path.hashicorp:random:random_pet:name.id"}
+    }}
+]
+"#;
+
+#[test]
+fn providers_and_kubernetes_are_one_plan() {
+    let Some((folder, _)) = real() else { return };
+    let (note, sandbox) = (folder.path().join("note.txt"), folder.path().join("home/sandbox"));
+    std::fs::write(folder.path().join("dev/main.k"), CHAIN.replace("FILE", &note.display().to_string()))
+        .unwrap();
+    call(folder.path(), "sandbox start", 0);
+    let on = format!("--kubeconfig {}", sandbox.join("kubeconfig").display());
+    let kusion = |words: &str, code| call(folder.path(), &format!("{words} {on}"), code);
+    let plan = kusion("preview dev", 0);
+    assert!(plan.contains("3 create") && !note.exists(), "{plan}");
+    let applied = kusion("apply dev -y", 0);
+    assert!(applied.contains("Release 1 succeeded: 3 created."), "{applied}");
+    let name = std::fs::read_to_string(&note).unwrap();
+    assert!(name.contains('-'), "{name}");
+    let again = kusion("apply dev -y", 0);
+    assert!(again.contains("Nothing to do"), "{again}");
+    std::fs::write(&note, "changed by hand").unwrap();
+    let mended = kusion("apply dev -y", 0);
+    assert!(mended.contains("Release 2 succeeded"), "{mended}");
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), name, "the name stays, the file comes back");
+    let gone = kusion("destroy dev -y", 0);
+    assert!(gone.contains("3 deleted") && !note.exists(), "{gone}");
+    call(folder.path(), "sandbox stop", 0);
+}
+
 /// Only what both tell: tofu adds how descriptions are written.
 fn plain(value: &mut serde_json::Value) {
     use serde_json::Value;
