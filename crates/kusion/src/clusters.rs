@@ -9,9 +9,10 @@ use futures::future::BoxFuture;
 use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot, Verdict};
 use kusion_model::{
-    ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceType, Spec, Timestamp,
+    ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceRecord, ResourceType, Spec,
+    Timestamp,
 };
-use kusion_runtime::{Runtime, RuntimeError, Runtimes};
+use kusion_runtime::{ObserveAsk, Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{
     Client, Connected, DryRun, KubeHealth, KubePlatform, KubeRuntime, OnVerdict, unwell,
 };
@@ -204,6 +205,43 @@ impl Clusters {
         }
         Ok(looks)
     }
+
+    /// What providers say about the resources that they have made: there, or gone.
+    ///
+    /// # Errors
+    /// A provider that cannot be asked.
+    pub async fn provided(
+        &self,
+        records: &BTreeMap<ResourceKey, ResourceRecord>,
+    ) -> Result<BTreeMap<ResourceKey, Verdict>, RuntimeError> {
+        let made = |record: &&ResourceRecord| record.kind == ResourceType::terraform();
+        let own: Vec<&ResourceRecord> = records.values().filter(made).collect();
+        let Some(terraform) = self.terraform.as_ref().filter(|_| !own.is_empty()) else {
+            return Ok(BTreeMap::new());
+        };
+        let asks: Vec<ObserveAsk<'_>> = own
+            .iter()
+            .map(|record| ObserveAsk {
+                key: record.key.clone(),
+                kind: record.kind.clone(),
+                prior: Some(record),
+                extensions: record.extensions.clone(),
+            })
+            .collect();
+        let seen = terraform.observe(&asks).await;
+        terraform.close().await;
+        let seen = seen?;
+        let verdict = |record: &ResourceRecord| match seen.contains_key(&record.key) || only_looks(record) {
+            true => Verdict::healthy("Provided", "its provider says so"),
+            false => Verdict::failed("Gone", "it does not exist any more").then("apply again makes it anew"),
+        };
+        Ok(own.into_iter().map(|record| (record.key.clone(), verdict(record))).collect())
+    }
+}
+
+/// A data source makes nothing that could be gone.
+fn only_looks(record: &ResourceRecord) -> bool {
+    record.extensions.get("mode").is_some_and(|mode| mode == "data")
 }
 
 /// Waits in the cluster that a resource lives in.

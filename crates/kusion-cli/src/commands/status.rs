@@ -1,8 +1,8 @@
 //! `kusion status`: the health of everything a stack has made, right now, with everything below it.
 
-use kusion::{Node, below, judge_key};
+use kusion::{Node, below, judge_key, remote_failed};
 use kusion_health::{Grade, worst};
-use kusion_model::ResourceKey;
+use kusion_model::{ResourceKey, ResourceType};
 use serde_json::{Value, json};
 
 use crate::input::chosen::{ChosenStack, open};
@@ -71,17 +71,24 @@ fn visible(text: &str) -> Vec<String> {
 
 async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bool, String), Failure> {
     let state = chosen.target.store.read().await?;
-    let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
+    let of_cluster = |record: &&kusion_model::ResourceRecord| record.kind == ResourceType::kubernetes();
+    let keys: Vec<ResourceKey> = state.records.values().filter(of_cluster).map(|r| r.key.clone()).collect();
     let sight = sight::look(given, chosen, &state, &keys).await?;
+    let provided = sight.clusters.provided(&state.records).await;
+    let mut provided = provided.map_err(|error| remote_failed(&error, &sight.server))?;
     // One look has no clock: a back-off means that it has failed again and again.
     let at = None;
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
-        let Some((snapshot, profile)) = sight.around(key) else { continue };
-        let home = sight.clusters.home(&key.cluster);
-        let verdict =
-            judge_key(key, Some(&record.attributes), snapshot, home, profile, sight.clusters.rules(), at);
-        let below = below(key, snapshot, home, profile, at);
+        let (verdict, below) = match (provided.remove(key), sight.around(key)) {
+            (Some(verdict), _) => (verdict, Vec::new()),
+            (None, None) => continue,
+            (None, Some((snapshot, profile))) => {
+                let (home, rules) = (sight.clusters.home(&key.cluster), sight.clusters.rules());
+                let verdict = judge_key(key, Some(&record.attributes), snapshot, home, profile, rules, at);
+                (verdict, below(key, snapshot, home, profile, at))
+            }
+        };
         let json = verdict.to_json(&key.to_string());
         let message = verdict.message.clone();
         rows.push(Row {

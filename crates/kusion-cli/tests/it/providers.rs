@@ -192,7 +192,11 @@ fn providers_and_kubernetes_are_one_plan() {
     assert!(name.contains('-'), "{name}");
     let again = kusion("apply dev -y", 0);
     assert!(again.contains("Nothing to do"), "{again}");
+    let status = kusion("status dev --exit-code", 0);
+    assert!(status.contains("3 of 3 healthy"), "{status}");
     std::fs::write(&note, "changed by hand").unwrap();
+    let status = kusion("status dev --exit-code", 6);
+    assert!(status.contains("2 of 3 healthy"), "{status}");
     let mended = kusion("apply dev -y", 0);
     assert!(mended.contains("Release 2 succeeded"), "{mended}");
     assert_eq!(std::fs::read_to_string(&note).unwrap(), name, "the name stays, the file comes back");
