@@ -163,3 +163,43 @@ book! {
     json: "reference/json.md", 4;
     helm: "migrate/helm.md", 1;
 }
+
+/// The pages below a folder.
+fn pages_in(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages_in(&path, found);
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// The targets of `[text](target)` that are files; what is in code counts for nothing.
+fn links(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect();
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let files = targets.map(|(target, _)| target.split('#').next().unwrap_or_default().to_owned());
+    files.filter(|target| !target.is_empty() && !target.contains("://")).collect()
+}
+
+#[test]
+fn every_page_is_listed_and_every_link_leads_somewhere() {
+    let source = root().join("docs/book/src");
+    let mut pages = Vec::new();
+    pages_in(&source, &mut pages);
+    let summary = std::fs::read_to_string(source.join("SUMMARY.md")).unwrap();
+    let listed: Vec<PathBuf> = links(&summary).iter().map(|target| source.join(target)).collect();
+    assert!(listed.len() > 30, "{listed:?}");
+    for page in pages.iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        assert!(listed.contains(page), "{} is not in SUMMARY.md", page.display());
+        let text = std::fs::read_to_string(page).unwrap();
+        let included = text.strip_prefix("{{#include ").and_then(|rest| rest.split_once("}}"));
+        let targets = included.map_or_else(|| links(&text), |(file, _)| vec![file.to_owned()]);
+        for target in targets {
+            let there = page.parent().unwrap().join(&target);
+            assert!(there.is_file(), "{}: {target} leads nowhere", page.display());
+        }
+    }
+}
