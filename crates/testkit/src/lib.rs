@@ -38,6 +38,24 @@ pub mod verdict;
 /// A fuzz target: its name, and what it does with a heap of bytes.
 pub type FuzzTarget = (&'static str, fn(&[u8]));
 
+/// Replays the corpora of fuzz targets (`fuzz/corpus/NAME`): what was found stays found.
+///
+/// # Panics
+/// If a target does, or a corpus is missing or empty.
+pub fn replay_corpora(targets: &[FuzzTarget]) {
+    for (name, target) in targets {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
+        let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        let mut count = 0;
+        for file in files {
+            let path = file.unwrap_or_else(|e| panic!("{}: {e}", folder.display())).path();
+            target(&std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+            count += 1;
+        }
+        assert!(count > 0, "{} is empty", folder.display());
+    }
+}
+
 pub use program::{Flags, Program, SourceText};
 pub use verdict::{Fault, Output, Verdict};
 

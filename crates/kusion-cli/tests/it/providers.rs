@@ -220,7 +220,15 @@ fn plain(value: &mut serde_json::Value) {
 
 #[test]
 fn the_schemas_are_those_that_tofu_tells() {
-    let (Some((folder, _)), Some(tofu)) = (real(), testenv::program("tofu")) else { return };
+    let Some((folder, _)) = real() else { return };
+    // A peer that CI does not build.
+    let Some(tofu) = testenv::program("tofu") else {
+        let _ = std::io::Write::write_all(
+            &mut std::io::stderr(),
+            b"SKIPPED: tofu is not built: cargo xtask testenv build tofu\n",
+        );
+        return;
+    };
     for name in REAL {
         let project = folder.path().join(name);
         std::fs::create_dir_all(&project).unwrap();

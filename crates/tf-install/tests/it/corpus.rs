@@ -4,15 +4,7 @@ use std::path::Path;
 
 #[test]
 fn corpora_of_the_fuzz_targets_hold() {
-    for (name, target) in testkit::fuzz_install::TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
-        let mut count = 0;
-        for file in std::fs::read_dir(&folder).unwrap() {
-            target(&std::fs::read(file.unwrap().path()).unwrap());
-            count += 1;
-        }
-        assert!(count > 0, "{} is empty", folder.display());
-    }
+    testkit::replay_corpora(testkit::fuzz_install::TARGETS);
 }
 
 #[test]

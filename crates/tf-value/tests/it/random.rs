@@ -1,7 +1,5 @@
 //! Random values and the corpora of the fuzz targets.
 
-use std::path::Path;
-
 use tf_value::{Type, json, msgpack};
 
 #[test]
@@ -28,15 +26,7 @@ fn random_values_stay_the_same() {
 
 #[test]
 fn corpora_of_the_fuzz_targets_hold() {
-    for (name, target) in testkit::terraform::TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name);
-        let mut count = 0;
-        for file in std::fs::read_dir(&folder).unwrap() {
-            target(&std::fs::read(file.unwrap().path()).unwrap());
-            count += 1;
-        }
-        assert!(count > 0, "{} is empty", folder.display());
-    }
+    testkit::replay_corpora(testkit::terraform::TARGETS);
 }
 
 /// Single bytes of good values are changed: an error or another value, never a panic.
