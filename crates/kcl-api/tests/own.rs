@@ -1,8 +1,8 @@
 //! What the wheels do not answer: our own methods, budgets, both encodings.
 #![allow(clippy::unwrap_used)]
 
-use kcl_api::messages::{ExecProgramArgs, ListDepFilesArgs, Position, SymbolAtArgs};
-use kcl_api::methods::{dependencies, exec, symbol};
+use kcl_api::messages::{ExecProgramArgs, ListDepFilesArgs, Position, RenameArgs, SymbolAtArgs, TestArgs};
+use kcl_api::methods::{dependencies, exec, rename, symbol, test};
 use kcl_api::{Budget, Encoding, METHODS, Reason, call, find, recode};
 
 fn symbol_at(source: &str, line: u64, column: u64) -> kcl_api::messages::SymbolAtResult {
@@ -29,16 +29,66 @@ fn a_symbol_has_a_kind_a_type_a_definition_and_references() {
     }
 }
 
-#[test]
-fn the_files_of_a_program_are_listed() {
+/// A folder with files.
+fn files(rows: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (path, text) in
-        [("kcl.mod", "[package]\nname = \"m\"\n"), ("main.k", "import lib\n"), ("lib/l.k", "x = 1\n")]
-    {
+    for (path, text) in rows {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
+    folder
+}
+
+const MODULE: (&str, &str) = ("kcl.mod", "[package]\nname = \"m\"\n");
+
+#[test]
+fn a_rename_that_is_not_safe_or_not_whole_changes_nothing() {
+    let rows = [MODULE, ("main.k", "import lib\nb = 1\na = b + lib.x\n"), ("lib/l.k", "x = 1\n")];
+    let folder = files(&rows);
+    let path = |name: &str| folder.path().canonicalize().unwrap().join(name).display().to_string();
+    let rename = |symbol: &str, new: &str, files: &[&str]| {
+        let args = RenameArgs {
+            package_root: path(""),
+            symbol_path: symbol.into(),
+            file_paths: files.iter().map(|file| path(file)).collect(),
+            new_name: new.into(),
+        };
+        rename::rename(&args, &Budget::default())
+    };
+    for (symbol, new, listed, message) in [
+        ("b", "a", &["main.k"], "in use already"),
+        ("b", "if", &["main.k"], "cannot be its name"),
+        // `lib/l.k` declares it and is not listed.
+        ("lib:x", "y", &["main.k"], "get symbol from symbol path failed"),
+        ("zz", "y", &["main.k"], "get symbol from symbol path failed, zz"),
+        ("b[0]", "y", &["main.k"], "an item of a list has no name"),
+    ] {
+        let failure = rename(symbol, new, listed).unwrap_err();
+        assert!(failure.message.contains(message), "{failure}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("main.k")).unwrap(), rows[1].1);
+    assert_eq!(rename("lib:x", "y", &["main.k", "lib/l.k"]).unwrap().changed_files.len(), 2);
+    assert!(std::fs::read_to_string(path("main.k")).unwrap().contains("lib.y"));
+}
+
+#[test]
+fn a_case_is_judged_by_the_snapshots_that_are_kept() {
+    let folder = files(&[MODULE, ("a_test.k", "test_it = lambda {\n    snapshot(\"value\", {n = 1})\n}\n")]);
+    let args = TestArgs { pkg_list: vec![folder.path().display().to_string()], ..TestArgs::default() };
+    let error = || test::test(&args, &Budget::default()).unwrap().info.remove(0).error;
+    assert!(error().contains("is not kept yet"), "{}", error());
+    let kept = folder.path().join("__snapshots__/test_it.value.json");
+    std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    std::fs::write(&kept, "{\n  \"n\": 1\n}\n").unwrap();
+    assert_eq!(error(), "");
+    std::fs::write(&kept, "{\n  \"n\": 2\n}\n").unwrap();
+    assert!(error().contains("is another than the one that is kept"), "{}", error());
+}
+
+#[test]
+fn the_files_of_a_program_are_listed() {
+    let folder = files(&[MODULE, ("main.k", "import lib\n"), ("lib/l.k", "x = 1\n")]);
     let work_dir = folder.path().display().to_string();
     let args = ListDepFilesArgs { work_dir, include_all: true, ..ListDepFilesArgs::default() };
     let found = dependencies::list_dep_files(&args, &Budget::default()).unwrap();

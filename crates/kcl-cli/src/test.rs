@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use kcl::{Compiler, Coverage, Disk, DiskOutside};
-use kcl_test::{Case, Kind, Suite};
+use kcl_test::{Case, Suite};
 
 use crate::EXIT_WRONG;
 use crate::flags::{Flag, flags, help, opened};
@@ -115,10 +115,7 @@ fn run_cases(inputs: &Inputs, packages: &[Package], results: &mut Results) {
         let (package, case) = jobs.get(at)?;
         let world = DiskOutside::new(&inputs.request.work_dir);
         let started = Instant::now();
-        let mut ran = match case.kind {
-            Kind::Test => package.suite.run(case, &world),
-            Kind::Property => package.suite.try_property(case, inputs.trial, &world),
-        };
+        let mut ran = package.suite.judge(case, inputs.trial, &world);
         let duration = started.elapsed();
         kept::compare(inputs, package, case, &mut ran);
         if !ran.is_ok() {

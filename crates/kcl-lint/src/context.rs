@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use base_diag::{FileId, Span};
+use base_diag::{Diagnostic, FileId, Span};
 use kcl_check::Home;
 use kcl_check::index::{Def, Meaning, Occurrence, PackageIndex, Role, Spot};
 use kcl_syntax::ast::{Attr, Expr, ExprId, Key, Stmt, StmtId, StmtNode, Tree};
@@ -22,6 +22,8 @@ pub struct Input<'a> {
     pub homes: &'a [Home],
     /// Whether nobody imports the package: it is run.
     pub is_program: bool,
+    /// What is wrong with the program.
+    pub errors: &'a [Diagnostic],
 }
 
 /// The input, and what several rules want to know of it.

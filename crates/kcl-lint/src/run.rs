@@ -1,5 +1,6 @@
 //! All rules over one package, in one pass over its tree.
 
+use base_diag::Code;
 use kcl_syntax::ast::{ExprId, StmtId};
 
 use crate::config::Config;
@@ -9,9 +10,13 @@ use crate::rule::{Check, Level, Rule};
 use crate::rules::RULES;
 use crate::suppress;
 
-/// Judges a package. Findings stand in order of place; those that a comment ignores are left out, and an ignore that ignores
+/// Judges a package; one that does not parse, or whose imports are not found, is not judged. Findings stand in order of place; those that a comment ignores are left out, and an ignore that ignores
 /// nothing is one itself.
 pub fn lint(input: &Input<'_>, config: &Config) -> Vec<Finding> {
+    // Where the text could not be read to its end, names look unused that are not.
+    if input.errors.iter().any(|error| error.code == Code::SYNTAX || error.code == Code::MODULE) {
+        return Vec::new();
+    }
     let context = Context::new(*input);
     let Some(first) = RULES.first() else { return Vec::new() };
     let mut found = Findings { package: context.package, rule: first, level: Level::Info, all: Vec::new() };

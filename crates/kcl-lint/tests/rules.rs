@@ -11,8 +11,8 @@ fn findings(text: &str) -> Vec<Finding> {
     assert!(analysis.diagnostics.is_empty(), "{text}\n{:?}", analysis.diagnostics);
     let index = analysis.index.as_ref().unwrap();
     let package = analysis.program.main;
-    let input =
-        Input { program: &analysis.program, package, index, homes: &analysis.homes, is_program: true };
+    let (program, homes) = (&analysis.program, &analysis.homes);
+    let input = Input { program, package, index, homes, is_program: true, errors: &[] };
     lint(&input, &Config::default())
 }
 

@@ -26,8 +26,8 @@ pub struct Case {
     pub line: u32,
 }
 
-/// Whether a file holds cases.
-pub(crate) fn is_test_file(path: &str) -> bool {
+/// Returns true if a file holds cases.
+pub fn is_test_file(path: &str) -> bool {
     path.ends_with("_test.k")
 }
 

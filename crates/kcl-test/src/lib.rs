@@ -20,6 +20,6 @@ pub mod report;
 pub mod snapshots;
 mod suite;
 
-pub use cases::{Case, Kind};
+pub use cases::{Case, Kind, is_test_file};
 pub use property::Trial;
-pub use suite::{Failure, Ran, Suite, WrongPackage, entries};
+pub use suite::{Failure, Ran, Suite, WrongPackage, request};

@@ -32,7 +32,7 @@ const SHRINKING: u32 = 500;
 
 impl Suite {
     /// Tries a property.
-    pub fn try_property(&self, case: &Case, trial: Trial, world: &dyn Outside) -> Ran {
+    pub(crate) fn try_property(&self, case: &Case, trial: Trial, world: &dyn Outside) -> Ran {
         let params = self.params(&case.name);
         let program = self.prepared.program();
         let mut maker = Maker::new(program, Dice::new(trial.seed, &case.name));

@@ -6,11 +6,15 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use base_diag::{Code, Diagnostic, Place};
 use kcl::{Entry, FileAnswer, FileOp, Outside};
 use serde_json::Value;
 
+use crate::cases::Case;
+use crate::suite::{Failure, Ran};
+
 /// The plugin that takes snapshots.
-pub const PLUGIN: &str = "kcl_test";
+pub(crate) const PLUGIN: &str = "kcl_test";
 
 /// The folder of snapshots beside the tests.
 pub const FOLDER: &str = "__snapshots__";
@@ -36,8 +40,13 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Returns the name of the file that keeps it, if the name is one for a file: letters, digits, `-`, `_` and `.`.
-    pub fn file_name(&self) -> Option<String> {
+    /// Returns the name of the file in [`FOLDER`] that keeps it for a case.
+    pub fn file_of(&self, case: &str) -> Option<String> {
+        Some(format!("{case}.{}", self.file_name()?))
+    }
+
+    /// The name as one for a file: letters, digits, `-`, `_` and `.`.
+    fn file_name(&self) -> Option<String> {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let fine = !self.name.is_empty() && self.name.chars().all(plain) && !self.name.starts_with('.');
         fine.then(|| format!("{}.json", self.name))
@@ -113,6 +122,43 @@ impl Outside for Recorder<'_> {
             (PLUGIN, "snapshot") => self.take(arguments),
             _ => self.world.call_plugin(module, function, arguments),
         }
+    }
+}
+
+/// Fails a case that passed, if one of its snapshots is another than the one that is kept. `kept` reads a file of [`FOLDER`].
+pub fn compare(case: &Case, ran: &mut Ran, kept: impl Fn(&str) -> Option<String>) {
+    if !ran.is_ok() {
+        return;
+    }
+    for taken in &ran.snapshots {
+        let Some(kept) = taken.file_of(&case.name).map(|file| kept(&file)) else { continue };
+        let Some(diff) = difference(taken, kept.as_deref()) else { continue };
+        let (message, help) = match kept {
+            Some(_) => (
+                format!("the snapshot `{}` is another than the one that is kept", taken.name),
+                "`kcl test --update` keeps the new one",
+            ),
+            None => {
+                (format!("the snapshot `{}` is not kept yet", taken.name), "`kcl test --update` keeps it")
+            }
+        };
+        ran.failure = Some(failed(message, diff).with_help(help));
+        return;
+    }
+}
+
+/// A case that failed because of its snapshots.
+pub fn failed(message: String, diff: String) -> Failure {
+    Failure {
+        diagnostic: Diagnostic::error(Code::EVALUATION, "snapshot-differs", Place::None, message),
+        diff,
+    }
+}
+
+impl Failure {
+    fn with_help(mut self, help: &str) -> Failure {
+        self.diagnostic = self.diagnostic.with_help(help);
+        self
     }
 }
 

@@ -3,7 +3,8 @@
 use base_diag::{Diagnostic, SourceMap, Telling};
 use kcl::{Compiler, Coverage, Entry, Outside, Prepared, Reads, Request};
 
-use crate::cases::{Case, find, is_test_file};
+use crate::cases::{Case, Kind, find, is_test_file};
+use crate::property::Trial;
 use crate::snapshots::{self, Recorder, Taken};
 
 /// A package that was loaded and checked.
@@ -73,6 +74,14 @@ impl Suite {
         }
     }
 
+    /// Runs a case as a program of its own; a property is tried with random values.
+    pub fn judge(&self, case: &Case, trial: Trial, world: &dyn Outside) -> Ran {
+        match case.kind {
+            Kind::Test => self.run(case, world),
+            Kind::Property => self.try_property(case, trial, world),
+        }
+    }
+
     /// Runs a test case as a program of its own.
     pub fn run(&self, case: &Case, world: &dyn Outside) -> Ran {
         let recorder = Recorder::new(world);
@@ -88,8 +97,13 @@ impl Suite {
     }
 }
 
-/// The files of a package as entries, test files last; with the function `snapshot` if a test file calls it.
-pub fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
+/// Returns the program of all cases of a package: its files, test files last, with the function `snapshot` if one calls it.
+pub fn request(base: &Request, folder: &str, files: &[(String, String)]) -> Request {
+    let plugins = vec![snapshots::PLUGIN.to_owned()];
+    Request { entries: entries(folder, files), plugins, ..base.clone() }
+}
+
+fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
     let (tests, others): (Vec<_>, Vec<_>) = files.iter().partition(|(path, _)| is_test_file(path));
     let uses = tests.iter().any(|(_, text)| text.contains("snapshot("));
     let defines = files.iter().any(|(_, text)| text.lines().any(|line| line.starts_with("snapshot =")));

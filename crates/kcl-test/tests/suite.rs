@@ -221,7 +221,7 @@ schema User(Item):
 
 fn tried(property: &str) -> kcl_test::Ran {
     let suite = suite(&[("lib.k", BOUNDED), ("a_test.k", property)]);
-    suite.try_property(&suite.cases[0], kcl_test::Trial::default(), &NoOutside)
+    suite.judge(&suite.cases[0], kcl_test::Trial::default(), &NoOutside)
 }
 
 #[test]

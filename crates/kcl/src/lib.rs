@@ -52,7 +52,7 @@ pub use manifest::{About, Manifest, Profile};
 pub use prepared::{Call, Prepared};
 pub use read_only::ReadOnly;
 pub use reads::Reads;
-pub use rename::{Obstacle, Renamed, Why as WhyNot, rename};
+pub use rename::{Obstacle, Renamed, Why as WhyNot, rename, renamed_text};
 pub use request::{Entry, Formats, Limits, Request, Statements};
 pub use run::{RunResult, deep, run};
 pub use settings::{SECTIONS, SETTINGS, Settings, SettingsError, UnknownKey};

@@ -191,16 +191,21 @@ fn texts(programs: &[Index], edits: &[Renamed]) -> BTreeMap<PathBuf, Arc<str>> {
     for group in edits.chunk_by(|a, b| a.path == b.path) {
         let path = &group[0].path;
         let Some(old) = programs.iter().find_map(|index| text(index, path)) else { continue };
-        let (mut new, mut end) = (String::with_capacity(old.len()), 0);
-        for edit in group {
-            new.push_str(old.get(end..edit.span.start as usize).unwrap_or_default());
-            new.push_str(&edit.text);
-            end = edit.span.end as usize;
-        }
-        new.push_str(old.get(end..).unwrap_or_default());
-        out.insert(normalise(Path::new(path)), new.into());
+        out.insert(normalise(Path::new(path)), renamed_text(&old, group).into());
     }
     out
+}
+
+/// Makes the edits of one file, which are in order, in its text.
+pub fn renamed_text<'r>(old: &str, edits: impl IntoIterator<Item = &'r Renamed>) -> String {
+    let (mut new, mut end) = (String::with_capacity(old.len()), 0);
+    for edit in edits {
+        new.push_str(old.get(end..edit.span.start as usize).unwrap_or_default());
+        new.push_str(&edit.text);
+        end = edit.span.end as usize;
+    }
+    new.push_str(old.get(end..).unwrap_or_default());
+    new
 }
 
 /// Files with other texts in some of their places.

@@ -1,5 +1,6 @@
 //! Which files the words of a call mean, and how one is read and replaced.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,15 @@ pub fn find(words: &[String]) -> Found {
 }
 
 impl Found {
+    /// Takes the files by their folders: those of one folder are a package.
+    pub fn folders(&mut self) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+        let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+        for file in std::mem::take(&mut self.files) {
+            folders.entry(file.parent().unwrap_or(Path::new("")).to_path_buf()).or_default().push(file);
+        }
+        folders
+    }
+
     fn word(&mut self, path: &Path, deep: bool) {
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => match fs::canonicalize(path) {
@@ -114,6 +124,22 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(size.min(limit) as usize);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// A sentence that begins with the path.
+pub fn text(path: &Path) -> Result<String, String> {
+    read(path).and_then(text_of).map_err(|why| format!("{} {why}", path.display()))
+}
+
+/// Reads the texts of files, each with its path.
+///
+/// # Errors
+/// A sentence that begins with the path of the first file that cannot be read.
+pub fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
+    paths.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect()
 }
 
 /// Replaces a file that is there, whole.

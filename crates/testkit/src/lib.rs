@@ -30,6 +30,8 @@ pub mod mutate;
 pub mod ours;
 pub mod pages;
 pub mod program;
+#[cfg(feature = "rpc")]
+pub mod rpc;
 pub mod spec;
 #[cfg(feature = "terraform")]
 pub mod terraform;

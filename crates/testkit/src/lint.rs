@@ -39,7 +39,8 @@ fn findings(text: &str) -> Vec<kcl_lint::Finding> {
         return Vec::new();
     };
     let (program, package) = (&analysis.program, analysis.program.main);
-    lint(&Input { program, package, index, homes: &analysis.homes, is_program: true }, &Config::default())
+    let homes = &analysis.homes;
+    lint(&Input { program, package, index, homes, is_program: true, errors: &[] }, &Config::default())
 }
 
 fn parses(text: &str) -> bool {

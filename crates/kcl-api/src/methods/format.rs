@@ -1,7 +1,5 @@
 //! `FormatCode` and `FormatPath`.
 
-use std::path::Path;
-
 use base_diag::FileId;
 use kcl::sources;
 
@@ -27,23 +25,16 @@ pub fn format_path(args: &FormatPathArgs, budget: &Budget) -> Answer<FormatPathR
         if budget.cancel.is_cancelled() {
             break;
         }
-        if format_file(&path, args.dry_run)
-            .map_err(|why| Failure::wrong(format!("{} {why}", path.display())))?
-        {
-            changed_paths.push(path.display().to_string());
+        let text = sources::text(&path).map_err(Failure::wrong)?;
+        let formatted = kcl_fmt::format(&text, FileId(0)).text;
+        if formatted == text {
+            continue;
         }
+        let shown = path.display().to_string();
+        if !args.dry_run {
+            sources::replace(&path, &formatted).map_err(|why| Failure::wrong(format!("{shown} {why}")))?;
+        }
+        changed_paths.push(shown);
     }
     Ok(FormatPathResult { changed_paths })
-}
-
-fn format_file(path: &Path, dry_run: bool) -> Result<bool, String> {
-    let text = sources::read(path).and_then(sources::text_of)?;
-    let formatted = kcl_fmt::format(&text, FileId(0)).text;
-    if formatted == text {
-        return Ok(false);
-    }
-    if !dry_run {
-        sources::replace(path, &formatted)?;
-    }
-    Ok(true)
 }

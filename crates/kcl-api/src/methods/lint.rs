@@ -1,6 +1,5 @@
 //! `LintPath`: what is wrong or probably not meant, as sentences.
 
-use base_diag::Code;
 use kcl::{Analysis, Compiler, Disk, Entry};
 use kcl_lint::{Config, Input};
 
@@ -24,10 +23,9 @@ pub fn lint_path(args: &LintPathArgs, budget: &Budget) -> Answer<LintPathResult>
 }
 
 fn findings(analysis: &Analysis, config: &Config) -> Vec<String> {
-    // Where the text could not be read to its end, names look unused that are not.
-    let broken = analysis.diagnostics.iter().any(|d| d.code == Code::SYNTAX || d.code == Code::MODULE);
-    let Some(index) = analysis.index.as_ref().filter(|_| !broken) else { return Vec::new() };
+    let Some(index) = analysis.index.as_ref() else { return Vec::new() };
     let (program, package) = (&analysis.program, analysis.program.main);
-    let input = Input { program, package, index, homes: &analysis.homes, is_program: true };
+    let (homes, errors) = (&analysis.homes, &analysis.diagnostics);
+    let input = Input { program, package, index, homes, is_program: true, errors };
     kcl_lint::lint(&input, config).into_iter().map(|finding| finding.message).collect()
 }

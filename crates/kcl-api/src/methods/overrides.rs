@@ -64,8 +64,7 @@ pub(super) fn write_back(request: &Request, specs: &[String]) -> Answer<()> {
 }
 
 fn read(path: &Path) -> Answer<String> {
-    let text = sources::read(path).and_then(sources::text_of);
-    text.map_err(|why| Failure::wrong(format!("{} {why}", path.display())))
+    sources::text(path).map_err(Failure::wrong)
 }
 
 /// Applies one spec; false if there was nothing to take out.

@@ -1,11 +1,12 @@
 //! `Rename` and `RenameCode`: a variable, a schema or an attribute gets another name, wherever it is named.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use base_diag::{FileId, Span};
-use kcl::{Compiler, Disk, Entry, Files, Index, MemoryFiles, Request, sources};
-use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId, Tree};
+use kcl::{Disk, Entry, Files, MemoryFiles, Obstacle, Request, sources};
+use kcl_edit::{File, Member};
+use kcl_syntax::source::SourcePath;
 
 use super::{folder, request};
 use crate::messages::{RenameArgs, RenameCodeArgs, RenameCodeResult, RenameResult};
@@ -50,156 +51,96 @@ pub fn rename_code(args: &RenameCodeArgs, budget: &Budget) -> Answer<RenameCodeR
 struct Wish<'a> {
     shown: &'a str,
     package: &'a str,
-    names: Vec<&'a str>,
+    path: SourcePath,
     new: &'a str,
 }
 
 impl<'a> Wish<'a> {
     fn new(shown: &'a str, new: &'a str) -> Answer<Wish<'a>> {
-        if !kcl_model::is_identifier(new) {
-            return Err(Failure::wrong(format!(
-                "`{new}` is no name: letters, digits and _, no digit first, no keyword"
-            )));
-        }
         let (package, path) = shown.split_once(':').unwrap_or(("", shown));
-        Ok(Wish { shown, package, names: path.split('.').collect(), new })
+        let path =
+            SourcePath::parse(path).map_err(|why| Failure::wrong(format!("{shown}: {}", why.message())))?;
+        Ok(Wish { shown, package, path, new })
     }
 
-    fn unknown(&self) -> Failure {
-        Failure::wrong(format!("get symbol from symbol path failed, {}", self.shown))
-    }
-
-    /// The new texts of the files that name it.
+    /// The new texts of the files that name it. All its names must stand in these files: a part of a change is none.
     fn changes(
         &self,
         files: &dyn Files,
         base: &Request,
         paths: &[String],
     ) -> Answer<BTreeMap<String, String>> {
-        let index = self.index(files, base, paths);
-        let (file, offset) = self.declared(&index).ok_or_else(|| self.unknown())?;
-        let mut edits: BTreeMap<String, Vec<Span>> = BTreeMap::new();
-        for reference in index.references(file, offset) {
-            let Some(source) = index.program.sources.get(reference.file) else { continue };
-            if paths.contains(&source.path) {
-                edits.entry(source.path.clone()).or_default().push(reference.span);
-            }
-        }
+        let folders = folders(paths);
+        let (place, offset) = self.declared(files, base, &folders)?;
+        let programs: Vec<Request> = folders.values().map(|files| program(base, files)).collect();
+        let edits = kcl::rename(files, &programs, (&place, offset), self.new)
+            .map_err(|obstacle| self.refusal(files, &obstacle))?;
         let mut out = BTreeMap::new();
-        for (path, spans) in edits {
-            let text = files.read(Path::new(&path)).map_err(Failure::wrong)?;
-            let new = self.spliced(&text, &spans);
-            out.insert(path, new);
+        for group in edits.chunk_by(|a, b| a.path == b.path) {
+            let path = &group[0].path;
+            if !paths.contains(path) {
+                let message = format!(
+                    "{} cannot be renamed: {path} names it, too, and is not one of the files",
+                    self.shown
+                );
+                return Err(Failure::wrong(message));
+            }
+            let text = files.read(Path::new(path)).map_err(Failure::wrong)?;
+            out.insert(path.clone(), kcl::renamed_text(&text, group));
         }
         Ok(out)
     }
 
-    /// The files of the main package, and what they import.
-    fn index(&self, files: &dyn Files, base: &Request, paths: &[String]) -> Index {
-        // Files in the folder of the package itself are the main package; the others are reached by imports.
-        let folder = base.work_dir.clone();
-        let own = |path: &&String| Path::new(path).parent() == Some(&folder);
-        let mut main: Vec<String> = paths.iter().filter(own).cloned().collect();
-        if main.is_empty() {
-            main = paths.to_vec();
-        }
-        let entries = main.into_iter().map(Entry::Path).collect();
-        Compiler::new(files).index(&Request { entries, ..base.clone() })
-    }
-
-    fn declared(&self, index: &Index) -> Option<(FileId, u32)> {
-        let packages = index.program.packages.iter();
-        let package = match self.package {
-            "" | "__main__" => index.program.main_package(),
-            path => packages.into_iter().find(|package| package.path == path)?,
+    /// The file and the byte where it is declared.
+    fn declared(
+        &self,
+        files: &dyn Files,
+        base: &Request,
+        folders: &BTreeMap<PathBuf, Vec<String>>,
+    ) -> Answer<(String, u32)> {
+        let own = match self.package {
+            "" | "__main__" => base.work_dir.clone(),
+            path => base.work_dir.join(path.replace('.', "/")),
         };
-        let (first, rest) = self.names.split_first()?;
-        let bodies = package.tree.files.iter().flat_map(|file| &file.body);
-        let span = bodies.into_iter().find_map(|stmt| declared_in(&package.tree, *stmt, first, rest))?;
-        let (file, offset) = package.locate(span.start);
-        Some((file, offset))
+        // Files that all stand elsewhere are the main package, wherever that is.
+        let elsewhere = || folders.values().next().filter(|_| own == base.work_dir);
+        let mut members = Vec::new();
+        for path in folders.get(&own).or_else(elsewhere).into_iter().flatten() {
+            let text = files.read(Path::new(path)).map_err(Failure::wrong)?;
+            members.push(Member { file: Rc::new(File::new(path.clone(), text)), own: true });
+        }
+        match kcl_edit::named(&members, &self.path) {
+            Ok((number, span)) => Ok((members[number].file.name.clone(), span.start)),
+            Err(refusal) if refusal.id == "not-found" => {
+                Err(Failure::wrong(format!("get symbol from symbol path failed, {}", self.shown)))
+            }
+            Err(refusal) => {
+                Err(Failure::wrong(format!("{}: {}; {}", self.shown, refusal.message, refusal.help)))
+            }
+        }
     }
 
-    fn spliced(&self, text: &str, spans: &[Span]) -> String {
-        let mut spans = spans.to_vec();
-        spans.sort_by_key(|span| span.start);
-        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-        for span in spans {
-            let (start, end) = (span.start as usize, span.end as usize);
-            let old = text.get(start..end).unwrap_or_default();
-            out.push_str(text.get(at..start).unwrap_or_default());
-            // Quotes and the `$` before a keyword stay or go with the name.
-            match old.chars().next() {
-                Some(quote @ ('"' | '\'')) => {
-                    out.extend([quote.to_string().as_str(), self.new, &quote.to_string()])
-                }
-                _ => out.push_str(self.new),
-            }
-            at = end;
-        }
-        out.push_str(text.get(at..).unwrap_or_default());
-        out
-    }
-}
-
-/// Where a statement declares a name, or a member of it.
-fn declared_in(tree: &Tree, stmt: StmtId, name: &str, rest: &[&str]) -> Option<Span> {
-    match tree.stmt(stmt) {
-        Stmt::Assign { targets, value, .. } => {
-            let target = targets.iter().find(|target| target.name.name == name)?;
-            if rest.is_empty() { Some(target.name.span) } else { key(tree, *value, rest) }
-        }
-        Stmt::AugAssign { target, value, .. } if target.name.name == name => {
-            if rest.is_empty() {
-                Some(target.name.span)
-            } else {
-                key(tree, *value, rest)
-            }
-        }
-        Stmt::Unification { target, value, .. } if target.name == name => {
-            if rest.is_empty() {
-                Some(target.span)
-            } else {
-                key(tree, *value, rest)
-            }
-        }
-        Stmt::TypeAlias { name: alias, .. } if alias.name == name && rest.is_empty() => Some(alias.span),
-        Stmt::Rule(def) if def.name.name == name && rest.is_empty() => Some(def.name.span),
-        Stmt::Schema(def) if def.name.name == name => match rest {
-            [] => Some(def.name.span),
-            [attribute] => def.body.iter().find_map(|stmt| match tree.stmt(*stmt) {
-                Stmt::Attr(attr) if attr.name.name == *attribute => Some(attr.name.span),
-                Stmt::Unification { target, .. } if target.name == *attribute => Some(target.span),
-                _ => None,
-            }),
-            _ => None,
-        },
-        Stmt::If { body, orelse, .. } => {
-            body.iter().chain(orelse.iter()).find_map(|stmt| declared_in(tree, *stmt, name, rest))
-        }
-        _ => None,
+    fn refusal(&self, files: &dyn Files, obstacle: &Obstacle) -> Failure {
+        let (_, message, help) = obstacle.words();
+        let place = obstacle.at.as_ref().map(|(path, span)| {
+            let text = files.read(Path::new(path)).unwrap_or_default();
+            format!(" ({path}:{})", base_diag::LineIndex::new(&text).line(span.start))
+        });
+        let place = place.unwrap_or_default();
+        Failure::wrong(format!("{} cannot be renamed: {message}{place}; {help}", self.shown))
     }
 }
 
-/// Where literal braces have a key.
-fn key(tree: &Tree, value: ExprId, path: &[&str]) -> Option<Span> {
-    let entries = match tree.expr(value) {
-        Expr::Config(entries) => entries,
-        Expr::Schema(schema) => match tree.expr(schema.config) {
-            Expr::Config(entries) => entries,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let (first, rest) = path.split_first()?;
-    entries.iter().find_map(|entry| match &entry.key {
-        Key::Name(name) | Key::Str(name) if name == first => {
-            if rest.is_empty() {
-                Some(entry.key_span)
-            } else {
-                key(tree, entry.value, rest)
-            }
-        }
-        _ => None,
-    })
+/// Files by their folders: those of one folder are a package, and a program.
+fn folders(paths: &[String]) -> BTreeMap<PathBuf, Vec<String>> {
+    let mut out: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for path in paths {
+        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_path_buf();
+        out.entry(folder).or_default().push(path.clone());
+    }
+    out
+}
+
+fn program(base: &Request, files: &[String]) -> Request {
+    Request { entries: files.iter().cloned().map(Entry::Path).collect(), ..base.clone() }
 }

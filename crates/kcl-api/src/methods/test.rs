@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use kcl::{Compiler, Coverage, Disk, DiskOutside, Request, sources};
 use kcl_test::coverage::{Covered, Ratio};
 use kcl_test::report::{Row, text};
-use kcl_test::{Kind, Suite, Trial};
+use kcl_test::snapshots::{self, FOLDER};
+use kcl_test::{Suite, Trial};
 use regex::Regex;
 
 use super::exec::run_request;
@@ -43,15 +44,12 @@ pub fn test(args: &TestArgs, budget: &Budget) -> Answer<TestResult> {
 fn packages(args: &TestArgs, work_dir: &Path) -> Answer<BTreeMap<PathBuf, Vec<PathBuf>>> {
     let words: Vec<String> =
         args.pkg_list.iter().map(|word| work_dir.join(word).display().to_string()).collect();
-    let found = sources::find(&words);
+    let mut found = sources::find(&words);
     if let Some((path, why)) = found.errors.first() {
         return Err(Failure::wrong(format!("{path} {why}")));
     }
-    let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for file in found.files {
-        folders.entry(file.parent().unwrap_or(Path::new("")).to_path_buf()).or_default().push(file);
-    }
-    folders.retain(|_, files| files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")));
+    let mut folders = found.folders();
+    folders.retain(|_, files| files.iter().any(|file| kcl_test::is_test_file(&file.to_string_lossy())));
     Ok(folders)
 }
 
@@ -66,15 +64,10 @@ struct Job<'a> {
 impl Job<'_> {
     /// Runs the cases of one package; true if that is enough.
     fn package(&mut self, folder: &Path, files: &[PathBuf]) -> Answer<bool> {
-        let mut texts_of = Vec::new();
-        for path in files {
-            let shown = path.display().to_string();
-            let text = sources::read(path).and_then(sources::text_of);
-            texts_of.push((shown.clone(), text.map_err(|why| Failure::wrong(format!("{shown} {why}")))?));
-        }
-        let entries = kcl_test::entries(&folder.display().to_string(), &texts_of);
+        let texts_of = sources::texts(files).map_err(Failure::wrong)?;
         let compiler = Compiler::new(Disk);
-        let suite = Suite::new(&compiler, &Request { entries, ..self.request.clone() })
+        let request = kcl_test::request(self.request, &folder.display().to_string(), &texts_of);
+        let suite = Suite::new(&compiler, &request)
             .map_err(|wrong| Failure::wrong(texts::pretty(&wrong.diagnostics, &wrong.sources)))?;
         let mut total = Coverage::default();
         let mut enough = false;
@@ -84,10 +77,9 @@ impl Job<'_> {
             }
             let world = DiskOutside::new(&self.request.work_dir);
             let started = Instant::now();
-            let ran = match case.kind {
-                Kind::Test => suite.run(case, &world),
-                Kind::Property => suite.try_property(case, Trial::default(), &world),
-            };
+            let mut ran = suite.judge(case, Trial::default(), &world);
+            let kept = |file: &str| std::fs::read_to_string(folder.join(FOLDER).join(file)).ok();
+            snapshots::compare(case, &mut ran, kept);
             let duration = started.elapsed().as_micros() as u64;
             if let Some(covered) = &ran.coverage {
                 total.add(covered);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kcl::{Compiler, Disk, Entry, Files, Request};
+use kcl::{Compiler, Disk, Files, Request};
 use kcl_edit::{Edit, EditPlan, Effect, Member, Refusal, named};
 use kcl_syntax::source::SourcePath;
 
@@ -183,19 +183,13 @@ fn folders(root: &Path) -> Result<BTreeMap<PathBuf, Vec<PathBuf>>, String> {
 
 /// The program of the tests of a folder.
 fn tests(folder: &Path, files: &[PathBuf]) -> Result<Option<Request>, String> {
-    if !files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")) {
+    if !files.iter().any(|file| kcl_test::is_test_file(&file.to_string_lossy())) {
         return Ok(None);
     }
-    let read = |file: &PathBuf| {
-        let text = files::read(file).and_then(files::text_of);
-        let text = text.map_err(|message| format!("{} {message}", file.display()))?;
-        Ok((file.display().to_string(), text))
-    };
-    let texts: Vec<(String, String)> = files.iter().map(read).collect::<Result<_, String>>()?;
-    let entries: Vec<Entry> = kcl_test::entries(&folder.display().to_string(), &texts);
-    let plugins = vec![kcl_test::snapshots::PLUGIN.to_owned()];
-    let vendor = kcl::package_folder();
-    Ok(Some(Request { entries, plugins, vendor, work_dir: folder.to_path_buf(), ..Request::default() }))
+    let texts = files::texts(files)?;
+    let base =
+        Request { vendor: kcl::package_folder(), work_dir: folder.to_path_buf(), ..Request::default() };
+    Ok(Some(kcl_test::request(&base, &folder.display().to_string(), &texts)))
 }
 
 /// The disk, with what earlier changes of the call have made of its files.

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base_diag::{Code, Color, Diagnostic, FileId, Place, SourceMap};
+use base_diag::{Color, Diagnostic, FileId, Place, SourceMap};
 use kcl::{Analysis, Compiler, Entry, Request};
 use kcl_lint::{Config, Finding, Input, Level};
 
@@ -120,11 +120,10 @@ fn shown<'u>(unit: &'u Unit, sources: &SourceMap, file: FileId) -> Option<&'u (P
 }
 
 fn findings(analysis: &Analysis, unit: &Unit, config: &Config) -> Vec<Finding> {
-    // Where the text could not be read to its end, names look unused that are not.
-    let broken = analysis.diagnostics.iter().any(|d| d.code == Code::SYNTAX || d.code == Code::MODULE);
-    let Some(index) = analysis.index.as_ref().filter(|_| !broken) else { return Vec::new() };
+    let Some(index) = analysis.index.as_ref() else { return Vec::new() };
     let (program, package) = (&analysis.program, analysis.program.main);
-    let input = Input { program, package, index, homes: &analysis.homes, is_program: unit.is_program };
+    let (homes, errors) = (&analysis.homes, &analysis.diagnostics);
+    let input = Input { program, package, index, homes, is_program: unit.is_program, errors };
     let mut found = kcl_lint::lint(&input, config);
     let mut wanted: HashMap<FileId, bool> = HashMap::new();
     found.retain(|finding| {

@@ -34,13 +34,10 @@ pub(super) fn find(words: &[String]) -> Units {
     let mut found = Units::default();
     let (alone, folders): (Vec<String>, Vec<String>) =
         words.iter().cloned().partition(|w| Path::new(w).is_file());
-    let in_folders = if folders.is_empty() { Found::default() } else { files::find(&folders) };
+    let mut in_folders = if folders.is_empty() { Found::default() } else { files::find(&folders) };
+    let packages = in_folders.folders();
     found.notes = in_folders.notes;
     found.errors = in_folders.errors;
-    let mut packages: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for file in in_folders.files {
-        packages.entry(file.parent().unwrap_or(Path::new("")).to_path_buf()).or_default().push(file);
-    }
     let mut taken: HashSet<PathBuf> = HashSet::new();
     for file in files::find(&alone).files {
         found.package(vec![file], true, &mut taken);

@@ -36,7 +36,6 @@ impl Inputs {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
         request.vendor = kcl::package_folder();
-        request.plugins = vec![kcl_test::snapshots::PLUGIN.to_owned()];
         let filter = match given.last("run") {
             None => None,
             Some(text) => Some(Regex::new(text).map_err(|e| format!("--run {text}: {e}"))?),

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use base_diag::{Code, Diagnostic, Place};
-use kcl_test::snapshots::{FOLDER, Taken, difference};
-use kcl_test::{Case, Failure, Ran};
+use kcl_test::snapshots::{self, FOLDER, Taken, difference};
+use kcl_test::{Case, Ran};
 
 use super::inputs::Inputs;
 use super::outputs::Results;
@@ -13,33 +12,23 @@ use super::packages::Package;
 
 /// Compares the snapshots of a case with those that are kept, or keeps them.
 pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut Ran) {
-    if !ran.is_ok() {
+    let folder = package.folder.join(FOLDER);
+    let kept = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+    if !inputs.update {
+        return snapshots::compare(case, ran, kept);
+    }
+    let file = |taken: &Taken| taken.file_of(&case.name);
+    let changed =
+        |taken: &&Taken| file(taken).is_some_and(|file| difference(taken, kept(&file).as_deref()).is_some());
+    let texts: Vec<(PathBuf, &String)> = (ran.snapshots.iter().filter(changed))
+        .filter_map(|taken| Some((folder.join(file(taken)?), &taken.text)))
+        .collect();
+    if !ran.is_ok() || texts.is_empty() {
         return;
     }
-    for taken in &ran.snapshots {
-        let Some(path) = path(package, case, taken) else { continue };
-        let kept = std::fs::read_to_string(&path).ok();
-        let Some(diff) = difference(taken, kept.as_deref()) else { continue };
-        let (message, help, diff) = if inputs.update {
-            let file = [(path, &taken.text)];
-            let Err(trouble) = base_file::write_all(&file, base_file::How::Plain) else { continue };
-            (format!("the snapshot {trouble}"), "", String::new())
-        } else if kept.is_some() {
-            let message = format!("the snapshot `{}` is another than the one that is kept", taken.name);
-            (message, "`kcl test --update` keeps the new one", diff)
-        } else {
-            let message = format!("the snapshot `{}` is not kept yet", taken.name);
-            (message, "`kcl test --update` keeps it", diff)
-        };
-        let diagnostic =
-            Diagnostic::error(Code::EVALUATION, "snapshot-differs", Place::None, message).with_help(help);
-        ran.failure = Some(Failure { diagnostic, diff });
-        return;
+    if let Err(trouble) = base_file::write_all(&texts, base_file::How::Plain) {
+        ran.failure = Some(snapshots::failed(format!("the snapshot {trouble}"), String::new()));
     }
-}
-
-fn path(package: &Package, case: &Case, taken: &Taken) -> Option<PathBuf> {
-    Some(package.folder.join(FOLDER).join(format!("{}.{}", case.name, taken.file_name()?)))
 }
 
 /// Tells which snapshots no case takes any more; with --update they are removed.
@@ -50,7 +39,7 @@ pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Resul
         .taken
         .iter()
         .filter(|(number, ..)| *number == package.number)
-        .filter_map(|(_, case, taken)| Some(format!("{case}.{}", taken.file_name()?)))
+        .filter_map(|(_, case, taken)| taken.file_of(case))
         .collect();
     let mut stale: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())

@@ -1,14 +1,14 @@
 //! Packages with tests: the folders that the command line means, and what is in them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use kcl::{Compiler, Request};
+use kcl::Compiler;
 use kcl_test::Suite;
 
 use super::examples::Documented;
 use super::inputs::Inputs;
 use super::outputs::Results;
+use crate::files;
 
 /// A package that compiles.
 pub(super) struct Package {
@@ -30,16 +30,12 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
             false => words.push(word.clone()),
         }
     }
-    let found = crate::files::find(&words);
+    let mut found = files::find(&words);
+    let folders = found.folders();
     results.problems.extend(found.errors.into_iter().map(|(path, message)| format!("{path} {message}")));
-    let mut folders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for file in found.files {
-        let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
-        folders.entry(folder).or_default().push(file);
-    }
     for (folder, files) in folders {
         results.watched.push(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.clone() });
-        let texts = match texts(&files) {
+        let texts = match files::texts(&files) {
             Ok(texts) => texts,
             Err(problem) => {
                 results.problems.push(problem);
@@ -49,11 +45,11 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
         let place = inputs.request.work_dir.join(&folder);
         let shown = if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
         documented.extend(Documented::find(&place, &shown, &texts));
-        if !files.iter().any(|file| file.to_string_lossy().ends_with("_test.k")) {
+        if !texts.iter().any(|(path, _)| kcl_test::is_test_file(path)) {
             continue;
         }
-        let entries = kcl_test::entries(&place.display().to_string(), &texts);
-        match Suite::new(compiler, &Request { entries, ..inputs.request.clone() }) {
+        let request = kcl_test::request(&inputs.request, &place.display().to_string(), &texts);
+        match Suite::new(compiler, &request) {
             Ok(suite) => packages.push(Package { number: packages.len(), folder: place, shown, suite }),
             Err(wrong) => {
                 results.watched.extend(crate::watch::watched(&wrong.reads));
@@ -63,14 +59,4 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
         }
     }
     (packages, documented, results)
-}
-
-fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
-    let read = |path: &PathBuf| {
-        let shown = path.display().to_string();
-        let bytes = crate::files::read(path).map_err(|m| format!("{shown} {m}"))?;
-        let text = crate::files::text_of(bytes).map_err(|m| format!("{shown} {m}"))?;
-        Ok((shown, text))
-    };
-    files.iter().map(read).collect()
 }

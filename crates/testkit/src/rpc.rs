@@ -1,0 +1,281 @@
+//! Questions to the automation API with the answers of the released wheels, and how ours are compared with them.
+//!
+//! `crates/kcl-api/tests/oracle.json` holds questions with the answers of the wheels 0.12.4 and, for what only it has, 0.13.2
+//! (`cargo xtask oracle rpc --update` asks them again). Trees and symbol tables are not compared. Texts of errors are compared without
+//! colours and repetitions, values of `ListVariables` without their layout. A case that differs on purpose is named in [`MEANT`] with
+//! the key of docs/divergences.md, and must differ.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A question and its answer.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// The version of the wheel that answered.
+    pub wheel: String,
+    /// `Service.Method`.
+    pub method: String,
+    /// The message; `$DIR` stands for the folder of the files.
+    pub args: Value,
+    /// Files that are there, with their texts.
+    pub files: BTreeMap<String, String>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Files that have another text afterwards.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed: BTreeMap<String, String>,
+}
+
+/// Cases that differ on purpose, with the key of their reason in docs/divergences.md.
+pub const MEANT: &[(&str, &str)] = &[
+    ("builtin-ping", "rpc-builtin"),
+    ("list-method", "rpc-builtin"),
+    ("exec-noyaml", "rpc-no-yaml"),
+    ("exec-missing", "rpc-paths"),
+    ("parse-program-sources", "rpc-paths"),
+    ("load-package", "rpc-newer-fields"),
+    ("list-variables", "rpc-variables"),
+    ("list-variables-specs", "rpc-variables"),
+    ("override-many", "rpc-override"),
+    ("override-import", "rpc-override"),
+    ("override-broken", "rpc-override"),
+    ("exec-errors-json", "rpc-error-format"),
+    ("test-coverage", "rpc-tests"),
+    ("test-report", "rpc-tests"),
+    ("gen-kcl-json", "rpc-documents"),
+    ("gen-kcl-yaml", "rpc-documents"),
+    ("gen-kcl-toml", "rpc-documents"),
+    ("gen-kcl-bad", "rpc-documents"),
+    ("gen-kcl-schema", "rpc-documents"),
+    ("gen-openapi", "rpc-documents"),
+    ("gen-openapi-v", "rpc-documents"),
+    ("gen-doc", "rpc-documents"),
+    ("schema-mapping", "rpc-schema-docs"),
+    ("schema-mapping-one", "rpc-schema-docs"),
+    ("schema-kinds", "rpc-schema-depth"),
+    ("validate-bad", "rpc-validate"),
+    ("validate-type", "rpc-validate"),
+    ("validate-badjson", "rpc-validate"),
+    ("validate-badcode", "rpc-validate"),
+    ("validate-list", "rpc-validate"),
+    ("settings", "rpc-settings"),
+    ("settings-rel", "rpc-settings"),
+    ("rename-code", "rpc-rename"),
+    ("rename-code-attr", "rpc-rename"),
+    ("deps", "rpc-paths"),
+    ("deps-none", "rpc-paths"),
+    ("unknown-method", "rpc-methods"),
+    ("dep-files", "rpc-methods"),
+];
+
+/// Where the record is.
+pub fn record() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kcl-api/tests/oracle.json")
+}
+
+/// Reads the record. The environment variable CASE chooses questions by a part of their name.
+///
+/// # Panics
+/// If it is not there or not complete.
+pub fn cases() -> Vec<Case> {
+    let text = std::fs::read_to_string(record()).expect("the record is there");
+    let cases: Vec<Case> = serde_json::from_str(&text).expect("the record can be read");
+    assert!(cases.len() > 100, "the record is complete");
+    let filter = std::env::var("CASE").unwrap_or_default();
+    cases.into_iter().filter(|case| case.name.contains(&filter)).collect()
+}
+
+/// Asks questions and compares the answers with the record; returns what is not as it should be.
+///
+/// # Panics
+/// If docs/divergences.md does not have the key of a difference.
+pub fn judge(cases: &[Case], mut ask: impl FnMut(&Case, &Value) -> Result<Value, String>) -> Vec<String> {
+    let ledger =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/divergences.md"));
+    let ledger = ledger.expect("the list of differences is there");
+    let mut wrong = Vec::new();
+    for case in cases {
+        let meant = MEANT.iter().find(|(name, _)| *name == case.name);
+        match (meant, difference(case, &asked(case, |args| ask(case, args)))) {
+            (None, Some(difference)) => {
+                wrong.push(format!("{} ({} of {}): {difference}", case.name, case.method, case.wheel));
+            }
+            (Some((_, key)), None) => wrong.push(format!("{} does not differ any more: `{key}`", case.name)),
+            (Some((_, key)), Some(_)) => {
+                assert!(ledger.contains(&format!("`{key}`")), "docs/divergences.md does not mention `{key}`");
+            }
+            (None, None) => {}
+        }
+    }
+    wrong
+}
+
+/// Asks one question in a folder of its own; returns the case with the answer in it.
+///
+/// # Panics
+/// If the folder cannot be made.
+pub fn asked(case: &Case, ask: impl FnOnce(&Value) -> Result<Value, String>) -> Case {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().canonicalize().expect("its path").display().to_string();
+    for (path, text) in &case.files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    let answer = ask(&replaced(&case.args, "$DIR", &place));
+    let mut out = Case { error: None, result: None, changed: BTreeMap::new(), ..case.clone() };
+    match answer {
+        Ok(result) => out.result = Some(replaced(&result, &place, "$DIR")),
+        Err(error) => out.error = Some(error.replace(&place, "$DIR")),
+    }
+    for (path, before) in &case.files {
+        let after =
+            std::fs::read_to_string(folder.path().join(path)).unwrap_or_default().replace(&place, "$DIR");
+        if after != *before {
+            out.changed.insert(path.clone(), after);
+        }
+    }
+    out
+}
+
+/// How an answer differs from the one of the record.
+pub fn difference(theirs: &Case, ours: &Case) -> Option<String> {
+    let told = |case: &Case| case.error.as_deref().map(first_error);
+    if told(ours) != told(theirs) {
+        return Some(format!("error\n  ours:   {:?}\n  theirs: {:?}", told(ours), told(theirs)));
+    }
+    let form = |case: &Case| case.result.as_ref().map(|value| comparable("", value));
+    match (form(ours), form(theirs)) {
+        (Some(a), Some(b)) if a != b => return Some(first_difference("result", &a, &b)),
+        (a, b) if a != b => return Some(format!("result\n  ours:   {a:?}\n  theirs: {b:?}")),
+        _ => {}
+    }
+    for (path, before) in &theirs.files {
+        let after = |case: &Case| case.changed.get(path).unwrap_or(before).trim_end().to_owned();
+        // The reference drops the last line end when it renames.
+        if after(ours) != after(theirs) {
+            return Some(format!("{path}\n  ours:   {:?}\n  theirs: {:?}", after(ours), after(theirs)));
+        }
+    }
+    None
+}
+
+/// Where two values differ first.
+fn first_difference(path: &str, ours: &Value, theirs: &Value) -> String {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys = a.keys().chain(b.keys());
+            let differs = |key: &&String| a.get(*key) != b.get(*key);
+            let null = Value::Null;
+            keys.into_iter().find(differs).map_or_else(String::new, |key| {
+                let path = format!("{path}.{key}");
+                first_difference(&path, a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null))
+            })
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let at = (0..a.len()).find(|at| a[*at] != b[*at]).unwrap_or_default();
+            first_difference(&format!("{path}[{at}]"), &a[at], &b[at])
+        }
+        _ => format!("{path}\n  ours:   {ours}\n  theirs: {theirs}"),
+    }
+}
+
+fn replaced(value: &Value, from: &str, to: &str) -> Value {
+    match value {
+        Value::String(text) => Value::String(text.replace(from, to)),
+        Value::Array(items) => items.iter().map(|item| replaced(item, from, to)).collect(),
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| (key.replace(from, to), replaced(value, from, to))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Fields that are not compared: trees, symbol tables, times.
+const LEFT_OUT: &[&str] = &[
+    "ast_json",
+    "program",
+    "scopes",
+    "symbols",
+    "node_symbol_map",
+    "symbol_node_map",
+    "fully_qualified_name_map",
+    "pkg_scope_map",
+    "duration",
+    "line_hits",
+    "checksum",
+    "git_sha",
+    "version_info",
+];
+
+/// A value without empty fields; numbers in quotes are numbers.
+fn comparable(key: &str, value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.parse::<i64>().is_ok() && key != "default" && key != "value" => {
+            text.parse::<i64>().unwrap_or_default().into()
+        }
+        Value::String(text) if key == "err_message" || key == "error" => first_error(text).into(),
+        Value::String(text) if key == "value" || key == "unsupported_codes" => {
+            text.split(|c: char| c.is_whitespace() || c == ',').collect::<String>().into()
+        }
+        Value::Array(items) if key.ends_with("errors") => {
+            let errors = items.iter().filter(|item| item["level"] != "suggestions");
+            errors.take(1).map(|item| comparable("", item)).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| comparable(key, item)).collect(),
+        Value::Object(entries) => {
+            let mut out: Map<String, Value> = Map::new();
+            for (name, value) in entries.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())) {
+                let value = comparable(name, value);
+                let empty = match &value {
+                    Value::Null => true,
+                    Value::Bool(flag) => !flag,
+                    Value::Number(number) => number.as_f64() == Some(0.0),
+                    Value::String(text) => text.is_empty(),
+                    Value::Array(items) => items.is_empty(),
+                    Value::Object(entries) => entries.is_empty(),
+                };
+                if !empty {
+                    out.insert(name.clone(), value);
+                }
+            }
+            out.sort_keys();
+            Value::Object(out)
+        }
+        other => other.clone(),
+    }
+}
+
+/// The first error of a text: its kind, its places without columns, its sentences.
+fn first_error(text: &str) -> String {
+    let mut plain = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => _ = chars.by_ref().find(|c| *c == 'm'),
+            c => plain.push(c),
+        }
+    }
+    let mut lines = Vec::new();
+    for line in plain.trim().lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if !lines.is_empty() && (line.starts_with("error[") || line.starts_with("suggestion")) {
+            break;
+        }
+        let at_place = line.starts_with("-->");
+        let line = if at_place { line.rsplit_once(':').map_or(line, |(head, _)| head) } else { line };
+        let line = line.trim_matches(|c: char| c == '|' || c == '^' || c.is_whitespace());
+        if !line.is_empty() {
+            lines.push(line.to_owned());
+        }
+    }
+    lines.join("\n")
+}
