@@ -137,7 +137,7 @@ mod tests {
         let text = "name: shop\ntenant: t\nbackend: {storageType: local}\ngenerator: {type: KCL}\n";
         let (project, notes) = read_text::<Project>(text);
         assert_eq!(project.unwrap().name, "shop");
-        assert_eq!(notes.len(), 3);
+        assert_eq!(notes.len(), 2);
         assert_eq!(notes[0], "`tenant` is accepted, but this version does not use it (/w/file.yaml:2)");
         assert_eq!(read_text::<Stack>("name: dev\nworkspace: w\n").1.len(), 1);
         assert_eq!(read_text::<Component>("name: web\nlabels: {a: b}\n").1.len(), 1);

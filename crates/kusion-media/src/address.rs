@@ -265,6 +265,27 @@ impl fmt::Debug for Address {
     }
 }
 
+/// What the fuzz target does with a heap of bytes: an address, or a type and settings in lines. What is read is shown without its
+/// password, and what is shown can be read again.
+#[doc(hidden)]
+pub fn fuzz_address(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut lines = text.lines();
+    let kind = lines.next().unwrap_or_default();
+    let settings = lines.filter_map(|line| line.split_once('='));
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    for address in [Address::parse(text), Address::of_settings(kind, &settings)].into_iter().flatten() {
+        let shown = address.to_string();
+        let secret = address.login.password.as_deref().filter(|secret| secret.len() > 8);
+        let elsewhere = [&address.root, &address.prefix];
+        let public = |secret: &str| {
+            elsewhere.iter().any(|part| part.contains(secret))
+                || address.options.values().any(|value| value.contains(secret))
+        };
+        assert!(secret.is_none_or(|secret| public(secret) || !shown.contains(secret)), "a password is shown");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

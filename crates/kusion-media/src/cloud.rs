@@ -12,8 +12,6 @@ use crate::Rim;
 
 /// How many objects are asked for at once.
 const AT_ONCE: usize = 16;
-/// How often objects that are taken away while they are read are listed again.
-const LOOKS: u32 = 4;
 /// Parts the two halves of a version; no e-tag has one.
 const BAR: char = '|';
 
@@ -198,30 +196,6 @@ impl Objects for Cloud {
                 }
             };
             stream::iter(paths?).map(remove).buffer_unordered(AT_ONCE).try_collect().await
-        })
-    }
-
-    fn get_all<'a>(&'a self, prefix: &'a str, after: &'a str) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
-        let (store, root) = (Arc::clone(&self.store), self.prefix.clone());
-        let (prefix, after) = (prefix.to_owned(), after.to_owned());
-        self.rim.run(async move {
-            for _ in 0..LOOKS {
-                let names = list(&*store, &root, &prefix, &after).await?;
-                let n_names = names.len();
-                let one = |(name, path): (String, Path)| {
-                    let store = Arc::clone(&store);
-                    async move {
-                        let found = get(&*store, &path).await?;
-                        Ok::<_, ObjectError>(found.map(|found| (name, found.bytes)))
-                    }
-                };
-                let found: Vec<_> = stream::iter(names).map(one).buffered(AT_ONCE).try_collect().await?;
-                let found: Vec<_> = found.into_iter().flatten().collect();
-                if found.len() == n_names {
-                    return Ok(found);
-                }
-            }
-            Err(ObjectError::Unanswered(format!("what is under {prefix} is taken away while it is read")))
         })
     }
 

@@ -15,7 +15,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kusion_model::sha256_hex;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use kusion_runtime_k8s::{Kept, KubeChest};
-use kusion_store::{Object, ObjectAnswer, ObjectError, Objects, When};
+use kusion_store::{Choose, Object, ObjectAnswer, ObjectError, Objects, When};
 
 use crate::Rim;
 
@@ -114,6 +114,19 @@ async fn whole(chest: &KubeChest, kept: Kept) -> Result<Option<Vec<u8>>, ObjectE
         }
     }
     Ok(Some(bytes))
+}
+
+/// The whole of several objects; `None` if one of them was replaced meanwhile.
+async fn wholes(
+    chest: &KubeChest,
+    wanted: Vec<(String, Kept)>,
+) -> Result<Option<Vec<(String, Vec<u8>)>>, ObjectError> {
+    let mut all = Vec::with_capacity(wanted.len());
+    for (name, kept) in wanted {
+        let Some(bytes) = whole(chest, kept).await? else { return Ok(None) };
+        all.push((name, bytes));
+    }
+    Ok(Some(all))
 }
 
 async fn get(chest: &KubeChest, name: &str) -> Result<Option<Object>, ObjectError> {
@@ -234,24 +247,34 @@ impl Objects for Cluster {
         })
     }
 
-    fn get_all<'a>(&'a self, prefix: &'a str, after: &'a str) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
-        let (chest, prefix, own) = (self.chest.clone(), self.full(prefix), self.prefix.len());
-        let after = after.to_owned();
-        self.rim.run(async move {
-            'looks: for _ in 0..LOOKS {
-                let mut all = Vec::new();
-                for (name, kept) in list(&chest, &prefix).await? {
-                    let name = name[own..].to_owned();
-                    if name <= after {
-                        continue;
-                    }
-                    let Some(bytes) = whole(&chest, kept).await? else { continue 'looks };
-                    all.push((name, bytes));
+    fn get_chosen<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &'a str,
+        choose: &'a Choose<'a>,
+    ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
+        let own = self.prefix.len();
+        Box::pin(async move {
+            for _ in 0..LOOKS {
+                let (chest, prefix) = (self.chest.clone(), self.full(prefix));
+                let found = self.rim.run(async move { list(&chest, &prefix).await }).await?;
+                let found = found.into_iter().map(|(name, kept)| (name[own..].to_owned(), kept));
+                let found: Vec<(String, Kept)> = found.filter(|(name, _)| name.as_str() > after).collect();
+                let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+                let chosen = choose(&names);
+                let wanted: Vec<_> = found.into_iter().filter(|(name, _)| chosen.contains(name)).collect();
+                let chest = self.chest.clone();
+                if let Some(all) = self.rim.run(async move { wholes(&chest, wanted).await }).await? {
+                    return Ok(all);
                 }
-                return Ok(all);
             }
             Err(ObjectError::Unanswered(format!("what is under {prefix} is replaced while it is read")))
         })
+    }
+
+    /// A list brings their bytes; only what is longer than a Secret is asked for by itself.
+    fn asks_for_each(&self) -> bool {
+        false
     }
 
     fn again<'a>(&'a self, tries: u32, why: &'a str) -> futures::future::BoxFuture<'a, bool> {

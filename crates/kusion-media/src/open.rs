@@ -44,13 +44,13 @@ impl Surroundings {
         Surroundings { variables, home, patience, plug: Plug::default() }
     }
 
-    fn variable(&self, name: &str) -> Option<&str> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         let found = self.variables.iter().find(|(key, value)| key == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     }
 
     /// A file that a variable names, or that stands at a place in the user's folder; a missing one is empty.
-    fn file(&self, variable: &str, place: &str) -> String {
+    pub(crate) fn file(&self, variable: &str, place: &str) -> String {
         let named = self.variable(variable).map(PathBuf::from);
         let path = named.or_else(|| Some(self.home.as_ref()?.join(place)));
         path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()

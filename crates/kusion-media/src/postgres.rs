@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kusion_store::{Object, ObjectAnswer, ObjectError, Objects, When};
+use kusion_store::{Choose, Object, ObjectAnswer, ObjectError, Objects, When};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Error, Row};
@@ -239,17 +239,33 @@ impl Objects for Postgres {
         })
     }
 
-    fn get_all<'a>(&'a self, prefix: &'a str, after: &'a str) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
+    fn get_chosen<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &'a str,
+        choose: &'a Choose<'a>,
+    ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
         let (link, prefix, after) = (Arc::clone(&self.link), prefix.to_owned(), after.to_owned());
-        self.rim.run(async move {
+        let all = self.rim.run(async move {
             let end = format!("{prefix}{LAST}");
             let statement =
                 "SELECT name, bytes FROM OBJECTS WHERE name >= $1 AND name < $2 AND name > $3 ORDER BY name";
             let parameters: Parameters<'_> =
                 &[(&prefix, Type::TEXT), (&end, Type::TEXT), (&after, Type::TEXT)];
             let rows = link.rows(statement, parameters).await?;
-            rows.iter().map(|row| Ok((text(row, 0)?, bytes(row, 1)?))).collect()
+            rows.iter().map(|row| Ok((text(row, 0)?, bytes(row, 1)?))).collect::<Result<Vec<_>, _>>()
+        });
+        Box::pin(async move {
+            let all = all.await?;
+            let names: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+            let chosen = choose(&names);
+            Ok(all.into_iter().filter(|(name, _)| chosen.contains(name)).collect())
         })
+    }
+
+    /// One query brings them all.
+    fn asks_for_each(&self) -> bool {
+        false
     }
 
     fn again<'a>(&'a self, tries: u32, why: &'a str) -> futures::future::BoxFuture<'a, bool> {

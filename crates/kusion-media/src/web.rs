@@ -53,3 +53,50 @@ impl HttpService for Over {
         Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
     }
 }
+
+/// How much an answer may hold.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+/// How long it may take.
+const FETCH: Duration = Duration::from_secs(60);
+
+/// Why an address could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    #[error("the address cannot be read: {0}")]
+    Address(String),
+    #[error("{0}")]
+    Broken(String),
+    #[error("the server answers {0}")]
+    Status(u16),
+    #[error("the answer is not text")]
+    NotText,
+}
+
+/// Gets a text by HTTP, as upstream's HTTP backend gives its states; `None` for 404.
+///
+/// # Errors
+/// A server that does not answer, or answers otherwise than with 200 or 404.
+pub fn fetch(address: &str) -> Result<Option<String>, FetchError> {
+    let client =
+        Web.connect(&ClientOptions::default()).map_err(|error| FetchError::Broken(error.to_string()))?;
+    let mut request = HttpRequest::new(HttpRequestBody::empty());
+    *request.uri_mut() = address.parse().map_err(|error| FetchError::Address(format!("{error}")))?;
+    let work = async move {
+        let answer = client.execute(request).await.map_err(|error| FetchError::Broken(error.to_string()))?;
+        match answer.status().as_u16() {
+            200 => {}
+            404 => return Ok(None),
+            other => return Err(FetchError::Status(other)),
+        }
+        let body = http_body_util::Limited::new(answer.into_body(), MOST_BYTES).collect().await;
+        let bytes = body.map_err(|error| FetchError::Broken(error.to_string()))?.to_bytes();
+        String::from_utf8(bytes.to_vec()).map(Some).map_err(|_| FetchError::NotText)
+    };
+    let rim = crate::Rim::start(crate::Patience::default()).map_err(|e| FetchError::Broken(e.to_string()))?;
+    let limited = async move {
+        tokio::time::timeout(FETCH, work)
+            .await
+            .unwrap_or_else(|_| Err(FetchError::Broken(format!("nothing came within {FETCH:?}"))))
+    };
+    rim.wait(limited).unwrap_or_else(|| Err(FetchError::Broken("the connection was not set up".to_owned())))
+}

@@ -19,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod attr;
+mod backend_setting;
 mod change;
 mod cluster;
 mod digest;
@@ -43,6 +44,7 @@ mod time;
 mod world;
 
 pub use attr::{Attr, AttrMap, NotPlain, Number, NumberError, Unknowns};
+pub use backend_setting::BackendSetting;
 pub use change::{FieldChange, Mover, Note};
 pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Attr, FieldPath, ImportedPolicy, Reference, ResourceId, StoreConfig, Template};
+use crate::{Attr, BackendSetting, FieldPath, ImportedPolicy, Reference, ResourceId, StoreConfig, Template};
 
 /// A file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,9 @@ pub struct Project {
     pub extensions: Vec<Value>,
     #[serde(default)]
     pub namespaces: Option<NamespaceMapping>,
+    /// Where the state is kept.
+    #[serde(default)]
+    pub backend: Option<BackendSetting>,
     /// Where `ref://` values come from.
     #[serde(default)]
     pub secret_store: Option<StoreConfig>,
@@ -76,6 +79,9 @@ pub struct Stack {
     /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
     #[serde(default)]
     pub outputs: Vec<String>,
+    /// Where the state is kept, if not where the project says.
+    #[serde(default)]
+    pub backend: Option<BackendSetting>,
     /// Where `ref://` values come from, if not from where the project says.
     #[serde(default)]
     pub secret_store: Option<StoreConfig>,
@@ -221,7 +227,7 @@ pub trait MetaFile: Default + Serialize {
 impl MetaFile for Project {
     const FILE: &'static str = "project.yaml";
     const UNUSED: &'static [&'static str] =
-        &["labels", "extensions", "tenant", "backend", "generator", "secret_stores", "prometheus"];
+        &["labels", "extensions", "tenant", "generator", "secret_stores", "prometheus"];
 
     fn from_value(value: Value) -> Result<Self, MetaError> {
         let project: Project = read(value, Self::FILE)?;
@@ -232,7 +238,7 @@ impl MetaFile for Project {
 
 impl MetaFile for Stack {
     const FILE: &'static str = "stack.yaml";
-    const UNUSED: &'static [&'static str] = &["labels", "extensions", "backend", "workspace"];
+    const UNUSED: &'static [&'static str] = &["labels", "extensions", "workspace"];
 
     fn from_value(value: Value) -> Result<Self, MetaError> {
         let stack: Stack = read(value, Self::FILE)?;

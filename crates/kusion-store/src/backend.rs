@@ -48,6 +48,12 @@ pub trait Backend: Send + Sync {
     /// Moves the head, then puts other records in place of all, under the same conditions, all or nothing. Returns the new end.
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64>;
 
+    /// Puts together what would cost the next reader many requests, if the log still ends at a position. Changes nothing that
+    /// anybody can read.
+    fn gather<'a>(&'a self, _scope: &'a Scope, _at: u64) -> Answer<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// The lease as it stands; `None` if nobody has ever held it.
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>>;
 
@@ -96,6 +102,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
         (**self).replace_if(scope, fence, by)
+    }
+
+    fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
+        (**self).gather(scope, at)
     }
 
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {

@@ -54,6 +54,20 @@ pub(crate) enum Entry {
     End { serial: u64, token: u64, release: ReleaseNo, end: ReleaseEnd },
     /// Everything is sealed with another key from here on.
     Rotated { serial: u64, token: u64, ring: u64, at: Timestamp },
+    /// The state goes to another place, or has come from one.
+    Moved { serial: u64, token: u64, at: Timestamp, way: Way },
+}
+
+/// A state between two places. At every moment at most one of them can be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// It counts no more; the address is where it went.
+    Leaving(String),
+    /// It does not count yet; the address is where it comes from.
+    Arriving(String),
+    /// It counts.
+    Arrived,
 }
 
 impl Entry {
@@ -65,7 +79,8 @@ impl Entry {
             | Entry::Begin { serial, .. }
             | Entry::Outcomes { serial, .. }
             | Entry::End { serial, .. }
-            | Entry::Rotated { serial, .. } => *serial,
+            | Entry::Rotated { serial, .. }
+            | Entry::Moved { serial, .. } => *serial,
         }
     }
 }

@@ -37,6 +37,15 @@ pub enum StoreError {
     Newer { place: PathBuf, found: u32, known: u32 },
     #[error("release {no} does not exist{}", known_releases(*first, *last))]
     NoRelease { no: ReleaseNo, first: Option<ReleaseNo>, last: Option<ReleaseNo> },
+    /// The state is kept elsewhere now.
+    #[error("the state has moved from {} to {to}", place.display())]
+    Moved { place: PathBuf, to: String },
+    /// The state is being brought here, and does not count yet.
+    #[error("the state is on its way from {from} to {}, and has not arrived", place.display())]
+    OnItsWay { place: PathBuf, from: String },
+    /// Another state stands where one should go.
+    #[error("there is a state in {} already", place.display())]
+    Occupied { place: PathBuf },
     #[error("there is no state in {}", place.display())]
     NoState { place: PathBuf },
     /// The keys are locked by something else than what was given.

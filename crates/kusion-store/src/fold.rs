@@ -8,7 +8,7 @@ use kusion_model::{
     ResourceRecord, Scope, Step, Timestamp,
 };
 
-use crate::entry::{Entry, Outcome, ReleaseEnd};
+use crate::entry::{Entry, Outcome, ReleaseEnd, Way};
 use crate::vault::{self, Vault};
 use crate::{Damage, Head, Keys};
 
@@ -31,6 +31,8 @@ pub struct State {
     pub open: Option<ReleaseNo>,
     /// The last record was never finished; it counts for nothing.
     pub torn_tail: bool,
+    /// Where it goes or comes from, as long as it does not count here.
+    pub(crate) way: Option<Way>,
     /// The numbers of releases up to this one are used.
     pub(crate) last_release: ReleaseNo,
     /// The values of secrets, sealed.
@@ -86,6 +88,7 @@ impl State {
             outputs: BTreeMap::new(),
             open: None,
             torn_tail: false,
+            way: None,
             last_release: ReleaseNo(0),
             vault: Vault::new(),
             pending: BTreeMap::new(),
@@ -136,7 +139,7 @@ impl State {
         ReleaseNo(self.last_release().0 + 1)
     }
 
-    fn last_release(&self) -> ReleaseNo {
+    pub(crate) fn last_release(&self) -> ReleaseNo {
         self.releases.keys().next_back().copied().unwrap_or_default().max(self.last_release)
     }
 
@@ -202,6 +205,10 @@ impl State {
                 self.end(release, end);
             }
             Entry::Rotated { serial, token, .. } => self.count(serial, token),
+            Entry::Moved { serial, token, way, .. } => {
+                self.count(serial, token);
+                self.way = Some(way).filter(|way| *way != Way::Arrived);
+            }
         }
     }
 

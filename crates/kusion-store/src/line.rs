@@ -12,7 +12,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
 
-use crate::entry::{Entry, Outcome, ReleaseEnd};
+use crate::entry::{Entry, Outcome, ReleaseEnd, Way};
 use crate::vault::Vault;
 
 /// The fields of every kind of entry.
@@ -49,6 +49,7 @@ pub(crate) struct Line<S> {
     secrets: Vault,
     ring: Option<u64>,
     at: Option<Timestamp>,
+    way: Option<Way>,
 }
 
 /// The kind of an entry.
@@ -61,6 +62,7 @@ pub(crate) enum Tag {
     Outcomes,
     End,
     Rotated,
+    Moved,
 }
 
 /// Which resource a step is about, and nothing else of it.
@@ -114,6 +116,7 @@ impl<S> Line<S> {
             }
             Tag::End => Entry::End { serial, token, release: known(self.release)?, end: self.end? },
             Tag::Rotated => Entry::Rotated { serial, token, ring: self.ring?, at: self.at? },
+            Tag::Moved => Entry::Moved { serial, token, at: self.at?, way: self.way? },
         })
     }
 }

@@ -1,50 +1,91 @@
-//! The log on anything that keeps named objects and can compare before it puts: object stores, a table, a cluster.
+//! The log on anything that keeps named objects and makes a name only once: object stores, a table, a cluster.
 //!
 //! ```text
-//! <stack>/manifest          which generation counts
-//! <stack>/log/<g>/<n>       the records of generation g: one or several lines in each object
-//! <stack>/head, lease, kept/<name>
+//! <stack>/log/<g>/<n>       the records of generation g, one or several lines in each object; the highest generation counts
+//! <stack>/log/<g>/pack-<n>  a copy of the objects 1 to n-1 in one, for media that are asked for each object
+//! <stack>/swept/<g>         generation g is taken away, so its places are free and mean nothing
+//! <stack>/lease/<n>         who may write; the highest number counts
+//! <stack>/head, kept/<name>
 //! ```
-//! A record is an object that is created if absent, so two writers never both succeed at one place. Replacing the log writes
-//! another generation and then the manifest, in one compare-and-put. Before that the old generation gets a last object that is
-//! no record: whoever wanted to append there finds the place taken, and whoever has appended looks at the manifest before he
-//! acknowledges, so nothing that was acknowledged is left behind in a generation that no longer counts. A crash
-//! leaves that object at the end, and the next writer puts it right.
+//! A record is an object that is created if absent, so two writers never both succeed at one place. Replacing the log closes
+//! the generation with an object that is no record, at the place where the next record would be, and then creates the first
+//! object of the next generation, which holds all its records: that put is the instant of the change. Old generations are
+//! taken away, but never the highest; so whoever has created one looks whether it is the highest now, and whoever has appended
+//! looks whether his generation was swept before he acknowledges. Nothing that must exclude another rests on more than
+//! create-if-absent; only the head, which is a hint that may lag, is compared and put.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use kusion_model::Scope;
-use serde::{Deserialize, Serialize};
 
 use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Records, Replacement, Written};
-use crate::objects::{Object, ObjectAnswer, ObjectError, Objects, TRIES, When};
+use crate::objects::{Objects, TRIES, When};
 use crate::{Fence, Head, Lease, Plug, StoreError};
 
 /// A generation of more objects than this is put together when somebody opens it for writing.
 const SCATTERED: usize = 64;
+/// A log that is told by more objects than this is worth a pack.
+const LOOSE: usize = 2;
 /// What closes a generation begins with this: no record.
 const CLOSED: &str = "closed ";
 
+/// Whose lease we have put last, and with which number.
+pub(crate) type Held = BTreeMap<Scope, (Fence, u64)>;
+
 /// The logs of all stacks on a medium of objects.
 pub struct ObjectLog<O> {
-    objects: O,
-    plug: Plug,
+    pub(crate) objects: O,
+    pub(crate) plug: Plug,
     /// The head as we have last seen or put it: another's is not overwritten unseen.
     heads: Mutex<BTreeMap<Scope, String>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Manifest {
-    generation: u32,
-    /// Tells two writers of the same generation apart.
-    by: String,
+    pub(crate) held: Mutex<Held>,
 }
 
 /// A position: the generation, and how many of its objects.
 fn position(generation: u32, objects: usize) -> u64 {
     (u64::from(generation) << 32) | objects as u64
+}
+
+fn parts(position: u64) -> (u32, usize) {
+    (u32::try_from(position >> 32).unwrap_or(u32::MAX), usize::try_from(position & 0xffff_ffff).unwrap_or(0))
+}
+
+/// What the name of an object of a log says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    generation: u32,
+    /// How many objects come before it, or are in it if it is a pack.
+    number: usize,
+    pack: bool,
+}
+
+impl Spot {
+    fn of(name: &str) -> Option<Spot> {
+        let mut parts = name.rsplit('/');
+        let (last, generation) = (parts.next()?, parts.next()?.parse().ok()?);
+        let (number, pack) = match last.strip_prefix("pack-") {
+            Some(number) => (number, true),
+            None => (last, false),
+        };
+        Some(Spot { generation, number: number.parse().ok()?, pack })
+    }
+}
+
+/// Of all objects of a log, those that tell what stands behind a position.
+fn telling(names: &[String], from: u64) -> Vec<String> {
+    let spots: Vec<(Spot, &String)> = names.iter().filter_map(|name| Some((Spot::of(name)?, name))).collect();
+    let Some(top) = spots.iter().map(|(spot, _)| spot.generation).max() else { return Vec::new() };
+    let skipped = known_of(from, top);
+    let own = |spot: &Spot| spot.generation == top;
+    let packs = spots.iter().filter(|(spot, _)| own(spot) && spot.pack && skipped == 0);
+    let packed = packs.map(|(spot, _)| spot.number).max().unwrap_or(0);
+    let tells = |spot: &Spot| match spot.pack {
+        true => spot.number == packed && packed > 0,
+        false => spot.number >= skipped && (spot.number == 0 || spot.number >= packed),
+    };
+    spots.into_iter().filter(|(spot, _)| own(spot) && tells(spot)).map(|(_, name)| name.clone()).collect()
 }
 
 impl<O: Objects> ObjectLog<O> {
@@ -55,7 +96,7 @@ impl<O: Objects> ObjectLog<O> {
 
     /// The same with a plug that can be pulled, for tests.
     pub fn with_plug(objects: O, plug: Plug) -> Self {
-        ObjectLog { objects, plug, heads: Mutex::default() }
+        ObjectLog { objects, plug, heads: Mutex::default(), held: Mutex::default() }
     }
 
     /// The medium below.
@@ -63,113 +104,16 @@ impl<O: Objects> ObjectLog<O> {
         &self.objects
     }
 
-    fn name(&self, scope: &Scope, rest: &str) -> String {
+    pub(crate) fn name(&self, scope: &Scope, rest: &str) -> String {
         format!("{}/{rest}", folder(scope))
     }
 
-    fn failed(&self, name: &str, error: ObjectError) -> StoreError {
-        let place = PathBuf::from(self.objects.place(name));
-        match error {
-            ObjectError::Unanswered(why) if why.is_empty() => StoreError::Unanswered { place, tries: TRIES },
-            ObjectError::Unanswered(why) => StoreError::Unreachable { place, why },
-            ObjectError::Refused(why) => StoreError::Refused { place, why },
-        }
+    pub(crate) fn stack_place(&self, scope: &Scope) -> PathBuf {
+        PathBuf::from(self.objects.place(&folder(scope)))
     }
 
-    fn step(&self, name: &str) -> Result<(), StoreError> {
-        self.plug.step().map_err(StoreError::io("write", Path::new(&self.objects.place(name))))
-    }
-
-    /// Asks what changes nothing until it is answered.
-    async fn asked<'a, T>(
-        &'a self,
-        name: &'a str,
-        ask: impl Fn() -> ObjectAnswer<'a, T>,
-    ) -> Result<T, StoreError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let error = match ask().await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            match &error {
-                ObjectError::Unanswered(why) if self.objects.again(tries, why).await => {}
-                _ => return Err(self.failed(name, error)),
-            }
-        }
-    }
-
-    async fn get(&self, name: &str) -> Result<Option<Object>, StoreError> {
-        self.asked(name, || self.objects.get(name)).await
-    }
-
-    /// Puts an object; where the answer is lost, looks whether it is there.
-    async fn put(&self, name: &str, bytes: &[u8], when: When<'_>) -> Result<Option<String>, StoreError> {
-        let room = self.plug.room(bytes.len());
-        room.map_err(StoreError::io("write", Path::new(&self.objects.place(name))))?;
-        self.step(name)?;
-        let (mut unsure, mut tries) = (false, 0);
-        loop {
-            tries += 1;
-            let put = self.objects.put(name, bytes, when).await;
-            let put =
-                if self.plug.loses_answer() { Err(ObjectError::Unanswered(String::new())) } else { put };
-            match put {
-                Err(ObjectError::Unanswered(why)) => {
-                    if !self.objects.again(tries, &why).await {
-                        return Err(self.failed(name, ObjectError::Unanswered(why)));
-                    }
-                    unsure = true;
-                }
-                Err(error) => return Err(self.failed(name, error)),
-                Ok(Some(version)) => {
-                    self.step(name)?;
-                    return Ok(Some(version));
-                }
-                Ok(None) if !unsure => return Ok(None),
-                Ok(None) => {}
-            }
-            // What stands there and is what we wanted to put is ours: no two writers put the same bytes.
-            match self.get(name).await? {
-                Some(found) if found.bytes == bytes => return Ok(Some(found.version)),
-                found => {
-                    let version = found.as_ref().map(|found| found.version.as_str());
-                    let open = match when {
-                        When::Absent => version.is_none(),
-                        When::Version(wanted) => version == Some(wanted),
-                    };
-                    if !open {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Refuses a medium that does not compare before it puts: two writers would both succeed, and one be lost without a word.
-    async fn prove(&self) -> Result<(), StoreError> {
-        let name = format!("probe/{}", uuid::Uuid::new_v4());
-        let mut taken = Vec::with_capacity(2);
-        for text in ["one", "two"] {
-            taken.push(self.put(&name, text.as_bytes(), When::Absent).await?.is_some());
-        }
-        // What is left of it harms nobody.
-        let _ = self.objects.remove(std::slice::from_ref(&name)).await;
-        if taken == [true, false] {
-            return Ok(());
-        }
-        let why =
-            "it does not compare before it puts (conditional writes), so two writers would undo one another";
-        Err(self.failed("", ObjectError::Refused(why.to_owned())))
-    }
-
-    async fn manifest(&self, scope: &Scope) -> Result<Option<(Manifest, String)>, StoreError> {
-        let name = self.name(scope, "manifest");
-        let Some(found) = self.get(&name).await? else { return Ok(None) };
-        let garbled = || ObjectError::Refused("the manifest is not what was written".to_owned());
-        let manifest = serde_json::from_slice(&found.bytes).map_err(|_| self.failed(&name, garbled()))?;
-        Ok(Some((manifest, found.version)))
+    fn record_name(&self, scope: &Scope, generation: u32, number: usize) -> String {
+        self.name(scope, &format!("log/{generation:08}/{number:08}"))
     }
 
     async fn head(&self, scope: &Scope) -> Result<Kept, StoreError> {
@@ -198,60 +142,52 @@ impl<O: Objects> ObjectLog<O> {
                 _ => {}
             }
         }
-        Err(StoreError::Unanswered { place: self.place(scope), tries: TRIES })
+        Err(StoreError::Unanswered { place: self.stack_place(scope), tries: TRIES })
     }
 
     async fn read(&self, scope: &Scope, from: u64) -> Result<Written, StoreError> {
-        let mut manifest = self.manifest(scope).await?;
         loop {
             let head = self.head(scope).await?;
-            let Some((Manifest { generation, .. }, _)) = manifest else {
-                let leased = self.get(&self.name(scope, "lease")).await?.is_some();
-                // A log is made before its lease: what was seen before it tells nothing about a log that came since.
-                manifest = self.manifest(scope).await?;
-                if manifest.is_none() {
-                    return Ok(Written { log: None, head, leased });
-                }
-                continue;
-            };
             if from == HEAD_ONLY {
-                let log = Some(Records { end: from, ..Records::default() });
-                return Ok(Written { log, head, leased: true });
+                return Ok(Written { log: None, head, leased: true });
             }
-            let known = known_of(from, generation);
-            let (log, settled) = self.records(scope, generation, known).await?;
-            // Somebody may have put another generation in its place and taken this one away meanwhile.
-            let now = if settled { manifest.clone() } else { self.manifest(scope).await? };
-            let same = now.as_ref().is_some_and(|(now, _)| now.generation == generation);
+            let Some(log) = self.records(scope, from).await? else {
+                // A log is made before its lease: one that came between the two looks is not gone.
+                let leased = self.was_leased(scope).await?;
+                if leased && !self.names(&self.name(scope, "log/")).await?.is_empty() {
+                    continue;
+                }
+                return Ok(Written { log: None, head, leased });
+            };
             // The first head may have come between the two looks.
             let headless = head == Kept::Absent && log.bounds.len() > 1;
-            if same && (!headless || self.head(scope).await? == Kept::Absent) {
+            if !headless || self.head(scope).await? == Kept::Absent {
                 return Ok(Written { log: Some(log), head, leased: true });
             }
-            manifest = now;
         }
     }
 
-    /// The records of a generation, and whether it was certainly the one that counts at some moment of this look: it is closed
-    /// before another takes its place, and its first object is the first to be taken away.
-    async fn records(
-        &self,
-        scope: &Scope,
-        generation: u32,
-        skipped: usize,
-    ) -> Result<(Records, bool), StoreError> {
-        let prefix = self.name(scope, &format!("log/{generation:08}/"));
-        let after = if skipped == 0 { String::new() } else { record_name(&prefix, skipped - 1) };
-        let found = self.asked(&prefix, || self.objects.get_all(&prefix, &after)).await?;
-        let mut records = Records { end: position(generation, skipped), ..Records::default() };
-        records.scattered = found.len() > SCATTERED;
-        let begins = found.first().and_then(|(name, _)| number_of(name)) == Some(0);
-        let mut closed = false;
-        for (at, (name, bytes)) in found.iter().enumerate() {
+    /// The records behind a position, as they were at one moment; `None` if there is no log.
+    async fn records(&self, scope: &Scope, from: u64) -> Result<Option<Records>, StoreError> {
+        let prefix = self.name(scope, "log/");
+        let (generation, known) = parts(from);
+        let after = if known == 0 { String::new() } else { self.record_name(scope, generation, known - 1) };
+        let choose = |names: &[String]| telling(names, from);
+        let found = self.asked(&prefix, || self.objects.get_chosen(&prefix, &after, &choose)).await?;
+        if found.is_empty() && from == 0 {
+            return Ok(None);
+        }
+        let mut records = Records { end: from, ..Records::default() };
+        // A pack comes last by its name, and before what it was not made of by its meaning.
+        let mut found: Vec<(Spot, Vec<u8>)> =
+            found.into_iter().filter_map(|(name, bytes)| Some((Spot::of(&name)?, bytes))).collect();
+        found.sort_by_key(|(spot, _)| (spot.number, !spot.pack));
+        for (spot, bytes) in found {
             // An object that is missing leaves a gap in the serials, which is told as such.
-            records.end = position(generation, number_of(name).unwrap_or(skipped + at) + 1);
+            records.end = position(spot.generation, spot.number + usize::from(!spot.pack));
+            records.scattered |= spot.number > SCATTERED;
             if bytes.starts_with(CLOSED.as_bytes()) {
-                (records.scattered, closed) = (true, true);
+                records.scattered = true;
                 continue;
             }
             for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -261,12 +197,7 @@ impl<O: Objects> ObjectLog<O> {
                 records.ends.push(records.end);
             }
         }
-        Ok((records, begins && !closed))
-    }
-
-    async fn check(&self, scope: &Scope, fence: &Fence) -> Result<(), StoreError> {
-        let lease = self.get(&self.name(scope, "lease")).await?;
-        Lease::check(lease.and_then(|lease| serde_json::from_slice(&lease.bytes).ok()).as_ref(), fence)
+        Ok(Some(records))
     }
 
     async fn append(
@@ -280,14 +211,11 @@ impl<O: Objects> ObjectLog<O> {
         self.check(scope, fence).await?;
         let stale = || StoreError::Stale { expected: head.serial.saturating_sub(1) };
         let (generation, count) = parts(at);
-        let prefix = self.name(scope, &format!("log/{generation:08}/"));
-        let name = record_name(&prefix, count);
-        if self.put(&name, record.as_bytes(), When::Absent).await?.is_none() {
+        if !self.make(&self.record_name(scope, generation, count), record.as_bytes()).await? {
             return Err(stale());
         }
-        // A generation that no longer counts is swept away, and then every place in it is free.
-        let now = self.manifest(scope).await?;
-        if now.is_none_or(|(now, _)| now.generation != generation) {
+        // In a generation that was taken away every place is free.
+        if self.get(&self.swept(scope, generation)).await?.is_some() {
             return Err(stale());
         }
         self.put_head(scope, head).await?;
@@ -298,60 +226,107 @@ impl<O: Objects> ObjectLog<O> {
         self.check(scope, fence).await?;
         let stale = || StoreError::Stale { expected: by.head.serial.saturating_sub(1) };
         let (generation, count) = parts(by.at);
-        let manifest = self.manifest(scope).await?;
-        let fits = manifest.as_ref().map_or(by.at == 0, |(now, _)| now.generation == generation);
-        if !fits {
-            return Err(stale());
-        }
-        if let (Some(_), Some(copy)) = (&manifest, by.keep_as) {
-            let (old, _) = self.records(scope, generation, 0).await?;
-            let text: Vec<u8> = old.iter().flat_map(|record| [record, b"\n"].concat()).collect();
-            self.put(&self.name(scope, &format!("kept/{copy}")), &text, When::Absent).await?;
-        }
-        let old = self.name(scope, &format!("log/{generation:08}/"));
-        if manifest.is_some() {
+        if by.at > 0 {
+            if let Some(copy) = by.keep_as {
+                let old = self.records(scope, 0).await?.unwrap_or_default();
+                let text: Vec<u8> = old.iter().flat_map(|record| [record, b"\n"].concat()).collect();
+                self.make(&self.name(scope, &format!("kept/{copy}")), &text).await?;
+            }
             let closed = format!("{CLOSED}{}", uuid::Uuid::new_v4());
-            let put = self.put(&record_name(&old, count), closed.as_bytes(), When::Absent).await?;
-            put.ok_or_else(stale)?;
+            if !self.make(&self.record_name(scope, generation, count), closed.as_bytes()).await? {
+                return Err(stale());
+            }
         }
-        // The head follows: who loses the race for the manifest has not moved it, and a log ahead of its head is whole.
-        let end = self.next_generation(scope, manifest.as_ref(), by.records).await?.ok_or_else(stale)?;
+        let next = match by.at {
+            0 => self.first_generation(scope, by.records).await?,
+            _ => self.next_generation(scope, generation, by.records).await?,
+        };
+        let next = next.ok_or_else(stale)?;
+        // The head follows: who loses the race has not moved it, and a log ahead of its head is whole.
         self.put_head(scope, by.head).await?;
-        // What is left behind by a crash here is never read again.
-        if let Ok(names) = self.objects.list(&old).await
-            && let Some((first, rest)) = names.split_first()
-            && self.objects.remove(std::slice::from_ref(first)).await.is_ok()
-        {
-            let _ = self.objects.remove(rest).await;
-        }
-        Ok(end)
+        self.sweep(scope, next).await;
+        Ok(position(next, 1))
     }
 
-    /// Writes a generation that nobody has written before, then makes it the one that counts.
+    /// Creates a log where none is; `None` if there is one.
+    async fn first_generation(&self, scope: &Scope, records: &[String]) -> Result<Option<u32>, StoreError> {
+        if !self.names(&self.name(scope, "log/")).await?.is_empty() {
+            return Ok(None);
+        }
+        self.prove().await?;
+        // Where a log was removed from outside, the numbers that were swept are not used again.
+        let swept = self.names(&self.name(scope, "swept/")).await?;
+        let last = swept.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
+        let made = self.next_generation(scope, u32::try_from(last).unwrap_or(u32::MAX), records).await?;
+        self.make(&folder(scope).replacen("state/", "stacks/", 1), b"stack").await?;
+        Ok(made)
+    }
+
+    /// Creates the generation behind another, with all its records in one object. Returns its number; `None` if somebody else
+    /// was quicker.
     async fn next_generation(
         &self,
         scope: &Scope,
-        before: Option<&(Manifest, String)>,
+        before: u32,
         records: &[String],
-    ) -> Result<Option<u64>, StoreError> {
-        let mut generation = before.map_or(0, |(manifest, _)| manifest.generation);
-        let text = records.join("\n");
-        loop {
-            generation = generation.saturating_add(1);
-            let prefix = self.name(scope, &format!("log/{generation:08}/"));
-            // One that a crash has left behind is passed by.
-            if self.put(&record_name(&prefix, 0), text.as_bytes(), When::Absent).await?.is_some() {
-                break;
-            }
-            if generation == u32::MAX {
-                return Ok(None);
+    ) -> Result<Option<u32>, StoreError> {
+        let Some(next) = before.checked_add(1) else { return Ok(None) };
+        let name = self.record_name(scope, next, 0);
+        if !self.make(&name, records.join("\n").as_bytes()).await? {
+            return Ok(None);
+        }
+        let names = self.names(&self.name(scope, "log/")).await?;
+        let top = names.iter().filter_map(|name| Spot::of(name)).map(|spot| spot.generation).max();
+        if top == Some(next) {
+            return Ok(Some(next));
+        }
+        // The number was free because it had been swept: what we have made stands below the highest and means nothing.
+        let _ = self.objects.remove(std::slice::from_ref(&name)).await;
+        Ok(None)
+    }
+
+    fn swept(&self, scope: &Scope, generation: u32) -> String {
+        self.name(scope, &format!("swept/{generation:08}"))
+    }
+
+    /// Takes the generations below one away. What is left behind by a failure or a crash is never read again.
+    async fn sweep(&self, scope: &Scope, below: u32) {
+        let Ok(names) = self.objects.list(&self.name(scope, "log/")).await else { return };
+        let old = |name: &&String| Spot::of(name).is_some_and(|spot| spot.generation < below);
+        let old: Vec<String> = names.iter().filter(old).cloned().collect();
+        let generations: BTreeSet<u32> =
+            old.iter().filter_map(|name| Spot::of(name)).map(|spot| spot.generation).collect();
+        for generation in generations {
+            // First it is told, then the places become free.
+            if self.objects.put(&self.swept(scope, generation), b"swept", When::Absent).await.is_err() {
+                return;
             }
         }
-        let manifest = Manifest { generation, by: uuid::Uuid::new_v4().to_string() };
-        let when = before.map_or(When::Absent, |(_, version)| When::Version(version));
-        let bytes = serde_json::to_vec(&manifest).unwrap_or_default();
-        let put = self.put(&self.name(scope, "manifest"), &bytes, when).await?;
-        Ok(put.map(|_| position(generation, 1)))
+        let _ = self.objects.remove(&old).await;
+    }
+
+    /// Copies what came behind the first object into one, so that the next reader asks for two objects instead of many.
+    async fn pack(&self, scope: &Scope, at: u64) -> Result<(), StoreError> {
+        let (generation, count) = parts(at);
+        let names = self.names(&self.name(scope, "log/")).await?;
+        if telling(&names, 0).len() <= LOOSE {
+            return Ok(());
+        }
+        let Some(records) = self.records(scope, 0).await? else { return Ok(()) };
+        if records.end != at || records.scattered {
+            return Ok(());
+        }
+        let first = position(generation, 1);
+        let behind = records.iter().zip(&records.ends).filter(|(_, end)| **end > first);
+        let text: Vec<u8> = behind.flat_map(|(record, _)| [record, b"\n"].concat()).collect();
+        self.make(&self.name(scope, &format!("log/{generation:08}/pack-{count:08}")), &text).await?;
+        let old: Vec<String> =
+            names.into_iter().filter(|name| Spot::of(name).is_some_and(|spot| spot.pack)).collect();
+        if !old.is_empty() {
+            // Nobody needs them; whoever is reading one looks again.
+            let _ = self.objects.remove(&old).await;
+        }
+        Ok(())
     }
 }
 
@@ -361,15 +336,8 @@ fn known_of(from: u64, generation: u32) -> usize {
     if of == generation { count } else { 0 }
 }
 
-fn parts(position: u64) -> (u32, usize) {
-    (u32::try_from(position >> 32).unwrap_or(u32::MAX), usize::try_from(position & 0xffff_ffff).unwrap_or(0))
-}
-
-fn record_name(prefix: &str, number: usize) -> String {
-    format!("{prefix}{number:08}")
-}
-
-fn number_of(name: &str) -> Option<usize> {
+/// The number that a name ends with.
+pub(crate) fn number_of(name: &str) -> Option<u64> {
     name.rsplit('/').next()?.parse().ok()
 }
 
@@ -387,17 +355,16 @@ fn safe(name: &str) -> String {
 
 impl<O: Objects> Backend for ObjectLog<O> {
     fn place(&self, scope: &Scope) -> PathBuf {
-        PathBuf::from(self.objects.place(&folder(scope)))
+        self.stack_place(scope)
     }
 
     fn list(&self) -> Answer<'_, Vec<Scope>> {
         Box::pin(async move {
-            let names = self.asked("stacks/", || self.objects.list("stacks/")).await?;
             let scope = |name: &String| {
                 let mut parts = name.strip_prefix("stacks/")?.split('/').map(str::to_owned);
                 Some(Scope { project: parts.next()?, stack: parts.next()?, workspace: parts.next()? })
             };
-            Ok(names.iter().filter_map(scope).collect())
+            Ok(self.names("stacks/").await?.iter().filter_map(scope).collect())
         })
     }
 
@@ -406,15 +373,7 @@ impl<O: Objects> Backend for ObjectLog<O> {
     }
 
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move {
-            if self.manifest(scope).await?.is_some() {
-                return Ok(());
-            }
-            self.prove().await?;
-            self.next_generation(scope, None, &[first.to_owned()]).await?;
-            let listed = folder(scope).replacen("state/", "stacks/", 1);
-            self.put(&listed, b"stack", When::Absent).await.map(|_| ())
-        })
+        Box::pin(async move { self.first_generation(scope, &[first.to_owned()]).await.map(|_| ()) })
     }
 
     fn append_if<'a>(
@@ -432,14 +391,14 @@ impl<O: Objects> Backend for ObjectLog<O> {
         Box::pin(self.replace(scope, fence, by))
     }
 
+    fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
+        Box::pin(
+            async move { if self.objects.asks_for_each() { self.pack(scope, at).await } else { Ok(()) } },
+        )
+    }
+
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
-        Box::pin(async move {
-            let found = self.get(&self.name(scope, "lease")).await?;
-            Ok(found.map(|found| {
-                let lease = serde_json::from_slice(&found.bytes).ok();
-                LeaseSlot { version: found.version, lease }
-            }))
-        })
+        Box::pin(self.lease_slot(scope))
     }
 
     fn swap_lease<'a>(
@@ -448,11 +407,7 @@ impl<O: Objects> Backend for ObjectLog<O> {
         read: Option<&'a str>,
         lease: &'a Lease,
     ) -> Answer<'a, bool> {
-        Box::pin(async move {
-            let bytes = serde_json::to_vec(lease).unwrap_or_default();
-            let when = read.map_or(When::Absent, When::Version);
-            Ok(self.put(&self.name(scope, "lease"), &bytes, when).await?.is_some())
-        })
+        Box::pin(self.next_lease(scope, read, lease))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
@@ -463,8 +418,8 @@ impl<O: Objects> Backend for ObjectLog<O> {
     }
 
     fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()> {
-        Box::pin(async move {
-            self.put(&self.name(scope, &format!("kept/{name}")), bytes, When::Absent).await.map(|_| ())
-        })
+        Box::pin(
+            async move { self.make(&self.name(scope, &format!("kept/{name}")), bytes).await.map(|_| ()) },
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Media that keep named objects and can compare before they put: object stores, a table, a cluster.
+//! Media that keep named objects and make a name only once: object stores, a table, a cluster.
 
 use std::sync::Arc;
 
@@ -7,6 +7,9 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 /// An answer of a medium of objects.
 pub type ObjectAnswer<'a, T> = BoxFuture<'a, Result<T, ObjectError>>;
+
+/// Says which of some names are wanted.
+pub type Choose<'c> = dyn Fn(&[String]) -> Vec<String> + Sync + 'c;
 
 /// What a medium of objects must promise: a put that is answered is durable and seen by every later get and list.
 pub trait Objects: Send + Sync {
@@ -25,13 +28,19 @@ pub trait Objects: Send + Sync {
     /// Takes objects away; one that is not there does not matter.
     fn remove<'a>(&'a self, names: &'a [String]) -> ObjectAnswer<'a, ()>;
 
-    /// The objects whose names begin with a text and come after another, in order of their names: all that there are at one
-    /// moment, none of them taken away meanwhile.
-    fn get_all<'a>(&'a self, prefix: &'a str, after: &'a str) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
+    /// Of the objects whose names begin with a text and come after another, those that are chosen, in order of their names: as
+    /// they are at one moment, none of them taken away meanwhile.
+    fn get_chosen<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &'a str,
+        choose: &'a Choose<'a>,
+    ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
         Box::pin(async move {
             for _ in 0..TRIES {
                 let names: Vec<String> =
                     self.list(prefix).await?.into_iter().filter(|name| name.as_str() > after).collect();
+                let names = choose(&names);
                 let n_names = names.len();
                 let get = |name: String| async move {
                     let object = self.get(&name).await?;
@@ -45,6 +54,11 @@ pub trait Objects: Send + Sync {
             }
             Err(ObjectError::Unanswered(format!("what is under {prefix} is taken away while it is read")))
         })
+    }
+
+    /// Whether each object that is read costs a request of its own.
+    fn asks_for_each(&self) -> bool {
+        true
     }
 
     /// Whether to ask again after so many answers that did not come, and when: returns when it is time.
@@ -74,8 +88,17 @@ impl<O: Objects + ?Sized> Objects for Arc<O> {
         (**self).remove(names)
     }
 
-    fn get_all<'a>(&'a self, prefix: &'a str, after: &'a str) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
-        (**self).get_all(prefix, after)
+    fn get_chosen<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: &'a str,
+        choose: &'a Choose<'a>,
+    ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
+        (**self).get_chosen(prefix, after, choose)
+    }
+
+    fn asks_for_each(&self) -> bool {
+        (**self).asks_for_each()
     }
 
     fn again<'a>(&'a self, tries: u32, why: &'a str) -> BoxFuture<'a, bool> {

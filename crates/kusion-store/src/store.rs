@@ -7,9 +7,9 @@ use std::time::Duration;
 use kusion_model::{Head, Records, ReleaseNo, Scope, Timestamp};
 
 use crate::backend::{LeaseSlot, Replacement};
-use crate::entry::{Entry, FORMAT, SEALED};
+use crate::entry::{Entry, FORMAT, SEALED, Way};
 use crate::fold::Source;
-use crate::session::TRIES;
+use crate::session::{KEEP_RELEASES, TRIES};
 use crate::{
     Backend, Damage, Fence, Holder, Keys, Lease, Liveness, LocalFolder, Lock, Owner, Session, State,
     StoreError, Watch, log, upgrade, vault,
@@ -21,6 +21,7 @@ pub struct Store {
     backend: Arc<dyn Backend>,
     lock: Arc<Lock>,
     open_keys: OpenKeys,
+    keep_releases: usize,
 }
 
 /// The keys that were opened before: opening them anew may cost a person's passphrase a second of work.
@@ -34,6 +35,8 @@ pub struct StackStore {
     /// What locks its keys.
     pub(crate) lock: Arc<Lock>,
     pub(crate) open_keys: OpenKeys,
+    /// How many releases can be rebuilt.
+    pub(crate) keep_releases: usize,
 }
 
 /// Who wants the lock, and how the holder of an old one is judged.
@@ -51,7 +54,14 @@ impl Store {
     /// The store on a medium; nothing is read or written yet.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Store { backend, lock: Arc::default(), open_keys: Arc::default() }
+        Store { backend, lock: Arc::default(), open_keys: Arc::default(), keep_releases: KEEP_RELEASES }
+    }
+
+    /// Keeps so many releases that can be returned to, at least; the history lines of older ones stay.
+    #[must_use]
+    pub fn with_retention(mut self, releases: usize) -> Self {
+        self.keep_releases = releases.max(1);
+        self
     }
 
     /// Locks the keys of all stacks by something else than a key file beside each log.
@@ -70,7 +80,8 @@ impl Store {
     #[must_use]
     pub fn stack(&self, scope: &Scope) -> StackStore {
         let (backend, lock) = (Arc::clone(&self.backend), Arc::clone(&self.lock));
-        StackStore { backend, scope: scope.clone(), lock, open_keys: Arc::clone(&self.open_keys) }
+        let (open_keys, keep_releases) = (Arc::clone(&self.open_keys), self.keep_releases);
+        StackStore { backend, scope: scope.clone(), lock, open_keys, keep_releases }
     }
 
     /// Lists the stacks that have a state, in order.
@@ -98,8 +109,24 @@ impl StackStore {
     /// Reads the state without a lock; a stack that was never applied has an empty one.
     ///
     /// # Errors
-    /// A state that is damaged: what it tells is not what was written, and nothing may be planned on it.
+    /// A state that is damaged: what it tells is not what was written, and nothing may be planned on it. One that has moved
+    /// elsewhere, or has not arrived yet.
     pub async fn read(&self) -> Result<State, StoreError> {
+        self.counts(self.read_anyway().await?)
+    }
+
+    /// A state that counts here; where it went or comes from otherwise.
+    fn counts(&self, state: State) -> Result<State, StoreError> {
+        let place = self.place();
+        match &state.way {
+            Some(Way::Leaving(to)) => Err(StoreError::Moved { place, to: to.clone() }),
+            Some(Way::Arriving(from)) => Err(StoreError::OnItsWay { place, from: from.clone() }),
+            Some(Way::Arrived) | None => Ok(state),
+        }
+    }
+
+    /// Reads the state, whether it counts here or not.
+    pub(crate) async fn read_anyway(&self) -> Result<State, StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
         let keys = self.keys_of(&written).await?;
         let state = log::open(&written, &self.reader(keys.as_ref(), &self.place()))?;
@@ -141,7 +168,7 @@ impl StackStore {
         let written = self.backend.read(&self.scope, 0).await?;
         let (keys, place) = (self.keys_of(&written).await?, self.place());
         let reader = self.reader(keys.as_ref(), &place);
-        log::open(&written, &reader)?;
+        log::open(&written, &reader)?.map(|state| self.counts(state)).transpose()?;
         let found = written.log.map(|records| log::entries(&records, &reader)).transpose()?;
         Ok((found.map(|(_, entries)| entries).unwrap_or_default(), keys))
     }
@@ -312,7 +339,7 @@ impl StackStore {
         let written = self.backend.read(&self.scope, 0).await?;
         let (sealed, place) = (self.keys_of(&written).await?, self.place());
         let reader = self.reader(sealed.as_ref(), &place);
-        let state = log::open(&written, &reader)?;
+        let state = log::open(&written, &reader)?.map(|state| self.counts(state)).transpose()?;
         let (Some(mut state), Some(found)) = (state, &written.log) else {
             return Err(self.damaged(Damage::Removed { head: None }));
         };

@@ -69,6 +69,18 @@ impl From<StoreError> for Failure {
             StoreError::Unsealed { .. } => {
                 Failure::usage(text).next("make it anew: kusion preview --plan FILE")
             }
+            StoreError::Moved { place, to } => Failure::new(Exit::Conflict, "the state is kept elsewhere now")
+                .cause(format!("it has moved to {to}; what is here is a closed copy"))
+                .place(place.display().to_string())
+                .next(format!("--backend '{to}', or `backend:` in stack.yaml, or `kusion config set backend`")),
+            StoreError::OnItsWay { place, from } => Failure::new(Exit::Conflict, "the state has not arrived here yet")
+                .cause(format!("it is on its way from {from}; somebody was interrupted, or is at it right now"))
+                .place(place.display().to_string())
+                .next(format!("go on with it: kusion state migrate --backend '{from}' --to ADDRESS-OF-THIS-PLACE")),
+            StoreError::Occupied { place } => Failure::new(Exit::Conflict, text)
+                .cause("nothing is written over a state that counts; nothing was changed")
+                .place(place.display().to_string())
+                .next("choose another place, or look at that one: kusion state show --backend ADDRESS"),
             StoreError::NoState { .. } => Failure::usage(text).next("the first `kusion apply` makes it"),
             StoreError::Newer { .. }
             | StoreError::NotOpen { .. }

@@ -6,11 +6,13 @@ use std::sync::{Arc, LazyLock};
 
 use kusion_model::{PLAN_SCHEMA, Phase, Plan, Scope, Tally, Timestamp};
 use kusion_store::{
-    Liveness, Owner, ReleaseDraft, ReleaseEnd, SimMedium, SimStack, StackStore, State, Store, wait,
+    Liveness, Owner, ReleaseDraft, ReleaseEnd, SimMedium, SimStack, Snapshot, StackStore, State, Store,
+    UpstreamState, wait,
 };
 
 /// Name and body of every target.
-pub const TARGETS: &[crate::FuzzTarget] = &[("state", state), ("sealed", sealed), ("plan", plan)];
+pub const TARGETS: &[crate::FuzzTarget] =
+    &[("state", state), ("sealed", sealed), ("plan", plan), ("upstream", upstream)];
 
 fn scope() -> Scope {
     Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() }
@@ -40,6 +42,19 @@ pub fn state(bytes: &[u8]) {
     // A lease or a key that is none may be told by one of the two only; damage of the log by both.
     if let (Ok(_), Ok(found)) = (&read, &found) {
         assert!(found.damage.is_none(), "read without a word, and damaged: {:?}", found.damage);
+    }
+}
+
+/// Any bytes as a state or a release of upstream's, and as a snapshot: read or refused; what is read has ids.
+pub fn upstream(bytes: &[u8]) {
+    let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else { return };
+    if let Ok(state) = UpstreamState::read(document.clone()) {
+        assert!(state.resources.iter().all(|resource| resource["id"].is_string()));
+    }
+    if let Ok(snapshot) = serde_json::from_value::<Snapshot>(document)
+        && snapshot.fits(&WHOLE.1).is_ok()
+    {
+        assert_eq!(snapshot.lineage, WHOLE.1.lineage, "another history");
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! The weakest of four: flag, `KUSION_*` variable, this file, built-in default.
 
-use base_diag::nearest;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use base_diag::nearest;
+use kcl::Disk;
+use kusion_generate::locate;
 use serde_json::{Value, json};
 
+use crate::input::backend;
+use crate::input::chosen::here;
 use crate::input::flags::{Arg, Given, flag, variable_name};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json, tell};
@@ -32,7 +36,12 @@ const KEYS: &[(&str, &str)] = &[
     ("detail", "fields"),
     ("output", "text"),
     ("key", "file"),
+    ("backend", "the folder of --home"),
+    ("backend-timeout", "60s"),
 ];
+
+/// What `backends:` holds is a map of its own, for people who write the file by hand or come from upstream.
+const NAMED_BACKENDS: &str = "backends";
 
 /// Where the file is.
 fn path() -> Option<PathBuf> {
@@ -66,7 +75,13 @@ fn save(values: &BTreeMap<String, String>) -> Result<(), Failure> {
         Failure::usage("there is no place for the configuration").cause("neither KUSION_HOME nor HOME is set")
     })?;
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let text = if values.is_empty() { String::new() } else { yaml::text(&json!(values)) };
+    // Named backends are a map in the file, and stay one.
+    let value = |(key, value): (&String, &String)| {
+        let map = if key == NAMED_BACKENDS { serde_json::from_str(value).ok() } else { None };
+        (key.clone(), map.unwrap_or_else(|| Value::String(value.clone())))
+    };
+    let document: serde_json::Map<String, Value> = values.iter().map(value).collect();
+    let text = if values.is_empty() { String::new() } else { yaml::text(&Value::Object(document)) };
     made.and_then(|()| std::fs::write(&path, text)).map_err(|e| {
         Failure::usage("the configuration cannot be written")
             .cause(e.to_string())
@@ -79,13 +94,15 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let mut values = load()?;
     match words.as_slice() {
         [] | ["list"] if format_of(given)? == Format::Json => {
-            print_json(&json!({"schema": "kusion.io/config-file/v1", "settings": values}))
+            print_json(&json!({"schema": "kusion.io/config-file/v1", "settings": shown(&values)}))
         }
         [] | ["list"] if values.is_empty() => {
             tell("nothing is set; `kusion config explain` shows the defaults\n");
             Ok(())
         }
-        [] | ["list"] => values.iter().try_for_each(|(key, value)| print(&format!("{key}: {value}\n"))),
+        [] | ["list"] => {
+            shown(&values).iter().try_for_each(|(key, value)| print(&format!("{key}: {value}\n")))
+        }
         ["get", key] => match values.get(check(key)?) {
             Some(value) => print(&format!("{value}\n")),
             None => Err(Failure::usage(format!("`{key}` is not set")).next("kusion config explain")),
@@ -99,9 +116,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             values.remove(check(key)?);
             save(&values)
         }
-        ["explain"] => explain(given, &values),
+        ["explain"] => explain(given, &values, None),
+        ["explain", stack] => explain(given, &values, Some(stack)),
         _ => Err(Failure::usage("kusion config does not know these words")
-            .next("kusion config list, get KEY, set KEY VALUE, unset KEY or explain")),
+            .next("kusion config list, get KEY, set KEY VALUE, unset KEY or explain [STACK]")),
     }
 }
 
@@ -135,10 +153,19 @@ fn check_value(key: &str, value: &str) -> Result<(), Failure> {
         "profile" => (matches!(value, "default" | "sandbox"), "default or sandbox"),
         "detail" => (matches!(value, "fields" | "all"), "fields or all"),
         "no-watch" => (matches!(value, "on" | "off" | "true" | "false"), "on or off"),
-        "timeout" | "lock-timeout" | "request-timeout" => (is_time(value), "a time: 90, 90s or 5m"),
+        "timeout" | "lock-timeout" | "request-timeout" | "backend-timeout" => {
+            (is_time(value), "a time: 90, 90s or 5m")
+        }
         "kubeconfig" => (std::path::Path::new(value).is_file(), "a file that is there"),
         _ => (!value.is_empty(), "a name"),
     };
+    if fits && key == "backend" && value.contains("://") {
+        let address = backend::parsed(value, "kusion config set backend")?;
+        if address.has_password() {
+            return Err(Failure::usage("a password does not belong into the configuration file")
+                .next("leave it out; PGPASSWORD and ~/.pgpass are looked at"));
+        }
+    }
     if fits {
         return Ok(());
     }
@@ -147,25 +174,78 @@ fn check_value(key: &str, value: &str) -> Result<(), Failure> {
         .next(format!("kusion config set {key} VALUE; nothing was changed")))
 }
 
-fn explain(given: &Given, values: &BTreeMap<String, String>) -> Result<(), Failure> {
-    let mut rows = Vec::new();
-    for (key, default) in KEYS {
-        let (value, from) = match (std::env::var(variable_name(key)).ok(), values.get(*key)) {
-            _ if *key != "output" && given.origin(key) == "flag" => {
-                (given.last(key).unwrap_or_default(), "flag".to_owned())
-            }
-            (Some(value), _) => (value, variable_name(key)),
-            (None, Some(value)) => {
-                (value.clone(), path().map(|p| p.display().to_string()).unwrap_or_default())
-            }
-            (None, None) => ((*default).to_owned(), "default".to_owned()),
-        };
-        rows.push(vec![(*key).to_owned(), value, from]);
+/// The settings without what may hold credentials: named backends by their names only.
+fn shown(values: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let names = |text: &String| match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => map.keys().cloned().collect::<Vec<_>>().join(", "),
+        _ => "unreadable".to_owned(),
+    };
+    let value = |(key, value): (&String, &String)| {
+        (key.clone(), if key == NAMED_BACKENDS { names(value) } else { value.clone() })
+    };
+    values.iter().map(value).collect()
+}
+
+/// One setting: its value, who says so, and who says otherwise and is weaker.
+struct Row {
+    key: &'static str,
+    value: String,
+    from: String,
+    over: Vec<(String, String)>,
+}
+
+fn explain(given: &Given, values: &BTreeMap<String, String>, stack: Option<&str>) -> Result<(), Failure> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (key, default) in KEYS.iter().filter(|(key, _)| *key != "backend") {
+        let file = path().map(|p| p.display().to_string()).unwrap_or_default();
+        let mut all: Vec<(String, String)> = Vec::new();
+        if *key != "output" && given.origin(key) == "flag" {
+            all.push(("flag".to_owned(), given.last(key).unwrap_or_default()));
+        }
+        all.extend(std::env::var(variable_name(key)).ok().map(|value| (variable_name(key), value)));
+        all.extend(values.get(*key).map(|value| (file, value.clone())));
+        all.push(("default".to_owned(), (*default).to_owned()));
+        let (from, value) = all.remove(0);
+        rows.push(Row { key, value, from, over: all });
     }
+    rows.extend(explain_backend(given, stack)?);
     if format_of(given)? == Format::Json {
-        let rows: Vec<Value> =
-            rows.iter().map(|row| json!({"key": row[0], "value": row[1], "from": row[2]})).collect();
+        let weaker = |over: &[(String, String)]| {
+            over.iter().map(|(from, value)| json!({"from": from, "value": value})).collect::<Vec<_>>()
+        };
+        let row = |row: &Row| json!({"key": row.key, "value": row.value, "from": row.from, "over": weaker(&row.over)});
+        let rows: Vec<Value> = rows.iter().map(row).collect();
         return print_json(&json!({"schema": "kusion.io/config/v1", "settings": rows}));
     }
-    print(&table(&["SETTING", "VALUE", "FROM"], &rows, &Style::stdout()))
+    let weaker = |row: &Row| {
+        let names: Vec<&str> =
+            row.over.iter().map(|(from, _)| from.as_str()).filter(|from| *from != "default").collect();
+        names.join(", ")
+    };
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| vec![row.key.to_owned(), row.value.clone(), row.from.clone(), weaker(row)])
+        .collect();
+    print(&table(&["SETTING", "VALUE", "FROM", "STRONGER THAN"], &cells, &Style::stdout()))
+}
+
+/// Where the state of a stack is kept (of the one that is named, or that the user stands in), and where its login comes from.
+fn explain_backend(given: &Given, stack: Option<&str>) -> Result<Vec<Row>, Failure> {
+    let word = stack.map(str::to_owned).or_else(|| given.last("workdir"));
+    let folder = match locate(&Disk, &here()?, word.as_deref()) {
+        Ok(folder) => Some(folder),
+        Err(problem) if word.is_some() => return Err(problem.into()),
+        Err(_) => None,
+    };
+    let from = folder.as_ref().map_or_else(here, |folder| Ok(folder.stack_dir.clone()))?;
+    let chosen = backend::choose(given, folder.as_ref(), &from)?;
+    let login = chosen.login(given)?;
+    let (value, over) = (chosen.shown(), chosen.over.clone());
+    let mut rows = vec![Row { key: "backend", value: value.clone(), from: chosen.from, over }];
+    if !value.starts_with("file://") {
+        let value = if login.is_some() { "found, not shown" } else { "none found; the service decides" };
+        let from = login.unwrap_or_else(|| "the machine's role, or nothing".to_owned());
+        rows.push(Row { key: "backend login", value: value.to_owned(), from, over: Vec::new() });
+    }
+    Ok(rows)
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use kusion_generate::read_spec;
 use kusion_model::{Attr, FieldChange, ResourceKey, Spec};
 use kusion_plan::three_way;
-use kusion_store::wait;
+use kusion_store::{StackStore, wait};
 use serde_json::{Value, json};
 
-use crate::input::chosen::{here, open, stores};
+use crate::input::chosen::open;
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
@@ -28,12 +28,8 @@ type Side = BTreeMap<ResourceKey, Attr>;
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let (title, before, after, places) = match given.rest.as_slice() {
         [from, to] => {
-            let scope = kusion_model::Scope {
-                project: "kusion".to_owned(),
-                stack: "diff".to_owned(),
-                workspace: "default".to_owned(),
-            };
-            let key = wait(stores(given, &here()?)?.stack(&scope).digest_key())?;
+            // Both sides are read with one key, and nothing is kept.
+            let key = StackStore::passing_key();
             let read = |file: &str| -> Result<Spec, Failure> {
                 Ok(read_spec(&crate::input::text::read_text(file)?, file, &kusion::platforms(), &key)?)
             };

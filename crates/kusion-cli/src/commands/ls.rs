@@ -39,7 +39,8 @@ fn stacks(given: &Given, found: &[StackFolder]) -> Result<(), Failure> {
     let mut rows = Vec::new();
     let mut values: Vec<Value> = Vec::new();
     for folder in found {
-        let state = wait(stores(given, &folder.stack_dir)?.stack(&folder.scope("default")).read())?;
+        let state =
+            wait(stores(given, Some(folder), &folder.stack_dir)?.stack(&folder.scope("default")).read())?;
         let name = state.scope.to_string();
         values.push(json!({
             "project": folder.project.name, "stack": folder.stack.name, "path": folder.stack_dir,

@@ -166,10 +166,15 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "state",
-        "repair|rotate|unlock [STACK]",
-        "save what can be saved of a damaged state, change its key, or open a lock that nobody will give back",
+        "list|show|pull|push|mv|rm|import|migrate|repair|rotate|unlock [STACK] [ID|FILE]",
+        "what is recorded of a stack: look at it, change it by hand, bring it to another backend, repair it",
         &[
-            "kusion state repair dev",
+            "kusion state list dev",
+            "kusion state show dev v1:ConfigMap:shop:settings",
+            "kusion state pull dev > dev.json && kusion state push dev dev.json",
+            "kusion state rm dev v1:ConfigMap:shop:settings",
+            "kusion state import dev kusion_state.yaml",
+            "kusion state migrate dev --to s3://acme-state/kusion --new-key passphrase",
             "kusion state repair dev -o json -y",
             "kusion state rotate dev --new-key passphrase",
             "kusion state unlock dev",
@@ -291,10 +296,16 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "config",
-        "list|get|set|unset|explain [KEY] [VALUE]",
+        "list|get|set|unset|explain [KEY|STACK] [VALUE]",
         "defaults of flags, and where each value comes from",
-        &["kusion config explain", "kusion config set context kind-dev", "kusion config unset context"],
-        &[config::flags],
+        &[
+            "kusion config explain",
+            "kusion config explain dev",
+            "kusion config set context kind-dev",
+            "kusion config set backend s3://acme-state/kusion",
+            "kusion config unset context",
+        ],
+        &[config::flags, stack],
         config::main,
     ),
     command(

@@ -11,8 +11,9 @@ use kusion_generate::{
     EMBEDDED_KONFIG, FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate,
 };
 use kusion_model::{Spec, Subject, Timestamp};
-use kusion_store::{Liveness, LocalFolder, Owner, Store, local_liveness, local_owner, wait};
+use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
 
+use crate::input::backend;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::hush::Hush;
 use crate::input::locks::lock;
@@ -23,7 +24,7 @@ use crate::views::style::Style;
 
 /// Flags of every command that works on a stack.
 pub(crate) fn stack() -> Vec<Arg> {
-    vec![
+    let mut flags = vec![
         flag(
             "workdir",
             Some('w'),
@@ -34,7 +35,9 @@ pub(crate) fn stack() -> Vec<Arg> {
         flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
         flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
         flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
-    ]
+    ];
+    flags.extend(backend::flags());
+    flags
 }
 
 /// A stack with its state.
@@ -66,7 +69,7 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStac
             .next("only `default` exists for now"));
     }
     let meter = Arc::new(Meter::default());
-    let below = LocalFolder::new(home_at(given, &folder.stack_dir)?);
+    let below = backend::choose(given, Some(&folder), &folder.stack_dir)?.open(given)?;
     let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
     let target = wait(Target::open(&stores, &folder, &workspace))?;
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
@@ -109,8 +112,10 @@ pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-pub(crate) fn stores(given: &Given, from: &Path) -> Result<Store, Failure> {
-    Ok(Store::local(home_at(given, from)?).with_lock(lock(given)?))
+/// The store of a stack, or that of no stack in particular.
+pub(crate) fn stores(given: &Given, folder: Option<&StackFolder>, from: &Path) -> Result<Store, Failure> {
+    let backend = backend::choose(given, folder, from)?.open(given)?;
+    Ok(Store::new(backend).with_lock(lock(given)?))
 }
 
 fn argument(text: &str) -> Result<(String, String), Failure> {

@@ -87,6 +87,10 @@ impl<B: Backend> Backend for Metered<B> {
         self.timed(self.below.replace_if(scope, fence, by))
     }
 
+    fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
+        self.timed(self.below.gather(scope, at))
+    }
+
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
         self.timed(self.below.lease(scope))
     }

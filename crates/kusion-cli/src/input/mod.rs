@@ -1,5 +1,6 @@
 //! What a command is given: flags, the stack and its state, clusters, what is wanted, consent.
 
+pub(crate) mod backend;
 pub(crate) mod chosen;
 pub(crate) mod cluster;
 pub(crate) mod consent;

@@ -1,6 +1,7 @@
 //! The command as a user calls it: words in, streams and exit codes out.
 #![allow(clippy::unwrap_used)]
 
+mod backends;
 mod book;
 mod forward;
 mod health;

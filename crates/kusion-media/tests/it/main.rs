@@ -14,6 +14,8 @@ mod history;
 #[allow(dead_code, reason = "shared with other media, and each uses its part")]
 #[path = "../../../kusion-store/tests/it/medium.rs"]
 mod medium;
+#[path = "../../../kusion-store/tests/it/moving.rs"]
+mod moving;
 #[path = "../../../kusion-store/tests/it/race.rs"]
 mod race;
 #[path = "../../../kusion-store/tests/it/sealed.rs"]

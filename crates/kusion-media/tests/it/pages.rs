@@ -34,3 +34,8 @@ fn addresses_of_the_page_work() {
     }
     assert_eq!(tried, 3, "an example for each");
 }
+
+#[test]
+fn corpus_of_the_fuzz_target_holds() {
+    testkit::replay_corpora(&[("backend", kusion_media::fuzz_address)]);
+}

@@ -125,7 +125,13 @@ pub(crate) async fn client(store: StackStore, log: Log, number: u32, mut dice: D
             ret(&log, op, Deed::Append { value, told: Some(no.0) });
         }
         if dice.roll(4) == 0 {
+            let _ = session.heartbeat(at(1)).await;
+        }
+        if dice.roll(4) == 0 {
             let _ = session.compact(1).await;
+        }
+        if dice.roll(2) == 0 {
+            let _ = session.close(at(2)).await;
         }
         if dice.roll(4) == 0 {
             let alive = |_: &kusion_store::Owner| Liveness::Dead;

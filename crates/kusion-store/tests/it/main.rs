@@ -14,6 +14,8 @@ mod linear;
 mod local;
 #[allow(dead_code, reason = "shared with other media, and each uses its part")]
 mod medium;
+mod moving;
 mod race;
 mod sealed;
 mod setup;
+mod snapshots;

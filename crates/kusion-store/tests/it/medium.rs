@@ -7,8 +7,8 @@ use kusion_model::{
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{
-    Backend, Liveness, LocalFolder, ObjectLog, Outcome, Owner, Plug, ReleaseEnd, Session, SimMedium,
-    SimObjects, StackStore, State, Store, StoreError, wait,
+    Backend, Liveness, LocalFolder, ObjectLog, Objects as _, Outcome, Owner, Plug, ReleaseEnd, Session,
+    SimMedium, SimObjects, StackStore, State, Store, StoreError, wait,
 };
 use serde_json::{Map, json};
 
@@ -86,7 +86,8 @@ impl Medium {
             sim.tamper(&scope(), |stack| stack.lease = Some((9, b"garbage".to_vec())));
         }
         if let Some(objects) = &self.objects {
-            objects.tamper("state/shop/dev/default/lease", b"garbage");
+            let leases = wait(objects.list("state/shop/dev/default/lease/")).unwrap();
+            objects.tamper(leases.last().unwrap(), b"garbage");
         }
         if let Some(garble) = &self.garble {
             garble();

@@ -1,72 +1,23 @@
-//! `kusion state repair|rotate|unlock`: a state that is damaged, whose key should change, or that is locked for good.
+//! `kusion state repair`: first what can be saved is shown, then, on demand, saved.
 
 use std::collections::BTreeSet;
 
 use kusion::{DryRun, Stand};
 use kusion_model::{Head, Scope, Spec};
-use kusion_store::{Claim, Findings, StackStore, State, StoreError, wait};
+use kusion_store::{Findings, State, wait};
 use serde_json::json;
 
-use crate::input::chosen::{ChosenStack, liveness, now, open_named, owner};
+use super::claim;
+use crate::input::chosen::ChosenStack;
 use crate::input::cluster::{connect, tokio};
 use crate::input::consent;
-use crate::input::flags::{Arg, Given, flag};
-use crate::input::locks::{lock, new_lock};
+use crate::input::flags::Given;
 use crate::input::planned::{wanted, warn};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 
-pub(crate) fn flags() -> Vec<Arg> {
-    vec![
-        flag("output", Some('o'), "FORMAT", "text or json"),
-        flag("yes", Some('y'), "", "do not ask"),
-        flag("new-key", None, "HOW", "what locks the state after `rotate`; as --key"),
-    ]
-}
-
-pub(crate) fn main(given: &Given) -> Result<(), Failure> {
-    let Some((verb, words)) = given.rest.split_first() else {
-        return Err(Failure::usage("kusion state needs a verb").next("repair, rotate or unlock"));
-    };
-    if words.len() > 1 {
-        return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and "))));
-    }
-    let word = words.first().cloned().or_else(|| given.last("workdir"));
-    let chosen = open_named(given, word.as_deref())?;
-    match verb.as_str() {
-        "repair" => repair(given, &chosen),
-        "unlock" => unlock(given, &chosen.target.store, &chosen.target.scope),
-        "rotate" => rotate(given, &chosen),
-        other => {
-            Err(Failure::usage(format!("there is no `kusion state {other}`"))
-                .next("repair, rotate or unlock"))
-        }
-    }
-}
-
-/// Seals everything anew with another key.
-fn rotate(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
-    let (format, new) = (format_of(given)?, new_lock(given)?);
-    let alive = liveness;
-    let claim =
-        Claim { owner: owner("kusion state rotate"), now: now(), elapsed: Default::default(), alive: &alive };
-    let number = wait(chosen.target.store.rotate(&claim, new.as_ref()))?;
-    let by = match new {
-        Some(new) => new.word(),
-        None => lock(given)?.word(),
-    };
-    let scope = &chosen.target.scope;
-    if format == Format::Json {
-        let schema = "kusion.io/state-rotate/v1";
-        return print_json(&json!({"schema": schema, "stack": scope, "ring": number, "lockedBy": by}));
-    }
-    print(&format!(
-        "The state of {scope} is sealed anew (key {number}), locked by {by}. Plans that were saved before no longer open.\n"
-    ))
-}
-
 /// Shows what can be saved, asks, and saves it.
-fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
+pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
     let format = format_of(given)?;
     let store = &chosen.target.store;
     let found = wait(store.examine(None))?;
@@ -82,9 +33,7 @@ fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
         let question = "Make this the state (the damaged log is kept beside it)";
         consent::ask("state repair", question)?;
     }
-    let alive = liveness;
-    let claim =
-        Claim { owner: owner("kusion state repair"), now: now(), elapsed: Default::default(), alive: &alive };
+    let claim = claim("kusion state repair");
     let found = wait(store.repair(&claim, witness.as_ref()))?;
     let copy = format!("{}/log.damaged-{}", store.place().display(), claim.now.millis);
     tell(&found, chosen, format, Some(copy))
@@ -151,20 +100,4 @@ fn counts(state: &State) -> String {
         plural(state.records.len(), "resource"),
         plural(state.releases.len(), "release")
     )
-}
-
-/// Takes a lock away: for a holder on another machine that will not come back, or a lock that nobody can read.
-pub(crate) fn unlock(given: &Given, store: &StackStore, scope: &Scope) -> Result<(), Failure> {
-    let holder = match wait(store.holder(&liveness)) {
-        Ok(None) => return print(&format!("Stack {scope} is not locked.\n")),
-        Ok(Some(holder)) => holder.to_string(),
-        Err(StoreError::LeaseGarbled { .. }) => "nobody knows whom: the lock cannot be read".to_owned(),
-        Err(error) => return Err(error.into()),
-    };
-    if !given.has("yes") {
-        let question = format!("The lock is held by {holder}. It can write no more afterwards. Break it");
-        consent::ask("state unlock", &question)?;
-    }
-    wait(store.break_lock(now()))?;
-    print(&format!("The lock of {scope} is open; it was held by {holder}.\n"))
 }

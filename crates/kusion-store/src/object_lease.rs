@@ -1,0 +1,98 @@
+//! The lease on a medium of objects: numbered objects `lease/<n>`, of which the highest counts.
+//!
+//! Whoever changes the lease that he has read makes the object of the next number, if there is none. Old ones are taken away,
+//! but never the highest; so whoever has made a number looks whether it is the highest now. If it was free only because it had
+//! been taken away, a higher one was there before, and he sees it. Nothing but create-if-absent and a list is needed.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use kusion_model::Scope;
+
+use crate::backend::LeaseSlot;
+use crate::object_log::{Held, number_of};
+use crate::objects::Objects;
+use crate::session::TRIES;
+use crate::{Fence, Lease, ObjectLog, StoreError};
+
+/// This many numbers below the highest stay: whoever has just listed them can still read them.
+const STAY: u64 = 2;
+
+impl<O: Objects> ObjectLog<O> {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lease_name(&self, scope: &Scope, number: u64) -> String {
+        self.name(scope, &format!("lease/{number:016}"))
+    }
+
+    async fn lease_numbers(&self, scope: &Scope) -> Result<Vec<u64>, StoreError> {
+        let names = self.names(&self.name(scope, "lease/")).await?;
+        Ok(names.iter().filter_map(|name| number_of(name)).collect())
+    }
+
+    /// Whether anybody has ever held the lease.
+    pub(crate) async fn was_leased(&self, scope: &Scope) -> Result<bool, StoreError> {
+        Ok(!self.lease_numbers(scope).await?.is_empty())
+    }
+
+    /// The lease that counts, with its number as its version.
+    pub(crate) async fn lease_slot(&self, scope: &Scope) -> Result<Option<LeaseSlot>, StoreError> {
+        for _ in 0..TRIES {
+            let Some(top) = self.lease_numbers(scope).await?.into_iter().max() else { return Ok(None) };
+            // It is gone by now only if others have come after it.
+            if let Some(found) = self.get(&self.lease_name(scope, top)).await? {
+                let lease = serde_json::from_slice(&found.bytes).ok();
+                return Ok(Some(LeaseSlot { version: top.to_string(), lease }));
+            }
+        }
+        Err(StoreError::Unanswered { place: self.stack_place(scope), tries: TRIES })
+    }
+
+    /// Puts a lease behind the one that was read. False if another was quicker.
+    pub(crate) async fn next_lease(
+        &self,
+        scope: &Scope,
+        read: Option<&str>,
+        lease: &Lease,
+    ) -> Result<bool, StoreError> {
+        let before = match read.map(str::parse::<u64>) {
+            None => 0,
+            Some(Ok(number)) => number,
+            // Never given out here.
+            Some(Err(_)) => return Ok(false),
+        };
+        let Some(number) = before.checked_add(1) else { return Ok(false) };
+        let name = self.lease_name(scope, number);
+        if !self.make(&name, &serde_json::to_vec(lease).unwrap_or_default()).await? {
+            return Ok(false);
+        }
+        let all = self.lease_numbers(scope).await?;
+        let ours = all.iter().max() == Some(&number);
+        let old = |other: &u64| other.saturating_add(STAY) <= number;
+        let gone: Vec<String> = match ours {
+            true => all.into_iter().filter(old).map(|other| self.lease_name(scope, other)).collect(),
+            // The number had been used before: what we have made stands below the highest and means nothing.
+            false => vec![name],
+        };
+        if !gone.is_empty() {
+            // What stays is passed by, and taken away by the next.
+            let _ = self.objects.remove(&gone).await;
+        }
+        if ours {
+            self.held().insert(scope.clone(), (lease.fence(), number));
+        }
+        Ok(ours)
+    }
+
+    /// Refuses a writer whose lease is not the one that counts.
+    pub(crate) async fn check(&self, scope: &Scope, fence: &Fence) -> Result<(), StoreError> {
+        let known = self.held().get(scope).filter(|(held, _)| held == fence).map(|(_, number)| *number);
+        let top = self.lease_numbers(scope).await?.into_iter().max();
+        if top.is_some() && top == known {
+            return Ok(());
+        }
+        let now = self.lease_slot(scope).await?;
+        Lease::check(now.and_then(|slot| slot.lease).as_ref(), fence)
+    }
+}
