@@ -1,11 +1,26 @@
 """Runs a command once; prints its wall seconds, CPU seconds (user and system), peak memory in KiB and exit code.
 
+CPU is that of the command and of all processes that it started and waited for; memory is its own alone.
+
 Usage: timed.py FILE COMMAND ARGUMENT...  (the command is a full path; its standard output goes to the file)
 """
 
 import os
 import sys
+import threading
 import time
+
+
+def watch(child, peak, ended):
+    """The system knows the peak only while the process lives, and after its end only that of the largest of its children."""
+    while not ended.wait(0.005):
+        try:
+            with open(f"/proc/{child}/status") as status:
+                for line in status:
+                    if line.startswith("VmHWM:"):
+                        peak[0] = int(line.split()[1])
+        except OSError:
+            return
 
 
 def main():
@@ -13,9 +28,14 @@ def main():
     out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     before = time.monotonic()
     child = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, out, 1)])
+    peak, ended = [0], threading.Event()
+    watcher = threading.Thread(target=watch, args=(child, peak, ended))
+    watcher.start()
     _, status, used = os.wait4(child, 0)
     wall = time.monotonic() - before
-    print(wall, used.ru_utime + used.ru_stime, used.ru_maxrss, os.waitstatus_to_exitcode(status))
+    ended.set()
+    watcher.join()
+    print(wall, used.ru_utime + used.ru_stime, peak[0] or used.ru_maxrss, os.waitstatus_to_exitcode(status))
 
 
 main()

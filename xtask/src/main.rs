@@ -15,6 +15,7 @@ mod import_proof;
 mod oracle;
 mod record;
 mod ssa_diff;
+mod terraform_mirror;
 mod testenv;
 mod tidy;
 
@@ -26,7 +27,11 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> ChoreResult);
 
 const CHORES: &[Chore] = &[
     ("ci", "everything that judges a change, in one command", ci::main),
-    ("bench", "kcl|fmt|edit|engine: ours beside the released wheel, or beside kubectl and Helm", bench::main),
+    (
+        "bench",
+        "kcl|fmt|edit|engine|terraform: ours beside the released wheel, kubectl, Helm, tofu",
+        bench::main,
+    ),
     (
         "bindings",
         "[python] [node] [go]: what stands on the C library, built, installed and tested",

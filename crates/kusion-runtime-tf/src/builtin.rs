@@ -36,7 +36,13 @@ pub(crate) fn upgrade(of: &Resource, json: &str) -> Result<(Option<Value>, Vec<D
 }
 
 pub(crate) fn read(ask: ReadAsk<'_>) -> Read {
-    Read { state: Some(ask.state.clone()), private: Vec::new(), identity: None, said: Vec::new() }
+    Read {
+        state: Some(ask.state.clone()),
+        private: Vec::new(),
+        identity: None,
+        deferred: None,
+        said: Vec::new(),
+    }
 }
 
 pub(crate) fn import(of: &Resource, id: &str) -> (Vec<ImportedObject>, Vec<Diagnostic>) {
@@ -70,6 +76,7 @@ pub(crate) fn plan(ask: PlanAsk<'_>) -> Planned {
         private: Vec::new(),
         legacy: false,
         identity: None,
+        deferred: None,
         said: Vec::new(),
     };
     let Value::Map(proposed) = ask.proposed else { return done(Value::Null, Vec::new()) };

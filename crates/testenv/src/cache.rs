@@ -96,6 +96,25 @@ const PROGRAMS: &[Program] = &[
         names: &[],
         links: &[],
     },
+    Program {
+        label: "lab-2026-11",
+        sources: &[
+            ("go.mod", include_str!("../../../xtask/testenv/lab/go.mod")),
+            ("go.sum", include_str!("../../../xtask/testenv/lab/go.sum")),
+            ("adopt.go", include_str!("../../../xtask/testenv/lab/adopt.go")),
+            ("faults.go", include_str!("../../../xtask/testenv/lab/faults.go")),
+            ("main.go", include_str!("../../../xtask/testenv/lab/main.go")),
+            ("passing.go", include_str!("../../../xtask/testenv/lab/passing.go")),
+            ("plan.go", include_str!("../../../xtask/testenv/lab/plan.go")),
+            ("resource.go", include_str!("../../../xtask/testenv/lab/resource.go")),
+            ("schema.go", include_str!("../../../xtask/testenv/lab/schema.go")),
+            ("server.go", include_str!("../../../xtask/testenv/lab/server.go")),
+            ("world.go", include_str!("../../../xtask/testenv/lab/world.go")),
+        ],
+        executables: &[("terraform-provider-lab", "."), ("terraform-provider-lab5", ".")],
+        names: &[],
+        links: &[],
+    },
     pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
 ];
 

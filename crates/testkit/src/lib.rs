@@ -15,6 +15,8 @@ pub mod faulty;
 pub mod format;
 #[cfg(feature = "ours")]
 pub mod fuzz;
+#[cfg(feature = "host")]
+pub mod fuzz_host;
 #[cfg(feature = "install")]
 pub mod fuzz_install;
 #[cfg(feature = "kube")]

@@ -9,9 +9,31 @@ use crate::schemas::{DataSource, Ephemeral, Resource};
 use crate::wire::{self, DynamicValue, IdentityData, RawState};
 use crate::{Failure, HostError};
 
-/// We understand write-only attributes, and no answer that puts something off.
-pub(crate) const ABLE: wire::ClientCapabilities =
-    wire::ClientCapabilities { deferral_allowed: false, write_only_attributes_allowed: true };
+/// We understand write-only attributes; whether something may be put off is for the host to say.
+pub(crate) fn able(deferral_allowed: bool) -> wire::ClientCapabilities {
+    wire::ClientCapabilities { deferral_allowed, write_only_attributes_allowed: true }
+}
+
+/// Why a provider puts an answer off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferral {
+    Unsaid,
+    /// Something in the configuration of the resource is unknown.
+    ResourceConfig,
+    /// Something in the configuration of the provider is unknown.
+    ProviderConfig,
+    /// Something that it needs does not exist yet.
+    AbsentPrerequisite,
+}
+
+fn deferral(said: Option<wire::Deferred>) -> Option<Deferral> {
+    Some(match said?.reason {
+        1 => Deferral::ResourceConfig,
+        2 => Deferral::ProviderConfig,
+        3 => Deferral::AbsentPrerequisite,
+        _ => Deferral::Unsaid,
+    })
+}
 
 /// An object to refresh.
 #[derive(Clone, Copy)]
@@ -28,6 +50,7 @@ pub struct Read {
     pub state: Option<Value>,
     pub private: Vec<u8>,
     pub identity: Option<Value>,
+    pub deferred: Option<Deferral>,
     pub said: Vec<Diagnostic>,
 }
 
@@ -52,6 +75,8 @@ pub struct Planned {
     /// Of the old SDK: its plans may break the rules.
     pub legacy: bool,
     pub identity: Option<Value>,
+    /// Put off: the state is only a guess. Never without the host's leave.
+    pub deferred: Option<Deferral>,
     pub said: Vec<Diagnostic>,
 }
 
@@ -93,6 +118,18 @@ pub struct MoveAsk<'a> {
     pub schema_version: i64,
     pub state_json: &'a [u8],
     pub private: &'a [u8],
+    /// Its identity as JSON, and the version of that schema.
+    pub identity: Option<(&'a [u8], i64)>,
+}
+
+/// An object that has become one of another type.
+#[derive(Clone)]
+pub struct Moved {
+    /// Absent only beside an error.
+    pub state: Option<Value>,
+    pub private: Vec<u8>,
+    pub identity: Option<Value>,
+    pub said: Vec<Diagnostic>,
 }
 
 /// An ephemeral value, until it is closed.
@@ -142,7 +179,7 @@ impl Provider {
     ) -> Result<Vec<Diagnostic>, HostError> {
         let config = Some(self.encode(rpc, config, ty)?);
         // Only resources have the field; the others ignore it.
-        let ask = wire::Validate { type_name: name.to_owned(), config, capabilities: Some(ABLE) };
+        let ask = wire::Validate { type_name: name.to_owned(), config, capabilities: Some(self.able) };
         let answer: wire::Said = self.client.call(rpc, ask).await?;
         Ok(diagnostic::read(answer.diagnostics))
     }
@@ -183,7 +220,7 @@ impl Provider {
             current_state: Some(self.encode(rpc, ask.state, &of.ty)?),
             private: ask.private.to_owned(),
             provider_meta: self.meta_in(rpc, ask.meta)?,
-            capabilities: Some(ABLE),
+            capabilities: Some(self.able),
             current_identity: self.identity_in(rpc, of, ask.identity)?,
         };
         let answer: wire::ReadAnswer = self.client.call(rpc, ask).await?;
@@ -191,6 +228,7 @@ impl Provider {
             state: self.decode(rpc, answer.new_state, &of.ty)?,
             private: answer.private,
             identity: self.identity_out(rpc, of, answer.new_identity)?,
+            deferred: self.deferred(rpc, answer.deferred)?,
             said: diagnostic::read(answer.diagnostics),
         })
     }
@@ -205,7 +243,7 @@ impl Provider {
             config: Some(self.encode(rpc, ask.config, &of.ty)?),
             prior_private: ask.private.to_owned(),
             provider_meta: self.meta_in(rpc, ask.meta)?,
-            capabilities: Some(ABLE),
+            capabilities: Some(self.able),
             prior_identity: self.identity_in(rpc, of, ask.identity)?,
         };
         let answer: wire::PlanAnswer = self.client.call(rpc, ask).await?;
@@ -215,6 +253,7 @@ impl Provider {
             private: answer.planned_private,
             legacy: answer.legacy_type_system,
             identity: self.identity_out(rpc, of, answer.planned_identity)?,
+            deferred: self.deferred(rpc, answer.deferred)?,
             said: diagnostic::read(answer.diagnostics),
         })
     }
@@ -241,16 +280,38 @@ impl Provider {
         })
     }
 
-    /// Finds existing objects by an id.
+    /// Finds existing objects by an id; none if the provider puts it off.
     pub async fn import(
         &self,
         of: &Resource,
         id: &str,
     ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
+        self.import_as(of, id, None).await
+    }
+
+    /// Finds existing objects by their identity.
+    pub async fn import_identity(
+        &self,
+        of: &Resource,
+        identity: &Value,
+    ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
+        self.import_as(of, "", Some(identity)).await
+    }
+
+    async fn import_as(
+        &self,
+        of: &Resource,
+        id: &str,
+        identity: Option<&Value>,
+    ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
         let rpc = &rpc::IMPORT;
         let (type_name, id) = (of.name.clone(), id.to_owned());
-        let ask = wire::Import { type_name, id, capabilities: Some(ABLE), identity: None };
+        let identity = self.identity_in(rpc, of, identity)?;
+        let ask = wire::Import { type_name, id, capabilities: Some(self.able), identity };
         let answer: wire::ImportAnswer = self.client.call(rpc, ask).await?;
+        if self.deferred(rpc, answer.deferred)?.is_some() {
+            return Ok((Vec::new(), diagnostic::read(answer.diagnostics)));
+        }
         let mut found = Vec::new();
         for one in answer.imported {
             let same = one.type_name == of.name;
@@ -262,28 +323,29 @@ impl Provider {
     }
 
     /// Turns an object of another type into one of this.
-    pub async fn move_state(
-        &self,
-        to: &Resource,
-        ask: MoveAsk<'_>,
-    ) -> Result<(Option<Value>, Vec<u8>, Vec<Diagnostic>), HostError> {
+    pub async fn move_state(&self, to: &Resource, ask: MoveAsk<'_>) -> Result<Moved, HostError> {
         let rpc = &rpc::MOVE;
+        let raw = |json: &[u8]| Some(RawState { json: json.to_owned(), ..RawState::default() });
         let ask = wire::Move {
             source_provider_address: ask.provider_address.to_owned(),
             source_type_name: ask.type_name.to_owned(),
             source_schema_version: ask.schema_version,
-            source_state: Some(RawState { json: ask.state_json.to_owned(), ..RawState::default() }),
+            source_state: raw(ask.state_json),
             target_type_name: to.name.clone(),
             source_private: ask.private.to_owned(),
-            source_identity: None,
-            source_identity_schema_version: 0,
+            source_identity: ask.identity.and_then(|(json, _)| raw(json)),
+            source_identity_schema_version: ask.identity.map_or(0, |(_, version)| version),
         };
         let answer: wire::MoveAnswer = self.client.call(rpc, ask).await?;
-        let said = diagnostic::read(answer.diagnostics);
-        Ok((self.decode(rpc, answer.target_state, &to.ty)?, answer.target_private, said))
+        Ok(Moved {
+            state: self.decode(rpc, answer.target_state, &to.ty)?,
+            private: answer.target_private,
+            identity: self.identity_out(rpc, to, answer.target_identity)?,
+            said: diagnostic::read(answer.diagnostics),
+        })
     }
 
-    /// Reads a data source.
+    /// Reads a data source; no state if the provider puts it off.
     pub async fn read_data(
         &self,
         of: &DataSource,
@@ -295,9 +357,12 @@ impl Provider {
             type_name: of.name.clone(),
             config: Some(self.encode(rpc, config, &of.ty)?),
             provider_meta: self.meta_in(rpc, meta)?,
-            capabilities: Some(ABLE),
+            capabilities: Some(self.able),
         };
         let answer: wire::ReadDataAnswer = self.client.call(rpc, ask).await?;
+        if self.deferred(rpc, answer.deferred)?.is_some() {
+            return Ok((None, diagnostic::read(answer.diagnostics)));
+        }
         Ok((self.decode(rpc, answer.state, &of.ty)?, diagnostic::read(answer.diagnostics)))
     }
 
@@ -305,7 +370,7 @@ impl Provider {
     pub async fn open(&self, of: &Ephemeral, config: &Value) -> Result<Opened, HostError> {
         let rpc = &rpc::OPEN;
         let config = Some(self.encode(rpc, config, &of.ty)?);
-        let ask = wire::Validate { type_name: of.name.clone(), config, capabilities: Some(ABLE) };
+        let ask = wire::Validate { type_name: of.name.clone(), config, capabilities: Some(self.able) };
         let answer: wire::OpenAnswer = self.client.call(rpc, ask).await?;
         Ok(Opened {
             result: self.decode(rpc, answer.result, &of.ty)?,
@@ -356,6 +421,16 @@ impl Provider {
         let answer =
             |error: tf_value::ValueError| Failure::Answer { call: rpc.name, what: error.to_string() };
         read.map(Some).map_err(|error| self.client.fail(answer(error)))
+    }
+
+    /// Without leave nothing can be put off: whoever reads the answer would take a guess for a plan.
+    fn deferred(&self, rpc: &Rpc, said: Option<wire::Deferred>) -> Result<Option<Deferral>, HostError> {
+        let why = deferral(said);
+        if why.is_some() && !self.able.deferral_allowed {
+            let what = "it puts the answer off, which it was not allowed to".to_owned();
+            return Err(self.client.fail(Failure::Answer { call: rpc.name, what }));
+        }
+        Ok(why)
     }
 
     fn identity_in(

@@ -5,7 +5,9 @@ use std::time::Duration;
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
 use prost::Message;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
@@ -32,6 +34,35 @@ pub(crate) struct Client {
     channel: Channel,
     pub(crate) process: Option<Process>,
     message_limit: usize,
+    patience: Option<Duration>,
+}
+
+/// How to connect, and the limits of every call.
+pub(crate) struct Connect {
+    pub(crate) tls: Option<TlsConnector>,
+    pub(crate) message_limit: usize,
+    /// Instead of the limits that calls have by themselves.
+    pub(crate) patience: Option<Duration>,
+}
+
+impl Default for Connect {
+    fn default() -> Self {
+        Connect { tls: None, message_limit: MESSAGE_LIMIT, patience: None }
+    }
+}
+
+/// A connection to a provider, whatever carries it.
+trait Pipe: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Pipe for T {}
+
+async fn open(to: &Address, tls: Option<TlsConnector>) -> std::io::Result<Box<dyn Pipe>> {
+    let plain: Box<dyn Pipe> = match to {
+        Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        Address::Tcp(at) => Box::new(TcpStream::connect(at).await?),
+    };
+    let Some(tls) = tls else { return Ok(plain) };
+    let name = rustls::pki_types::ServerName::try_from(crate::tls::NAME).map_err(std::io::Error::other)?;
+    Ok(Box::new(tls.connect(name, plain).await?))
 }
 
 impl Client {
@@ -40,7 +71,7 @@ impl Client {
         protocol: Protocol,
         address: &Address,
         process: Option<Process>,
-        message_limit: usize,
+        how: Connect,
     ) -> Result<Self, HostError> {
         let unreachable =
             |why: String| HostError::new(name, Failure::Socket { address: address.to_string(), why });
@@ -49,26 +80,18 @@ impl Client {
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
             .connect_timeout(CONNECT_LIMIT);
-        let connected = match address {
-            Address::Unix(path) => {
-                let path = path.clone();
-                let connect = service_fn(move |_| {
-                    let path = path.clone();
-                    async move { UnixStream::connect(path).await.map(TokioIo::new) }
-                });
-                endpoint.connect_with_connector(connect).await
-            }
-            Address::Tcp(at) => {
-                let at = at.clone();
-                let connect = service_fn(move |_| {
-                    let at = at.clone();
-                    async move { TcpStream::connect(at).await.map(TokioIo::new) }
-                });
-                endpoint.connect_with_connector(connect).await
-            }
-        };
-        let channel = connected.map_err(|error| unreachable(innermost(&error)))?;
-        Ok(Client { name: name.to_owned(), protocol, channel, process, message_limit })
+        let (to, tls) = (address.clone(), how.tls.clone());
+        let connect = service_fn(move |_| {
+            let (to, tls) = (to.clone(), tls.clone());
+            async move { open(&to, tls).await.map(TokioIo::new) }
+        });
+        let connected = endpoint.connect_with_connector(connect).await;
+        let channel = connected.map_err(|error| match (&how.tls, innermost(&error)) {
+            (Some(_), why) => HostError::new(name, Failure::Tls { why }),
+            (None, why) => unreachable(why),
+        })?;
+        let Connect { message_limit, patience, .. } = how;
+        Ok(Client { name: name.to_owned(), protocol, channel, process, message_limit, patience })
     }
 
     /// Asks one question.
@@ -78,7 +101,7 @@ impl Client {
         A: Message + Default + 'static,
     {
         let answer = self.unary(rpc.path(self.protocol), ask);
-        let answer = match rpc.limit {
+        let answer = match rpc.limit.map(|limit| self.patience.unwrap_or(limit)) {
             Some(limit) => match tokio::time::timeout(limit, answer).await {
                 Ok(answer) => answer,
                 Err(_) => return Err(self.fail(Failure::Hangs { call: rpc.name, limit })),

@@ -36,8 +36,10 @@ pub enum Failure {
         waited: Duration,
         words: Vec<String>,
     },
-    /// It wants TLS.
-    Tls,
+    /// It speaks TLS, and not as it has to.
+    Tls {
+        why: String,
+    },
     Socket {
         address: String,
         why: String,
@@ -83,6 +85,15 @@ impl HostError {
         HostError { provider: provider.to_owned(), kind }
     }
 
+    /// Returns whether it did not start because it speaks nothing but TLS.
+    pub(crate) fn wants_tls(&self) -> bool {
+        match &self.kind {
+            Failure::Tls { .. } => true,
+            Failure::EndedEarly { words, .. } => words.iter().any(|word| word.contains("PLUGIN_CLIENT_CERT")),
+            _ => false,
+        }
+    }
+
     /// Returns whether the call may have happened although it failed.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
@@ -92,7 +103,7 @@ impl HostError {
                 | Failure::EndedEarly { .. }
                 | Failure::Handshake { .. }
                 | Failure::Silent { .. }
-                | Failure::Tls
+                | Failure::Tls { .. }
                 | Failure::Socket { .. }
                 | Failure::Unimplemented { .. }
                 | Failure::Schema { .. }
@@ -126,10 +137,7 @@ impl fmt::Display for HostError {
                 write!(f, "{name} did not start: it said nothing within {} s", waited.as_secs())?;
                 say(f, words)
             }
-            Failure::Tls => write!(
-                f,
-                "{name} did not start: it insists on TLS, which was not asked for; use a newer version of the provider"
-            ),
+            Failure::Tls { why } => write!(f, "{name} did not start: mutual TLS with it failed: {why}"),
             Failure::Socket { address, why } => {
                 write!(f, "{name}: its socket {address} can not be reached: {why}")
             }

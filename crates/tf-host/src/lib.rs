@@ -37,11 +37,13 @@ mod reattach;
 mod rpc;
 mod schemas;
 mod store;
+mod tls;
 #[doc(hidden)]
 pub mod wire;
 
 pub use calls::{
-    Applied, ApplyAsk, ImportedObject, MoveAsk, Opened, PlanAsk, Planned, Read, ReadAsk, Renewed,
+    Applied, ApplyAsk, Deferral, ImportedObject, MoveAsk, Moved, Opened, PlanAsk, Planned, Read, ReadAsk,
+    Renewed,
 };
 pub use client::MESSAGE_LIMIT;
 pub use diagnostic::{Diagnostic, Severity, errors};

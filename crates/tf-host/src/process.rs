@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::handshake::{self, Handshake, MAX_LINE, OFFERED};
 use crate::log::{Lines, Logs};
+use crate::tls::ClientTls;
 use crate::{Failure, HandshakeError, HostError, guardian};
 
 const COOKIE: (&str, &str) =
@@ -33,6 +34,14 @@ pub struct Launch {
     /// Variables beside those that are inherited.
     pub env: Vec<(String, String)>,
     pub start_limit: Duration,
+    /// The longest answer that is taken.
+    pub message_limit: usize,
+    /// How long each call may take, instead of what is usual for it; an apply is waited for always.
+    pub patience: Option<Duration>,
+    /// Whether the provider may put off what it cannot plan yet.
+    pub deferral: bool,
+    /// Mutual TLS from the start, and not only with a provider that insists on it.
+    pub tls: bool,
     pub logs: Logs,
 }
 
@@ -45,6 +54,10 @@ impl Launch {
             program: program.to_owned(),
             env: Vec::new(),
             start_limit: START_LIMIT,
+            message_limit: crate::MESSAGE_LIMIT,
+            patience: None,
+            deferral: false,
+            tls: false,
             logs: Logs::new(crate::Level::Warn, None),
         }
     }
@@ -61,11 +74,14 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a program and reads its handshake.
-    pub(crate) async fn start(launch: &Launch) -> Result<(Process, Handshake), HostError> {
+    pub(crate) async fn start(
+        launch: &Launch,
+        tls: Option<&ClientTls>,
+    ) -> Result<(Process, Handshake), HostError> {
         let fail = |kind| HostError::new(&launch.name, kind);
         let folder =
             folder().map_err(|e| fail(Failure::Start { why: format!("no folder for its socket: {e}") }))?;
-        let mut child = command(launch, folder.path())
+        let mut child = command(launch, folder.path(), tls)
             .spawn()
             .map_err(|e| fail(Failure::Start { why: format!("{}: {e}", launch.program.display()) }))?;
         let pid = child.id().unwrap_or_default();
@@ -91,8 +107,13 @@ impl Process {
             }
         };
         match handshake::parse(&line) {
-            Ok(Handshake { certificate: Some(_), .. }) => Err(fail(Failure::Tls)),
-            Ok(handshake) => Ok((process, handshake)),
+            Ok(handshake) => match (handshake.certificate.is_some(), tls.is_some()) {
+                (true, false) => Err(fail(Failure::Tls { why: "it was not asked for".to_owned() })),
+                (false, true) => Err(fail(Failure::Tls {
+                    why: "it was asked for, and the handshake names no certificate".to_owned(),
+                })),
+                _ => Ok((process, handshake)),
+            },
             Err(error) => Err(fail(process.no_handshake(error).await)),
         }
     }
@@ -165,7 +186,7 @@ fn folder() -> std::io::Result<TempDir> {
     Ok(made)
 }
 
-fn command(launch: &Launch, folder: &Path) -> Command {
+fn command(launch: &Launch, folder: &Path, tls: Option<&ClientTls>) -> Command {
     let mut command = Command::new(&launch.program);
     command
         .env(COOKIE.0, COOKIE.1)
@@ -176,6 +197,9 @@ fn command(launch: &Launch, folder: &Path) -> Command {
         .env("TMPDIR", folder)
         .env_remove("PLUGIN_CLIENT_CERT")
         .env_remove("TF_REATTACH_PROVIDERS");
+    if let Some(tls) = tls {
+        command.env("PLUGIN_CLIENT_CERT", &tls.pem);
+    }
     // Otherwise a provider writes a trace of every call, values and all, and spends half of its time on it.
     if std::env::var_os("TF_LOG_SDK").is_none() {
         command.env("TF_LOG_SDK", "off");

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tf_value::{Type, Value};
 
-use crate::calls::ABLE;
-use crate::client::{Client, MESSAGE_LIMIT};
+use crate::calls::able;
+use crate::client::{Client, Connect};
 use crate::diagnostic::{self, Diagnostic};
 use crate::process::{Launch, Process};
 use crate::rpc;
 use crate::schemas::{Capabilities, DataSource, Ephemeral, Resource, Schemas};
 use crate::store::SchemaCache;
+use crate::tls::ClientTls;
 use crate::wire;
 use crate::{Failure, HostError, LogLine, Protocol, Reattach};
 
@@ -22,6 +23,8 @@ pub struct Provider {
     pub(crate) client: Client,
     schemas: Arc<Schemas>,
     meta: Option<Type>,
+    /// What it is told about us.
+    pub(crate) able: wire::ClientCapabilities,
 }
 
 impl Provider {
@@ -30,15 +33,17 @@ impl Provider {
     /// # Errors
     /// Why it did not start, in a kind of its own.
     pub async fn start(launch: &Launch, cache: Option<&SchemaCache>) -> Result<Self, HostError> {
-        let (process, handshake) = Process::start(launch).await?;
-        let (protocol, address) = (handshake.protocol, handshake.address);
-        let client = Client::connect(&launch.name, protocol, &address, Some(process), MESSAGE_LIMIT).await?;
+        let client = match connect(launch, launch.tls).await {
+            Err(error) if !launch.tls && error.wants_tls() => connect(launch, true).await?,
+            other => other?,
+        };
+        let protocol = client.protocol;
         client.follow_stdio(launch.logs.clone());
         let schemas = match cache {
             Some(cache) => cached_schemas(&client, launch, cache).await?,
-            None => Schemas::new(&client.name, protocol, &ask_schemas(&client).await?)?,
+            None => Schemas::new(&client.name, protocol, ask_schemas(&client).await?)?,
         };
-        Self::with(client, schemas).await
+        Self::with(client, schemas, able(launch.deferral)).await
     }
 
     /// Connects to a provider that somebody else has started.
@@ -46,23 +51,25 @@ impl Provider {
     /// # Errors
     /// Why it cannot be asked.
     pub async fn reattach(name: &str, to: &Reattach) -> Result<Self, HostError> {
-        let client = Client::connect(name, to.protocol, &to.address, None, MESSAGE_LIMIT).await?;
-        let schemas = Schemas::new(name, to.protocol, &ask_schemas(&client).await?)?;
-        Self::with(client, schemas).await
+        let client = Client::connect(name, to.protocol, &to.address, None, Connect::default()).await?;
+        let schemas = Schemas::new(name, to.protocol, ask_schemas(&client).await?)?;
+        Self::with(client, schemas, able(false)).await
     }
 
-    async fn with(client: Client, mut schemas: Schemas) -> Result<Self, HostError> {
-        // Without the call, or with an error: there are none.
+    async fn with(
+        client: Client,
+        mut schemas: Schemas,
+        able: wire::ClientCapabilities,
+    ) -> Result<Self, HostError> {
+        // Who does not have the call, or refuses it, has none.
         let identities = client.call::<_, wire::IdentitySchemas>(&rpc::IDENTITIES, wire::Empty {}).await;
         match identities {
             Ok(found) => schemas.set_identities(found),
-            Err(error) if error.is_dead() && !matches!(error.kind, Failure::Unimplemented { .. }) => {
-                return Err(error);
-            }
-            Err(_) => {}
+            Err(HostError { kind: Failure::Unimplemented { .. } | Failure::Rpc { .. }, .. }) => {}
+            Err(error) => return Err(error),
         }
         let meta = schemas.meta_type(&client.name)?;
-        Ok(Provider { client, schemas: Arc::new(schemas), meta })
+        Ok(Provider { client, schemas: Arc::new(schemas), meta, able })
     }
 
     /// What people call it.
@@ -143,7 +150,7 @@ impl Provider {
         let ask = wire::Configure {
             terraform_version: TERRAFORM_VERSION.to_owned(),
             config: Some(self.encode(rpc, config, ty)?),
-            capabilities: Some(ABLE),
+            capabilities: Some(self.able),
         };
         let answer: wire::Said = self.client.call(rpc, ask).await?;
         Ok(diagnostic::read(answer.diagnostics))
@@ -213,6 +220,19 @@ impl Provider {
     }
 }
 
+/// Starts the process and connects to it.
+async fn connect(launch: &Launch, with_tls: bool) -> Result<Client, HostError> {
+    let no_tls = |why: String| HostError::new(&launch.name, Failure::Tls { why });
+    let tls = with_tls.then(ClientTls::new).transpose().map_err(no_tls)?;
+    let (process, handshake) = Process::start(launch, tls.as_ref()).await?;
+    let tls = match (tls, handshake.certificate) {
+        (Some(tls), Some(certificate)) => Some(tls.connector(certificate).map_err(no_tls)?),
+        _ => None,
+    };
+    let how = Connect { tls, message_limit: launch.message_limit, patience: launch.patience };
+    Client::connect(&launch.name, handshake.protocol, &handshake.address, Some(process), how).await
+}
+
 /// Asks for the schemas; the answer as bytes, because that is what is cached.
 async fn ask_schemas(client: &Client) -> Result<wire::Schemas, HostError> {
     let answer: wire::Schemas = client.call(&rpc::SCHEMA, wire::Empty {}).await?;
@@ -225,7 +245,7 @@ async fn ask_schemas(client: &Client) -> Result<wire::Schemas, HostError> {
 
 async fn cached_schemas(client: &Client, launch: &Launch, cache: &SchemaCache) -> Result<Schemas, HostError> {
     if let Some(known) = cache.get(&launch.program) {
-        let schemas = Schemas::new(&client.name, client.protocol, &known)?;
+        let schemas = Schemas::new(&client.name, client.protocol, known)?;
         if !schemas.capabilities.schema_optional {
             // Some providers make themselves ready in this call.
             ask_schemas(client).await?;
@@ -233,7 +253,8 @@ async fn cached_schemas(client: &Client, launch: &Launch, cache: &SchemaCache) -
         return Ok(schemas);
     }
     let answer = ask_schemas(client).await?;
-    let schemas = Schemas::new(&client.name, client.protocol, &answer)?;
+    // Its pieces are shared, not copied.
+    let schemas = Schemas::new(&client.name, client.protocol, answer.clone())?;
     cache.put(&launch.program, &answer);
     Ok(schemas)
 }

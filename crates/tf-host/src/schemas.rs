@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use prost::Message;
 use tf_schema::{
     Attribute, AttributeKind, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TypeText,
@@ -92,7 +93,7 @@ struct Read {
 }
 
 impl Schemas {
-    pub(crate) fn new(provider: &str, protocol: Protocol, raw: &wire::Schemas) -> Result<Self, HostError> {
+    pub(crate) fn new(provider: &str, protocol: Protocol, raw: wire::Schemas) -> Result<Self, HostError> {
         let able = raw.capabilities.unwrap_or_default();
         let capabilities = Capabilities {
             plan_destroy: able.plan_destroy,
@@ -106,7 +107,7 @@ impl Schemas {
         let ty = own.ty().clone();
         Ok(Schemas {
             protocol,
-            raw: raw.clone(),
+            raw,
             identities: BTreeMap::new(),
             capabilities,
             provider: (own, ty),
@@ -231,7 +232,7 @@ impl Schemas {
         &self,
         provider: &str,
         what: &str,
-        all: &BTreeMap<String, Vec<u8>>,
+        all: &BTreeMap<String, Bytes>,
         name: &str,
     ) -> Result<Schema, HostError> {
         match all.get(name) {

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use bytes::Bytes;
 use prost::Message as _;
 
 use crate::wire;
@@ -27,10 +28,10 @@ impl SchemaCache {
     }
 
     pub(crate) fn get(&self, program: &Path) -> Option<wire::Schemas> {
-        let bytes = fs::read(self.entry(&self.digest(program)?)).ok()?;
+        let mut body = Bytes::from(fs::read(self.entry(&self.digest(program)?)).ok()?);
         // The last bytes say that all of it is there.
-        let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-        if blake3::hash(body).as_bytes() != sum {
+        let sum = body.split_off(body.len().checked_sub(32)?);
+        if *blake3::hash(&body).as_bytes() != *sum {
             return None;
         }
         wire::Schemas::decode(body).ok()
@@ -107,7 +108,7 @@ mod tests {
         let cache = SchemaCache::new(dir.path().join("cache"));
         let program = dir.path().join("provider");
         fs::write(&program, "one").unwrap();
-        let schemas = wire::Schemas { provider: Some(vec![1, 2]), ..wire::Schemas::default() };
+        let schemas = wire::Schemas { provider: Some(vec![1, 2].into()), ..wire::Schemas::default() };
         assert_eq!(cache.get(&program), None);
         cache.put(&program, &schemas);
         assert_eq!(cache.get(&program), Some(schemas.clone()));

@@ -30,7 +30,7 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
     let helm =
         if with_helm { Some(testenv::build_program("helm").map_err(|e| e.to_string())?) } else { None };
     let folder = std::env::temp_dir().join(format!("engine-bench-{}", std::process::id()));
-    let bench = Bench { plane, kusion: beside("kusion")?, helm, folder: folder.clone(), scale };
+    let bench = Bench { plane, kusion: super::beside("kusion")?, helm, folder: folder.clone(), scale };
     let result = bench.all();
     // A folder that stays behind in the temporary folder harms nobody.
     let _ = std::fs::remove_dir_all(folder);
@@ -322,13 +322,4 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let problem = |e: std::io::Error| format!("{}: {e}", path.display());
     path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(problem)?;
     std::fs::write(path, text).map_err(problem)
-}
-
-fn beside(name: &str) -> Result<PathBuf, String> {
-    let path = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name(name);
-    if path.exists() {
-        Ok(path)
-    } else {
-        Err(format!("{} is missing: cargo build --release -p kusion-cli", path.display()))
-    }
 }

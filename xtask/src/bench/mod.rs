@@ -1,6 +1,6 @@
 //! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
 //! `bench vet` and `bench test` in [`authors`],
-//! `bench engine` in [`engine`].)
+//! `bench engine` in [`engine`], `bench terraform` in [`terraform`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
@@ -14,18 +14,20 @@ mod lint;
 mod measure;
 mod requests;
 mod stacks;
+mod terraform;
 mod workloads;
 
 use crate::ChoreResult;
 use crate::oracle::Oracle;
 pub(crate) use measure::kcl_binary;
 use measure::{OnDisk, Sample};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench engine … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench engine … | bench terraform … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -46,6 +48,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         Some("edit") => edit::main(&words[1..]),
         Some("lint") => lint::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
+        Some("terraform") => terraform::main(&words[1..]),
         Some("stacks") => stacks::child(&words[1..]),
         Some("child") => measure::child(&words[1..]),
         Some("files") => measure::write_all(words.get(1).ok_or(USAGE)?),
@@ -201,4 +204,14 @@ fn median(values: &mut [f64]) -> f64 {
 
 fn verdict(pass: bool) -> &'static str {
     if pass { "pass" } else { "FAIL" }
+}
+
+/// A program of ours that stands beside this one.
+fn beside(name: &str) -> Result<PathBuf, String> {
+    let path = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name(name);
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(format!("{} is missing: cargo build --release -p kusion-cli", path.display()))
+    }
 }

@@ -2,29 +2,30 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use prost::Message;
 
 use super::{Diagnostic, ServerCapabilities};
 
-/// The answer with all schemas; each is a message that is read when it is needed.
+/// The answer with all schemas; each is a message that is read when it is needed, and until then a piece of the answer.
 #[derive(Clone, PartialEq, Message)]
 pub struct Schemas {
-    #[prost(bytes = "vec", optional, tag = "1")]
-    pub provider: Option<Vec<u8>>,
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    pub provider: Option<Bytes>,
     #[prost(btree_map = "string, bytes", tag = "2")]
-    pub resources: BTreeMap<String, Vec<u8>>,
+    pub resources: BTreeMap<String, Bytes>,
     #[prost(btree_map = "string, bytes", tag = "3")]
-    pub data: BTreeMap<String, Vec<u8>>,
+    pub data: BTreeMap<String, Bytes>,
     #[prost(message, repeated, tag = "4")]
     pub diagnostics: Vec<Diagnostic>,
-    #[prost(bytes = "vec", optional, tag = "5")]
-    pub provider_meta: Option<Vec<u8>>,
+    #[prost(bytes = "bytes", optional, tag = "5")]
+    pub provider_meta: Option<Bytes>,
     #[prost(message, optional, tag = "6")]
     pub capabilities: Option<ServerCapabilities>,
     #[prost(btree_map = "string, message", tag = "7")]
     pub functions: BTreeMap<String, Function>,
     #[prost(btree_map = "string, bytes", tag = "8")]
-    pub ephemeral: BTreeMap<String, Vec<u8>>,
+    pub ephemeral: BTreeMap<String, Bytes>,
 }
 
 #[derive(Clone, PartialEq, Message)]

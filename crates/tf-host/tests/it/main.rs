@@ -1,5 +1,9 @@
-//! Tests with programs that are no providers, and with real ones.
+//! Tests with programs that are no providers, with real ones, and with one that fails on request.
 #![allow(clippy::unwrap_used)]
 
+mod corpus;
 mod faults;
+mod kit;
+mod lab;
 mod real;
+mod struck;

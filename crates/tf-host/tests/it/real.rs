@@ -1,23 +1,12 @@
 //! The real providers.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tf_host::{ApplyAsk, Failure, Launch, PlanAsk, Protocol, Provider, ReadAsk, SchemaCache};
 use tf_value::Value;
 
 use crate::faults::alive;
-
-fn program(name: &str) -> Option<PathBuf> {
-    let found = testenv::program(&format!("terraform-provider-{name}"));
-    if found.is_none() {
-        assert!(
-            !testenv::required(),
-            "terraform-provider-{name} is not built: cargo xtask testenv providers"
-        );
-    }
-    found
-}
+use crate::kit::program;
 
 async fn start(name: &str) -> Option<Provider> {
     let launch = Launch::new(&format!("hashicorp/{name}"), &program(name)?);

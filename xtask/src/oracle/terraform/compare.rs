@@ -14,9 +14,6 @@ pub(super) fn plans(theirs: &Json, ours: &Changes) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for change in theirs.get("resource_changes").and_then(Json::as_array).unwrap_or_default() {
-        if change.get("mode").and_then(Json::as_str) != Some("managed") {
-            continue;
-        }
         let address = change.get("address").and_then(Json::as_str).unwrap_or_default();
         seen.insert(address.to_owned());
         match (change.get("change"), ours.get(address)) {
@@ -27,9 +24,9 @@ pub(super) fn plans(theirs: &Json, ours: &Changes) -> Vec<String> {
         }
     }
     found.extend(
-        ours.keys()
-            .filter(|address| !seen.contains(*address))
-            .map(|address| format!("{address}: only ours has it")),
+        ours.iter()
+            .filter(|(address, change)| !seen.contains(*address) && !change.actions.is_empty())
+            .map(|(address, _)| format!("{address}: only ours has it")),
     );
     found
 }

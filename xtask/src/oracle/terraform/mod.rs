@@ -1,12 +1,14 @@
-//! `cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]`: tofu and ours plan the same changes.
+//! `cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N]`: tofu and ours plan the same changes.
 //!
 //! A case is a list of configurations in tofu's JSON form (`xtask/oracle/terraform/*.json`). For each of them both sides plan
 //! from the same state, the one that tofu wrote before: actions, planned values, unknown and sensitive places and the paths
-//! that force a replacement must be equal. Then tofu applies; what it stores must complete what ours planned. At the end the
+//! that force a replacement must be equal. Random cases stand side by side in one configuration (`--together`), and are
+//! looked at one by one only where something differs. Then tofu applies; what it stores must complete what ours planned. At the end the
 //! last configuration is planned once more.
 
 mod compare;
 mod ours;
+mod prior;
 mod random;
 mod tofu;
 
@@ -23,10 +25,11 @@ struct Case {
     steps: Vec<Json>,
 }
 
-const USAGE: &str = "usage: cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]";
+const USAGE: &str =
+    "usage: cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N]";
 
 pub(super) fn main(words: &[String]) -> ChoreResult {
-    let (mut filter, mut n_random, mut seed) = (String::new(), 0_u64, 1_u64);
+    let (mut filter, mut n_random, mut seed, mut together) = (String::new(), 0_u64, 1_u64, 50);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or(USAGE)?;
@@ -35,6 +38,7 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
             "--filter" => filter.clone_from(value),
             "--random" => n_random = number()?,
             "--seed" => seed = number()?,
+            "--together" => together = usize::try_from(number()?).map_err(|e| e.to_string())?,
             _ => return Err(USAGE.into()),
         }
     }
@@ -43,69 +47,99 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
     cases.retain(|case| case.name.contains(&filter));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    runtime.block_on(run(&cases))
+    // Written cases stand alone: some are about what is refused.
+    runtime.block_on(run(&cases, if n_random == 0 { 1 } else { together }))
 }
 
-async fn run(cases: &[Case]) -> ChoreResult {
+async fn run(cases: &[Case], together: usize) -> ChoreResult {
     let tofu = tofu::Tofu::prepare()?;
     let ours = ours::Ours::start().await?;
-    let (mut n_steps, mut different) = (0, 0);
-    for case in cases {
-        let (steps, differences) =
-            one(&tofu, &ours, case).await.map_err(|error| format!("{}: {error}", case.name))?;
-        n_steps += steps;
-        different += usize::from(!differences.is_empty());
-        for difference in differences {
-            println!("{}: {difference}", case.name);
+    let (mut n_plans, mut n_done, mut different) = (0, 0, 0);
+    for batch in cases.chunks(together.max(1)) {
+        n_done += batch.len();
+        if batch.len() > 1 {
+            let all = random::packed(batch);
+            let whole = one(&tofu, &ours, &all).await.map_err(|error| format!("{}: {error}", all.name))?;
+            n_plans += whole.n_plans;
+            if whole.differences.is_empty() && !whole.refused {
+                println!("{n_done} cases, {n_plans} plans, {different} differ");
+                continue;
+            }
+            whole.differences.iter().take(5).for_each(|text| println!("together: {text}"));
+        }
+        for case in batch {
+            let alone = one(&tofu, &ours, case).await.map_err(|error| format!("{}: {error}", case.name))?;
+            n_plans += alone.n_plans;
+            different += usize::from(!alone.differences.is_empty());
+            alone.differences.iter().for_each(|difference| println!("{}: {difference}", case.name));
         }
     }
     ours.end().await;
-    println!("terraform: {} cases, {n_steps} plans, {different} cases differ", cases.len());
+    println!("terraform: {} cases, {n_plans} plans, {different} cases differ", cases.len());
     Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// What came of one case.
+#[derive(Default)]
+struct Outcome {
+    n_plans: usize,
+    differences: Vec<String>,
+    /// Both sides refused a configuration.
+    refused: bool,
+}
+
 /// Plans and applies one configuration after another, and the last once more.
-async fn one(tofu: &tofu::Tofu, ours: &ours::Ours, case: &Case) -> Result<(usize, Vec<String>), String> {
+async fn one(tofu: &tofu::Tofu, ours: &ours::Ours, case: &Case) -> Result<Outcome, String> {
     tofu.reset()?;
-    let mut differences = Vec::new();
-    let mut n_steps = 0;
+    let mut out = Outcome::default();
     let again = case.steps.last().map(without_wishes);
     for (at, step) in case.steps.iter().chain(&again).enumerate() {
-        n_steps += 1;
+        out.n_plans += 1;
+        tofu.taint(step)?;
         let before = tofu.state()?;
         let theirs = tofu.plan(step)?;
         let made = ours.plan(step, &before).await;
         let (theirs, made) = match (theirs, made) {
-            (Err(_), Err(_)) => break,
+            (Err(_), Err(_)) => {
+                out.refused = true;
+                break;
+            }
             (Ok(theirs), Ok(made)) => (theirs, made),
             (Err(error), Ok(_)) => {
-                differences.push(format!("step {at}: only tofu refuses: {error}"));
+                out.differences.push(format!("step {at}: only tofu refuses: {error}"));
                 break;
             }
             (Ok(_), Err(error)) => {
-                differences.push(format!("step {at}: only ours refuses: {error}"));
+                out.differences.push(format!("step {at}: only ours refuses: {error}"));
                 break;
             }
         };
-        differences
-            .extend(compare::plans(&theirs, &made).into_iter().map(|text| format!("step {at}: {text}")));
+        let told = |text: String| format!("step {at}: {text}");
+        out.differences.extend(compare::plans(&theirs, &made).into_iter().map(told));
         if let Err(error) = tofu.apply() {
-            differences.push(format!("step {at}: tofu does not apply: {error}"));
-            break;
+            // Some cases are about that.
+            if step.get("fails") != Some(&Json::Bool(true)) {
+                out.differences.push(told(format!("tofu does not apply: {error}")));
+                break;
+            }
+            continue;
         }
         let after = tofu.state()?;
-        differences
-            .extend(ours.completed(&made, &after)?.into_iter().map(|text| format!("step {at}: {text}")));
+        out.differences.extend(ours.completed(&made, &after)?.into_iter().map(told));
     }
-    Ok((n_steps, differences))
+    Ok(out)
 }
+
+/// What is wanted only once, and is no part of a configuration: `-replace`, `tofu taint` before the plan, and a word
+/// that the apply is meant to fail.
+const WISHES: [&str; 3] = ["replace", "taint", "fails"];
 
 /// The configuration without what is wanted only once.
 fn without_wishes(step: &Json) -> Json {
     match step {
-        Json::Object(members) => {
-            Json::Object(members.iter().filter(|(name, _)| name != "replace").cloned().collect())
-        }
+        Json::Object(members) => Json::Object(
+            members.iter().filter(|(name, _)| !WISHES.contains(&name.as_str())).cloned().collect(),
+        ),
         other => other.clone(),
     }
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tf_host::{Launch, PlanAsk, Provider, ReadAsk, Resource, errors};
+use tf_host::{DataSource, Launch, PlanAsk, Provider, Resource, errors};
 use tf_schema::state::{Instance, Mode, State};
 use tf_schema::{
-    Action, Facts, Ignore, Loose, action, check_applied, check_plan, configure, fill_blocks, ignore_changes,
-    proposed_new, replace_paths, sensitive_paths,
+    Action, Facts, Ignore, Loose, Schema, action, check_applied, check_plan, configure, ignore_changes,
+    proposed_new, proposed_read, replace_paths, sensitive_paths,
 };
 use tf_value::json::Json;
-use tf_value::{Path, Step, Value};
+use tf_value::{Path, Step, Type, Value};
 
-use super::tofu::PROVIDERS;
+use crate::terraform_mirror::{PROVIDERS, executable};
 
 pub(super) struct Ours {
     providers: BTreeMap<String, Provider>,
@@ -20,12 +20,34 @@ pub(super) struct Ours {
 
 /// What is planned for one object.
 pub(super) struct Change {
-    /// In tofu's words.
+    /// In tofu's words; none for a data source that was read at once, which no plan lists.
     pub actions: Vec<&'static str>,
     pub after: Value,
     pub sensitive: Vec<Path>,
     pub replace: Vec<Path>,
-    pub of: Arc<Resource>,
+    pub of: Kind,
+}
+
+/// What an object is one of.
+pub(super) enum Kind {
+    Resource(Arc<Resource>),
+    Data(Arc<DataSource>),
+}
+
+impl Kind {
+    fn schema(&self) -> &Schema {
+        match self {
+            Kind::Resource(of) => &of.schema,
+            Kind::Data(of) => &of.schema,
+        }
+    }
+
+    fn ty(&self) -> &Type {
+        match self {
+            Kind::Resource(of) => &of.ty,
+            Kind::Data(of) => &of.ty,
+        }
+    }
 }
 
 pub(super) type Changes = BTreeMap<String, Change>;
@@ -33,9 +55,8 @@ pub(super) type Changes = BTreeMap<String, Change>;
 impl Ours {
     pub(super) async fn start() -> Result<Self, String> {
         let mut providers = BTreeMap::new();
-        for (name, _) in PROVIDERS {
-            let program =
-                testenv::build_program(&format!("terraform-provider-{name}")).map_err(|e| e.to_string())?;
+        for (_, name, _) in PROVIDERS {
+            let program = executable(name)?;
             let provider =
                 Provider::start(&Launch::new(name, &program), None).await.map_err(|e| e.to_string())?;
             let schema = &provider.schemas().provider().0;
@@ -53,31 +74,30 @@ impl Ours {
         }
     }
 
-    fn find(&self, ty: &str) -> Result<(&Provider, Arc<Resource>), String> {
+    fn provider(&self, ty: &str) -> Result<&Provider, String> {
         let name = ty.split('_').next().unwrap_or_default();
-        let provider = self.providers.get(name).ok_or_else(|| format!("no provider for {ty}"))?;
+        self.providers.get(name).ok_or_else(|| format!("no provider for {ty}"))
+    }
+
+    pub(super) fn find(&self, ty: &str) -> Result<(&Provider, Arc<Resource>), String> {
+        let provider = self.provider(ty)?;
         Ok((provider, provider.resource(ty).map_err(|error| error.to_string())?))
     }
 
     /// Plans every object of a configuration, and the deletion of those that are not in it any more.
     pub(super) async fn plan(&self, step: &Json, before: &State) -> Result<Changes, String> {
-        let mut wanted: BTreeMap<String, (&str, &Json)> = BTreeMap::new();
-        for (ty, named) in step.get("resource").and_then(Json::as_object).unwrap_or_default() {
-            for (name, body) in named.as_object().unwrap_or_default() {
-                wanted.insert(format!("{ty}.{name}"), (ty, body));
-            }
-        }
+        let wanted = wanted(step);
         let mut changes = Changes::new();
         for resource in before.resources.iter().filter(|resource| resource.mode == Mode::Managed) {
             let address = format!("{}.{}", resource.ty, resource.name);
-            if !wanted.contains_key(&address) {
+            if !wanted.contains_key(&address) && prior::moved(step, "from", &address).is_none() {
                 let (_, of) = self.find(&resource.ty)?;
                 let change = Change {
                     actions: vec!["delete"],
                     after: Value::Null,
                     sensitive: vec![],
                     replace: vec![],
-                    of,
+                    of: Kind::Resource(of),
                 };
                 changes.insert(address, change);
             }
@@ -85,23 +105,54 @@ impl Ours {
         // Those whose references are planned come first.
         let mut waiting: Vec<&String> = wanted.keys().collect();
         while !waiting.is_empty() {
-            let ready = |address: &String| {
+            let before_round = waiting.len();
+            let mut later = Vec::new();
+            for address in waiting {
+                let (ty, body) = wanted[address];
                 let mut missing = false;
-                each_reference(wanted[address].1, &mut |to| missing |= !changes.contains_key(to));
-                !missing
-            };
-            let Some(at) = waiting.iter().position(|address| ready(address)) else {
+                each_reference(body, &mut |to| missing |= !changes.contains_key(to));
+                if missing {
+                    later.push(address);
+                    continue;
+                }
+                let change = match address.starts_with("data.") {
+                    true => self.plan_data(ty, body, &changes).await,
+                    false => self.plan_one(address, ty, body, before, &changes, step).await,
+                };
+                changes.insert(address.clone(), change.map_err(|error| format!("{address}: {error}"))?);
+            }
+            if later.len() == before_round {
                 return Err("a reference leads nowhere or in a circle".into());
-            };
-            let address = waiting.remove(at);
-            let (ty, body) = wanted[address];
-            let forced = step.get("replace").and_then(Json::as_array).unwrap_or_default();
-            let forced = forced.iter().any(|other| other.as_str() == Some(address));
-            let change = self.plan_one(address, ty, body, before, &changes, forced).await;
-            let change = change.map_err(|error| format!("{address}: {error}"))?;
-            changes.insert(address.clone(), change);
+            }
+            waiting = later;
         }
         Ok(changes)
+    }
+
+    /// A data source is read at once, unless something that it depends on will change.
+    async fn plan_data(&self, ty: &str, body: &Json, changes: &Changes) -> Result<Change, String> {
+        let provider = self.provider(ty)?;
+        let of = provider.data_source(ty).map_err(|error| error.to_string())?;
+        let block = &of.schema.block;
+        let mut marked = Vec::new();
+        let loose = loosen(&arguments(body), changes, &mut Path::default(), &mut marked)?;
+        let config = configure(block, &loose).map_err(|problems| problems[0].to_string())?;
+        refuse(&provider.validate_data(&of, &config).await.map_err(|e| e.to_string())?)?;
+        let mut pending = !config.is_wholly_known();
+        each_reference(body, &mut |to| {
+            let changing = |change: &Change| !change.actions.is_empty() && change.actions != ["no-op"];
+            pending |= changes.get(to).is_some_and(changing);
+        });
+        let (actions, after) = if pending {
+            (vec!["read"], proposed_read(block, &config))
+        } else {
+            let (state, said) = provider.read_data(&of, &config, None).await.map_err(|e| e.to_string())?;
+            refuse(&said)?;
+            (Vec::new(), state.unwrap_or_default())
+        };
+        let mut sensitive = sensitive_paths(block, &after);
+        sensitive.extend(marked);
+        Ok(Change { actions, after, sensitive, replace: Vec::new(), of: Kind::Data(of) })
     }
 
     async fn plan_one(
@@ -111,27 +162,19 @@ impl Ours {
         body: &Json,
         before: &State,
         changes: &Changes,
-        forced: bool,
+        step: &Json,
     ) -> Result<Change, String> {
         let (provider, of) = self.find(ty)?;
         let block = &of.schema.block;
         let mut marked = Vec::new();
-        let arguments = Json::Object(
-            body.as_object()
-                .unwrap_or_default()
-                .iter()
-                .filter(|(name, _)| name != "lifecycle" && name != "depends_on")
-                .cloned()
-                .collect(),
-        );
-        let loose = loosen(&arguments, changes, &mut Path::default(), &mut marked)?;
+        let loose = loosen(&arguments(body), changes, &mut Path::default(), &mut marked)?;
+        marked.iter_mut().for_each(|path| *path = whole_set(path, &of.ty));
         let original = configure(block, &loose).map_err(|problems| problems[0].to_string())?;
         refuse(&provider.validate(&of, &original).await.map_err(|e| e.to_string())?)?;
-        let stored = instance(before, address);
-        let (mut prior, mut private) = (Value::Null, Vec::new());
-        if let Some(stored) = stored {
-            (prior, private) = refresh(provider, &of, stored).await?;
-        }
+        let stored = prior::stored(step, before, address);
+        let prior::Prior { state: mut prior, mut private } =
+            self.prior(provider, &of, step, before, address).await?;
+        let forced = names(step, "replace").any(|other| other == address);
         let tainted = stored.is_some_and(|stored| stored.tainted) && !prior.is_null();
         if tainted {
             (prior, private) = (Value::Null, Vec::new());
@@ -191,19 +234,20 @@ impl Ours {
             Action::Replace(_) if first => vec!["create", "delete"],
             Action::Replace(_) => vec!["delete", "create"],
         };
-        Ok(Change { actions, after, sensitive, replace, of })
+        Ok(Change { actions, after, sensitive, replace, of: Kind::Resource(of) })
     }
 
     /// Whether what was stored completes what ours planned.
     pub(super) fn completed(&self, planned: &Changes, after: &State) -> Result<Vec<String>, String> {
         let mut wrong = Vec::new();
-        for (address, change) in planned.iter().filter(|(_, change)| !change.after.is_null()) {
+        let made = |change: &&Change| !change.after.is_null() && matches!(change.of, Kind::Resource(_));
+        for (address, change) in planned.iter().filter(|(_, change)| made(change)) {
             let Some(stored) = instance(after, address) else {
                 wrong.push(format!("{address} is not stored"));
                 continue;
             };
-            let value = stored.value(&change.of.ty).map_err(|error| format!("{address}: {error}"))?;
-            for problem in check_applied(&change.of.schema.block, &change.after, &value) {
+            let value = stored.value(change.of.ty()).map_err(|error| format!("{address}: {error}"))?;
+            for problem in check_applied(&change.of.schema().block, &change.after, &value) {
                 wrong.push(format!("{address}.{problem}"));
             }
         }
@@ -211,11 +255,11 @@ impl Ours {
     }
 }
 
-fn refuse(said: &[tf_host::Diagnostic]) -> Result<(), String> {
+pub(super) fn refuse(said: &[tf_host::Diagnostic]) -> Result<(), String> {
     errors(said).map_or(Ok(()), Err)
 }
 
-fn instance<'s>(state: &'s State, address: &str) -> Option<&'s Instance> {
+pub(super) fn instance<'s>(state: &'s State, address: &str) -> Option<&'s Instance> {
     let found = state
         .resources
         .iter()
@@ -223,18 +267,45 @@ fn instance<'s>(state: &'s State, address: &str) -> Option<&'s Instance> {
     found?.instances.iter().find(|instance| instance.deposed.is_none())
 }
 
-/// The object as it is now.
-async fn refresh(provider: &Provider, of: &Resource, stored: &Instance) -> Result<(Value, Vec<u8>), String> {
-    let json = stored.attributes.clone().unwrap_or(Json::Null).compact();
-    let version = i64::try_from(stored.schema_version).map_err(|_| "a strange schema version")?;
-    let (upgraded, said) =
-        provider.upgrade(of, version, json.as_bytes()).await.map_err(|error| error.to_string())?;
-    refuse(&said)?;
-    let state = upgraded.unwrap_or_default();
-    let ask = ReadAsk { state: &state, private: &stored.private, identity: None, meta: None };
-    let read = provider.read(of, ask).await.map_err(|error| error.to_string())?;
-    refuse(&read.said)?;
-    Ok((fill_blocks(&of.schema.block, &read.state.unwrap_or_default()), read.private))
+/// Everything that a configuration names: address → type and body.
+fn wanted(step: &Json) -> BTreeMap<String, (&str, &Json)> {
+    let mut wanted = BTreeMap::new();
+    for (section, prefix) in [("resource", ""), ("data", "data.")] {
+        for (ty, named) in step.get(section).and_then(Json::as_object).unwrap_or_default() {
+            for (name, body) in named.as_object().unwrap_or_default() {
+                wanted.insert(format!("{prefix}{ty}.{name}"), (ty.as_str(), body));
+            }
+        }
+    }
+    wanted
+}
+
+/// A list of texts in a configuration.
+pub(super) fn names<'s>(step: &'s Json, section: &str) -> impl Iterator<Item = &'s str> {
+    step.get(section).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)
+}
+
+/// A mark inside a set is one of the set.
+fn whole_set(path: &Path, ty: &Type) -> Path {
+    let (mut kept, mut at) = (Path::default(), ty);
+    for step in path.steps() {
+        at = match (at, step) {
+            (Type::Set(_), _) => return kept,
+            (Type::Object(object), Step::Attribute(name) | Step::Key(name)) => {
+                object.attributes.get(name).unwrap_or(&Type::Dynamic)
+            }
+            (Type::List(of) | Type::Map(of), _) => of,
+            _ => &Type::Dynamic,
+        };
+        kept.push(step.clone());
+    }
+    kept
+}
+
+/// What goes to the provider.
+fn arguments(body: &Json) -> Json {
+    let members = body.as_object().unwrap_or_default().iter();
+    Json::Object(members.filter(|(name, _)| name != "lifecycle" && name != "depends_on").cloned().collect())
 }
 
 fn ignored(body: &Json) -> Ignore {
@@ -262,7 +333,12 @@ fn each_reference(json: &Json, visit: &mut impl FnMut(&str)) {
             }
         }
         Json::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
-        Json::Object(members) => members.iter().for_each(|(_, json)| each_reference(json, visit)),
+        Json::Object(members) => members.iter().for_each(|(name, json)| match name.as_str() {
+            "depends_on" => {
+                json.as_array().unwrap_or_default().iter().filter_map(Json::as_str).for_each(&mut *visit)
+            }
+            _ => each_reference(json, visit),
+        }),
         _ => {}
     }
 }
@@ -275,7 +351,7 @@ fn loosen(json: &Json, changes: &Changes, path: &mut Path, marked: &mut Vec<Path
             Some((address, name)) => {
                 let change = changes.get(&address).ok_or("the reference leads nowhere")?;
                 let attribute =
-                    change.of.schema.block.attributes.get(name).ok_or("there is no such attribute")?;
+                    change.of.schema().block.attributes.get(name).ok_or("there is no such attribute")?;
                 if change.sensitive.contains(&Path::default().attribute(name)) {
                     marked.push(path.clone());
                 }

@@ -8,10 +8,7 @@ use tf_schema::state::State;
 use tf_value::json::Json;
 
 use super::root;
-
-/// Name and the version that tofu believes; executables do not care.
-pub(super) const PROVIDERS: [(&str, &str); 5] =
-    [("random", "3.9.0"), ("time", "0.14.2"), ("tls", "4.3.0"), ("local", "2.9.0"), ("http", "3.6.1")];
+use crate::terraform_mirror::{self, PROVIDERS};
 
 pub(super) struct Tofu {
     program: PathBuf,
@@ -24,21 +21,9 @@ impl Tofu {
         let program = testenv::build_program("tofu").map_err(|error| error.to_string())?;
         let folder = root().join("target/oracle/terraform");
         let _ = fs::remove_dir_all(&folder);
-        let mirror = folder.join("mirror");
-        for (name, version) in PROVIDERS {
-            let executable = format!("terraform-provider-{name}");
-            let built = testenv::build_program(&executable).map_err(|error| error.to_string())?;
-            let place = mirror.join(format!("registry.opentofu.org/hashicorp/{name}/{version}/linux_amd64"));
-            fs::create_dir_all(&place).map_err(|error| error.to_string())?;
-            fs::copy(&built, place.join(format!("{executable}_v{version}")))
-                .map_err(|error| error.to_string())?;
-        }
-        let settings = format!(
-            "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\ndisable_checkpoint = true\n",
-            mirror.display().to_string()
-        );
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        terraform_mirror::lay_out(&folder)?;
         let tofu = Tofu { program, folder };
-        tofu.write("tofu.rc", &settings)?;
         fs::create_dir_all(tofu.folder.join("work")).map_err(|error| error.to_string())?;
         tofu.write("work/main.tf.json", &main_file(&Json::Object(Vec::new())))?;
         tofu.run(&["init", "-input=false"])??;
@@ -114,6 +99,12 @@ impl Tofu {
         Json::parse(&shown.stdout).map(Ok).map_err(|error| error.to_string())
     }
 
+    /// Marks objects as damaged, as the user can; both sides see that in the state.
+    pub(super) fn taint(&self, step: &Json) -> Result<(), String> {
+        let addresses: Vec<&str> = super::ours::names(step, "taint").collect();
+        addresses.into_iter().try_for_each(|address| self.run(&["taint", address])?.map(drop))
+    }
+
     pub(super) fn apply(&self) -> Result<(), String> {
         self.run(&["apply", "-input=false", "-no-color", "p"])?.map(drop)
     }
@@ -122,16 +113,16 @@ impl Tofu {
 /// The configuration with the providers that it may use.
 fn main_file(step: &Json) -> String {
     let text = |text: &str| Json::string(text);
-    let providers = PROVIDERS.map(|(name, version)| {
+    let providers = PROVIDERS.map(|(namespace, name, version)| {
         let source = Json::Object(vec![
-            ("source".into(), text(&format!("hashicorp/{name}"))),
+            ("source".into(), text(&format!("{namespace}/{name}"))),
             ("version".into(), text(version)),
         ]);
         (name.to_owned(), source)
     });
     let required = Json::Object(vec![("required_providers".into(), Json::Object(providers.to_vec()))]);
     let mut members = vec![("terraform".to_owned(), required)];
-    let kept = |(name, _): &&(String, Json)| name != "replace";
+    let kept = |(name, _): &&(String, Json)| !super::WISHES.contains(&name.as_str());
     members.extend(step.as_object().unwrap_or_default().iter().filter(kept).cloned());
     Json::Object(members).pretty()
 }
