@@ -17,7 +17,16 @@ const STAGES: &[Stage] = &[
     ("real control plane", &["xtask", "testenv", "build"]),
     (
         "other programs that tests talk to",
-        &["xtask", "testenv", "build", "helm", "kustomize", "terraform-provider-random", "terraform-provider-lab", "versitygw"],
+        &[
+            "xtask",
+            "testenv",
+            "build",
+            "helm",
+            "kustomize",
+            "terraform-provider-random",
+            "terraform-provider-lab",
+            "versitygw",
+        ],
     ),
     ("tests", &["test", "--workspace", "--locked"]),
     ("tidy", &["xtask", "tidy"]),

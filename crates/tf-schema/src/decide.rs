@@ -20,15 +20,18 @@ pub fn replace_paths(
         return Ok(kept);
     }
     for path in named {
-        let (before, after) = (lookup(prior, path), lookup(planned, path));
-        if before.is_none() && after.is_none() {
-            return Err(Problem::at(
-                path,
-                "forces a replacement, says the provider, but there is no such attribute",
-            ));
-        }
-        let (before, after) = (before.unwrap_or(&Value::Null), after.unwrap_or(&Value::Null));
-        if !before.same(after) || is_write_only(block, path) {
+        let differs = match (lookup(prior, path), lookup(planned, path)) {
+            (None, None) => {
+                return Err(Problem::at(
+                    path,
+                    "forces a replacement, says the provider, but there is no such attribute",
+                ));
+            }
+            (Some(before), Some(after)) => !before.same(after),
+            // What is on one side only is not the same, even if it is null there: an item that comes or goes.
+            (Some(_), None) | (None, Some(_)) => true,
+        };
+        if differs || is_write_only(block, path) {
             kept.push(path.clone());
         }
     }

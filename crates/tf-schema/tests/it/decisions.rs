@@ -40,6 +40,10 @@ fn only_paths_that_change_force_a_replacement() {
     let key = at("m").key("k");
     assert_eq!(kept(prior, r#"{"m":{}}"#, std::slice::from_ref(&key)), Ok(vec![key.clone()]));
     assert_eq!(kept(prior, prior, std::slice::from_ref(&key)), Ok(vec![]));
+    // An item that comes is a change, even if there is nothing in it.
+    let fresh = at("m").key("new");
+    let with_more = r#"{"a":"x","b":"y","m":{"k":"1","new":null}}"#;
+    assert_eq!(kept(prior, with_more, std::slice::from_ref(&fresh)), Ok(vec![fresh.clone()]));
     assert_eq!(kept(prior, prior, &[at("none")]), Err(at("none")));
 }
 

@@ -12,6 +12,7 @@ use tf_schema::{
 use tf_value::json::Json;
 use tf_value::{Path, Step, Type, Value};
 
+use super::prior;
 use crate::terraform_mirror::{PROVIDERS, executable};
 
 pub(super) struct Ours {
