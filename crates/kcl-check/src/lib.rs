@@ -54,7 +54,7 @@ use crate::globals::GlobalKind;
 pub use crate::index::PackageIndex;
 use crate::index::{NoRecorder, Recorder, Records};
 pub use crate::package::{Home, PackageTypes};
-pub use crate::signatures::SYSTEM_MODULES;
+pub use crate::signatures::{Builtin, SYSTEM_MODULES, builtins};
 use crate::ty::TyId;
 pub use crate::view::{SchemaName, SchemaView, TypeView};
 

@@ -104,14 +104,7 @@ fn manifests_are_filtered() {
 
 #[test]
 fn kustomize_calls_it() {
-    let Some(kustomize) = testenv::program("kustomize") else {
-        assert!(
-            std::env::var_os("KUSION_REQUIRE_TESTENV").is_none(),
-            "kustomize is not built: cargo xtask testenv build kustomize"
-        );
-        eprintln!("skipped: kustomize is not built (cargo xtask testenv build kustomize)");
-        return;
-    };
+    let Some(kustomize) = testenv::needed("kustomize") else { return };
     let folder = tempfile::tempdir().unwrap();
     let kcl = env!("CARGO_BIN_EXE_kcl");
     // kustomize starts an executable without words: a script gives it the sub-command.
@@ -145,14 +138,7 @@ fn kustomize_calls_it() {
 
 #[test]
 fn helm_calls_it_as_a_post_renderer() {
-    let Some(helm) = testenv::program("helm") else {
-        assert!(
-            std::env::var_os("KUSION_REQUIRE_TESTENV").is_none(),
-            "Helm is not built: cargo xtask testenv build helm"
-        );
-        eprintln!("skipped: Helm is not built (cargo xtask testenv build helm)");
-        return;
-    };
+    let Some(helm) = testenv::needed("helm") else { return };
     let folder = tempfile::tempdir().unwrap();
     let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/helm/kcl/plugin.yaml");
     write(

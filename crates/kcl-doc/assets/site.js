@@ -70,6 +70,13 @@
       return node;
     }
 
+    // The part of a long text where the first word of the search stands.
+    function around(text) {
+      var word = input.value.toLowerCase().split(/\s+/).filter(Boolean)[0] || "";
+      var found = text.toLowerCase().indexOf(word);
+      return found > 60 ? "… " + text.slice(found - 50, found + 150) : text.slice(0, 200);
+    }
+
     function show() {
       shown = find(input.value);
       at = shown.length ? 0 : -1;
@@ -83,7 +90,7 @@
         link.tabIndex = -1;
         link.appendChild(span("found", row[0]));
         link.appendChild(span("where", row[1] + (row[2] ? " · " + row[2] : "")));
-        if (row[4]) link.appendChild(span("about", row[4]));
+        if (row[4]) link.appendChild(span("about", around(row[4])));
         link.addEventListener("click", close);
         item.appendChild(link);
         list.appendChild(item);

@@ -2,7 +2,8 @@
 //!
 //! - [`markdown`]: a page per package, for a repository's own documentation;
 //! - [`json_schema`] and [`openapi`]: what other tools check data with; one writer, two dialects (`dialect.rs`);
-//! - [`site`]: a searchable site in one folder that needs no network.
+//! - [`site`]: a searchable site in one folder that needs no network;
+//! - [`web`]: what such sites are made of, for others as well.
 //!
 //! Every text of a model ends up escaped for the format it is written to. The same model gives the same bytes.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -15,6 +16,7 @@ mod markdown;
 mod proto;
 mod schemas;
 mod site;
+pub mod web;
 
 use kcl_model::{Model, SchemaRef};
 

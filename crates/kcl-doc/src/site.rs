@@ -1,13 +1,10 @@
 //! The site: plain HTML, one style sheet, one small script, an index for the search; all in one folder, no network.
 //!
 //! Pages work without the script: it only adds the search, the switch between light and dark, and the menu of narrow
-//! screens. Data is put into pages through [`html::text`] only.
+//! screens. Data is put into pages through `html::text` only.
 
-mod highlight;
-mod html;
 mod package;
 mod page;
-mod prose;
 mod search;
 mod source;
 
@@ -15,7 +12,7 @@ use kcl_model::{Model, SchemaRef};
 
 use crate::anchor::safe;
 use crate::keep::{kept, shown};
-use crate::{File, Options};
+use crate::{File, Options, web};
 
 /// A file of the module, for the pages that show it.
 #[derive(Clone, Debug)]
@@ -32,8 +29,8 @@ pub fn site(model: &Model, sources: &[Source], options: &Options) -> Vec<File> {
     let site = Site { model: &model, sources };
     let mut files = vec![
         File { path: "index.html".into(), text: package::overview(&site) },
-        File { path: "assets/style.css".into(), text: include_str!("../assets/style.css").into() },
-        File { path: "assets/site.js".into(), text: include_str!("../assets/site.js").into() },
+        File { path: "assets/style.css".into(), text: web::STYLE.into() },
+        File { path: "assets/site.js".into(), text: web::SCRIPT.into() },
         File { path: "assets/index.js".into(), text: search::index(&site) },
     ];
     for package in shown(&model) {

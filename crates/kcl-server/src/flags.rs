@@ -124,5 +124,5 @@ fn read_token(path: &str) -> Result<String, String> {
 fn random_token() -> Result<String, String> {
     let mut bytes = [0u8; 24];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes for a token: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
 }

@@ -7,7 +7,7 @@
 //! * [`write::write`] — one create, update, patch or apply, from request to stored object, as the real server does it.
 //! * [`decide::decide`] — what applying a manifest would do to a live object, without asking the server.
 //! * Below them: [`ssa`] (server-side apply), [`patch`], [`defaults`], [`normalise`], [`immutable`], [`validate`],
-//!   [`strict`], [`fieldset`] and [`managed`] (managedFields), [`quantity`], [`selectors`], [`names`], [`api_path`].
+//!   [`strict`], [`fieldset`] and [`managed`] (managedFields), [`quantity`], [`selectors`], [`names`], [`id`], [`api_path`].
 //!
 //! Invariants: bad input is refused, never panicked on; every recursion is bounded; refusals carry the server's code, reason,
 //! causes and words ([`status::Refusal`]). Start reading at `write`, then [`ssa`], then the primitives in `typed`.
@@ -40,6 +40,7 @@ pub mod elem;
 mod event;
 pub mod fieldset;
 mod hpa;
+pub mod id;
 pub mod immutable;
 pub mod managed;
 pub mod managed_text;

@@ -94,8 +94,9 @@ fn by_kind(kind: &str, object: &Value, causes: &mut Vec<Cause>) {
             match object["spec"]["schedule"].as_str().unwrap_or_default() {
                 "" => causes.push(Cause::required("spec.schedule", "")),
                 schedule => {
-                    if let Err(text) = Schedule::parse(schedule) {
-                        causes.push(Cause::invalid("spec.schedule", &object["spec"]["schedule"], &text));
+                    if let Err(why) = Schedule::parse(schedule) {
+                        let given = &object["spec"]["schedule"];
+                        causes.push(Cause::invalid("spec.schedule", given, &why.to_string()));
                     }
                 }
             }

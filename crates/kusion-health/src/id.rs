@@ -1,32 +1,12 @@
-//! The id of an object: `apiVersion:Kind:[namespace:]name`.
-//!
-//! In: an object. Out: the name a user sees everywhere. Invariant: `:` and `.` in names are escaped with `\`, so that an
-//! id can be split again.
+//! The id of an object as a user sees it everywhere: `apiVersion:Kind:[namespace:]name`.
 
-use crate::view::View;
+use kube_meaning::id::KubeId;
+use kusion_model::ResourceId;
 use serde_json::Value;
 
 /// The id of an object as shown in plans, trees and health rows.
 pub fn object_id(object: &Value) -> String {
-    let view = View(object);
-    let mut id = format!("{}:{}:", view.str("/apiVersion"), view.kind());
-    if !view.namespace().is_empty() {
-        id.push_str(&escape(view.namespace()));
-        id.push(':');
-    }
-    id.push_str(&escape(view.name()));
-    id
-}
-
-fn escape(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for ch in name.chars() {
-        if matches!(ch, ':' | '.') {
-            out.push('\\');
-        }
-        out.push(ch);
-    }
-    out
+    ResourceId::from_parts(KubeId::of(object).parts()).to_string()
 }
 
 #[cfg(test)]

@@ -104,6 +104,65 @@ impl Profile {
         }
     }
 
+    /// Every grace and deadline with what it is about, for documents.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        // Taken apart by name: a new field does not compile until it is told here.
+        let Profile {
+            name: _,
+            deadline,
+            job_deadline,
+            quick_deadline,
+            claim_deadline,
+            cloud_deadline,
+            delete_deadline,
+            namespace_delete_deadline,
+            scheduling_grace,
+            scheduling_grace_not_triggered,
+            image_grace,
+            missing_config_grace,
+            start_grace,
+            crash_restarts,
+            crash_grace,
+            refusal_grace,
+            missing_account_grace,
+            ready_grace,
+            volume_grace,
+            metrics_grace,
+            unpublished_grace,
+            settle,
+            stuck,
+            stale,
+        } = self;
+        let spans = [
+            ("an object becomes healthy within", deadline),
+            ("a Job ends within, unless it names its own deadline", job_deadline),
+            ("definitions, namespaces, roles and configuration are there within", quick_deadline),
+            ("a claim is bound within", claim_deadline),
+            ("what stands for something in a cloud is ready within", cloud_deadline),
+            ("an object is gone within", delete_deadline),
+            ("a namespace is gone within", namespace_delete_deadline),
+            ("a pod that no node can take may wait for a new node", scheduling_grace),
+            ("the same, where the autoscaler has said that it adds none", scheduling_grace_not_triggered),
+            ("an image that cannot be pulled may appear", image_grace),
+            ("a ConfigMap or Secret that a pod needs may appear", missing_config_grace),
+            ("a container that cannot be started may recover", start_grace),
+            ("a container that crashes may recover", crash_grace),
+            ("pods that are refused (quota, policy, webhook) may be allowed", refusal_grace),
+            ("a ServiceAccount that a pod needs may appear", missing_account_grace),
+            ("a running container may stay unready", ready_grace),
+            ("a volume may stay unattached", volume_grace),
+            ("metrics that an autoscaler needs may appear", metrics_grace),
+            ("an Ingress or Gateway that nobody has looked at may wait", unpublished_grace),
+            ("healthy must hold for", settle),
+            ("a row is marked as stuck after no change for", stuck),
+            ("a verdict is unknown after no news for", stale),
+        ];
+        let mut rows: Vec<(&str, String)> = spans.map(|(what, millis)| (what, written(*millis))).into();
+        rows.push(("restarts after which a crash is a crash loop", crash_restarts.to_string()));
+        rows
+    }
+
     /// How long an apply waits for this object, counted from the end of its apply.
     pub fn deadline_for(&self, object: &Value) -> Millis {
         let view = View(object);
@@ -151,6 +210,15 @@ impl Profile {
             (group, _) if is_cloud(group) => self.cloud_deadline,
             _ => self.delete_deadline,
         }
+    }
+}
+
+/// `0.5 s`, `30 s`, `10 min`.
+fn written(millis: Millis) -> String {
+    match millis {
+        millis if millis % MINUTE == 0 && millis > 0 => format!("{} min", millis / MINUTE),
+        millis if millis % SECOND == 0 => format!("{} s", millis / SECOND),
+        millis => format!("{:.1} s", millis as f64 / 1000.0),
     }
 }
 

@@ -18,6 +18,29 @@ pub enum Grade {
 }
 
 impl Grade {
+    /// All of them, the best first.
+    pub const ALL: [Grade; 6] = [
+        Grade::Healthy,
+        Grade::Suspended,
+        Grade::Terminating,
+        Grade::Progressing,
+        Grade::Unknown,
+        Grade::Failed,
+    ];
+
+    /// What it means for whoever waits.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Grade::Healthy => "does what it is there for",
+            Grade::Suspended => "is held back on purpose; counts as good",
+            Grade::Terminating => "is being deleted",
+            Grade::Progressing => "is on its way; an apply waits",
+            Grade::Unknown => "cannot be told: it may not be read, or the cluster does not answer",
+            Grade::Failed => "will not become healthy by itself; the cause is told",
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Grade::Healthy => "healthy",

@@ -24,10 +24,6 @@ pub enum IdError {
     EmptyPart(String),
     #[error("resource id `{0}` ends with a lone `\\`")]
     TrailingEscape(String),
-    #[error(
-        "resource id `{0}` has {1} parts; a Kubernetes id is `apiVersion:Kind:[namespace:]name`, and a `:` inside a name is written `\\:`"
-    )]
-    NotKubernetes(String, usize),
 }
 
 impl ResourceId {
@@ -63,13 +59,6 @@ impl ResourceId {
         ResourceId { canonical: canonical.into() }
     }
 
-    /// Builds the id of a Kubernetes object; an empty namespace means cluster-scoped.
-    #[must_use]
-    pub fn kubernetes(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
-        let namespace = namespace.filter(|ns| !ns.is_empty());
-        Self::from_parts([api_version, kind].into_iter().chain(namespace).chain([name]))
-    }
-
     /// Returns the canonical text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -80,20 +69,6 @@ impl ResourceId {
     #[must_use]
     pub fn parts(&self) -> Vec<String> {
         split_parts(&self.canonical).unwrap_or_default()
-    }
-
-    /// Reads the id as that of a Kubernetes object.
-    pub fn to_kubernetes(&self) -> Result<KubeId, IdError> {
-        let mut parts = self.parts();
-        let n_parts = parts.len();
-        if !(3..=4).contains(&n_parts) {
-            return Err(IdError::NotKubernetes(self.canonical.to_string(), n_parts));
-        }
-        let name = parts.pop().unwrap_or_default();
-        let namespace = if n_parts == 4 { parts.pop() } else { None };
-        let kind = parts.pop().unwrap_or_default();
-        let api_version = parts.pop().unwrap_or_default();
-        Ok(KubeId { api_version, kind, namespace, name })
     }
 }
 
@@ -160,15 +135,6 @@ impl<'de> Deserialize<'de> for ResourceId {
     }
 }
 
-/// The four facts in the id of a Kubernetes object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KubeId {
-    pub api_version: String,
-    pub kind: String,
-    pub namespace: Option<String>,
-    pub name: String,
-}
-
 /// The key of a resource in state and plan: the same id may exist in several clusters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResourceKey {
@@ -213,15 +179,10 @@ mod tests {
 
     #[test]
     fn rbac_name_with_colons_survives() {
-        let id = ResourceId::kubernetes(
-            "rbac.authorization.k8s.io/v1",
-            "ClusterRole",
-            None,
-            "system:node:proxier",
-        );
+        let parts = ["rbac.authorization.k8s.io/v1", "ClusterRole", "system:node:proxier"];
+        let id = ResourceId::from_parts(parts);
         assert_eq!(id.as_str(), r"rbac.authorization.k8s.io/v1:ClusterRole:system\:node\:proxier");
-        let kube = ResourceId::parse(id.as_str()).unwrap().to_kubernetes().unwrap();
-        assert_eq!((kube.namespace, kube.name.as_str()), (None, "system:node:proxier"));
+        assert_eq!(ResourceId::parse(id.as_str()).unwrap().parts(), parts);
     }
 
     #[test]
@@ -230,7 +191,7 @@ mod tests {
         let plain = ResourceId::parse("v1:ConfigMap:kube:root-ca.crt").unwrap();
         assert_eq!(escaped, plain);
         assert_eq!(plain.as_str(), r"v1:ConfigMap:kube:root-ca\.crt");
-        assert_eq!(plain.to_kubernetes().unwrap().name, "root-ca.crt");
+        assert_eq!(plain.parts().last().unwrap(), "root-ca.crt");
     }
 
     #[test]
@@ -245,8 +206,6 @@ mod tests {
         assert_eq!(ResourceId::parse(""), Err(IdError::Empty));
         assert!(matches!(ResourceId::parse("v1::x"), Err(IdError::EmptyPart(_))));
         assert!(matches!(ResourceId::parse(r"v1:A:x\"), Err(IdError::TrailingEscape(_))));
-        let five = ResourceId::parse("rbac/v1:Role:ns:system:x").unwrap().to_kubernetes();
-        assert!(five.unwrap_err().to_string().contains(r"`\:`"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use change::{FieldChange, Mover, Note};
 pub use cluster::{ClusterIdentity, SameCluster};
 pub use digest::sha256_hex;
 pub use head::Head;
-pub use id::{IdError, KubeId, ResourceId, ResourceKey};
+pub use id::{IdError, ResourceId, ResourceKey};
 pub use kept::{Blob, Deposed, Kept};
 pub use owner::{IMPORTED_ANNOTATION, ImportedPolicy, OWNER_ANNOTATION, OwnerRules, Ownership};
 pub use path::{FieldPath, PathError, Segment, Tree};

@@ -324,14 +324,14 @@ mod tests {
     #[test]
     fn plain_form_honours_escaped_names() {
         let reference = one(r"$kusion_path.v1:ConfigMap:shop:ca\.crt.metadata.name");
-        assert_eq!(reference.id.to_kubernetes().unwrap().name, "ca.crt");
+        assert_eq!(reference.id.parts().last().unwrap(), "ca.crt");
         assert_eq!(reference.path.to_string(), "metadata.name");
     }
 
     #[test]
     fn quoted_form_takes_unescaped_names_and_dotted_keys() {
         let reference = one(r#"$kusion_path["v1:ConfigMap:shop:ca.crt"].data["tls.crt"]"#);
-        assert_eq!(reference.id.to_kubernetes().unwrap().name, "ca.crt");
+        assert_eq!(reference.id.parts().last().unwrap(), "ca.crt");
         assert_eq!(reference.path, FieldPath::keys(["data", "tls.crt"]));
     }
 

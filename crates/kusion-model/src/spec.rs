@@ -231,6 +231,9 @@ pub enum SpecError {
     Mismatch { id: ResourceId, what: &'static str, in_id: String, in_manifest: String },
     #[error(transparent)]
     Id(#[from] IdError),
+    /// What the platform of a resource says against it.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl Spec {

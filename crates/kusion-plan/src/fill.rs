@@ -257,7 +257,7 @@ mod tests {
     }
 
     fn key(kind: &str, name: &str) -> ResourceKey {
-        ResourceKey::new(ResourceId::kubernetes("v1", kind, Some("ns"), name))
+        ResourceKey::new(ResourceId::from_parts(["v1", kind, "ns", name]))
     }
 
     fn fill_with<'a>(

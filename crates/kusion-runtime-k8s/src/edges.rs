@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{Attr, KubeId, MeaningEdge, Resource, ResourceKey, ResourceType, Spec, Wait};
+use kube_meaning::id::KubeId;
+use kusion_model::{Attr, MeaningEdge, Resource, ResourceKey, ResourceType, Spec, Wait};
 
 use crate::pods::{needs, pod_labels};
 
@@ -53,7 +54,7 @@ impl<'a> Index<'a> {
         let item = |resource: &'a Resource| {
             Some(Item {
                 key: resource.key(),
-                id: resource.id.to_kubernetes().ok()?,
+                id: KubeId::from_parts(resource.id.parts()).ok()?,
                 object: &resource.attributes,
             })
         };
@@ -256,8 +257,9 @@ mod tests {
         let spec =
             Spec::from_value(objects, &Platforms::new(vec![Arc::new(KubePlatform)]), &DigestKey([1; 32]))
                 .unwrap();
-        let name =
-            |key: &ResourceKey| key.id.to_kubernetes().map(|id| format!("{}/{}", id.kind, id.name)).unwrap();
+        let name = |key: &ResourceKey| {
+            KubeId::from_parts(key.id.parts()).map(|id| format!("{}/{}", id.kind, id.name)).unwrap()
+        };
         let text = |edge: &MeaningEdge| format!("{} {} {}", name(&edge.after), edge.why, name(&edge.before));
         meaning_edges(&spec).iter().map(text).collect()
     }

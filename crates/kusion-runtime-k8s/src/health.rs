@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use kube_meaning::id::KubeId;
 use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{
     Grade, Profile, Rules, Snapshot, Verdict, WaitOutcome, Waiter, judge_absent, judge_with,
 };
-use kusion_model::{KubeId, ResourceKey, Timestamp};
+use kusion_model::{ResourceKey, Timestamp};
 use serde_json::Value;
 
 use crate::kinds::builtin_kind;

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use kube_meaning::id::KubeId;
 use kube_meaning::schema::split_api_version;
-use kusion_model::{Attr, KubeId, ResourceId};
+use kusion_model::{Attr, ResourceId};
 use kusion_runtime::{IdentifyAsk, RuntimeError};
 
 use crate::runtime::{KubeRuntime, parse};
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str, namespaced: bool) -> String {
-        let id = ResourceId::parse(text).unwrap().to_kubernetes().unwrap();
+        let id = KubeId::from_parts(ResourceId::parse(text).unwrap().parts()).unwrap();
         identity(&id, Some(namespaced), "default")
     }
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube_meaning::builtin;
 use kube_meaning::crd::schema_of;
+use kube_meaning::id::KubeId;
 use kube_meaning::schema::{Schema, split_api_version};
 use kube_meaning::ssa::Target;
-use kusion_model::KubeId;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 

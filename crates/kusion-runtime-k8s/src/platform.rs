@@ -1,6 +1,7 @@
 //! What is known about Kubernetes objects without a cluster: ids, secrets, order.
 
 use data_encoding::BASE64;
+use kube_meaning::id::KubeId;
 use kusion_model::{
     Attr, FieldPath, MeaningEdge, MovedField, Platform, Resource, ResourceId, ResourceType, Spec, SpecError,
 };
@@ -27,13 +28,15 @@ impl Platform for KubePlatform {
             let version = needed("/apiVersion", "apiVersion")?;
             let kind = needed("/kind", "kind")?;
             let name = needed("/metadata/name", "metadata.name")?;
-            Ok(ResourceId::kubernetes(version, kind, text("/metadata/namespace"), name))
+            let namespace = text("/metadata/namespace");
+            Ok(ResourceId::from_parts([version, kind].into_iter().chain(namespace).chain([name])))
         };
         Some(id())
     }
 
     fn check(&self, resource: &Resource) -> Result<(), SpecError> {
-        let id = resource.id.to_kubernetes()?;
+        let id =
+            KubeId::from_parts(resource.id.parts()).map_err(|why| SpecError::Refused(why.to_string()))?;
         let at = |pointer: &str| resource.attributes.pointer(pointer);
         let pairs = [
             ("apiVersion", Some(id.api_version.as_str()), at("/apiVersion")),

@@ -1,5 +1,7 @@
 //! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
 
+mod judged;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
@@ -8,20 +10,21 @@ use futures::future::BoxFuture;
 use futures::stream::StreamExt;
 use kube_meaning::decide::{Change, Decision, FieldChange as MeaningChange, Question, Replace, Side, decide};
 use kube_meaning::fieldset::FieldSet;
+use kube_meaning::id::KubeId;
 use kube_meaning::managed::{Managed, Operation};
 use kube_meaning::ssa::{self, Applier, Target};
 use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
-    Attr, ConflictPolicy, FieldChange, FieldPath, KubeId, Mover, Note, Observed, Proposal, Proposed,
-    Timestamp, Unknowns,
+    Attr, ConflictPolicy, FieldChange, FieldPath, Mover, Note, Observed, Proposal, Proposed, Timestamp,
+    Unknowns,
 };
 use kusion_plan::three_way;
 use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
 use serde_json::Value;
 
+use self::judged::Judged;
 use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
-use crate::handover::is_shared;
 use crate::kinds::{Asked, Kind, builtin_kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
@@ -202,41 +205,8 @@ impl KubeRuntime {
         {
             fields.retain(|field| !is_mark(&from_elems(&field.path)));
         }
-        let shown = Shown { live: &current, import: ask.prior.is_none(), sealer };
-        let half_imported = || interrupted_import(ask) && is_shared(&current);
-        match decision {
-            Decision::NoChange if half_imported() => Ok((update(left), None)),
-            Decision::NoChange => Ok((unchanged(left), None)),
-            Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
-            Decision::Replace(replace) => {
-                let known = ask.desired.unknown.is_empty();
-                let check = known.then(|| replacement(id, object)).flatten();
-                Ok((replace_with(replace, kind, &shown), check))
-            }
-            // The server would only book what others did before the first apply: nothing of ours changes.
-            Decision::Change(Change { fields, conflicts })
-                if fields.is_empty()
-                    && conflicts.is_empty()
-                    && !owns_anew(target, &current, &object)
-                    && !half_imported() =>
-            {
-                Ok((unchanged(left), None))
-            }
-            Decision::Change(change) => {
-                let clashes: Vec<Clash> =
-                    change.conflicts.iter().filter_map(|conflict| clash_of(&object, conflict)).collect();
-                let rule = |clash: &Clash| policy(clash, &kind.kind, ask.rules, was_foreign(ask));
-                let mut changes: Vec<FieldChange> =
-                    change.fields.into_iter().map(|field| shown.change(field)).collect();
-                note_conflicts(&mut changes, &clashes, &rule);
-                changes.extend(left);
-                let proposal = Proposal { changes, ..Proposal::of(Proposed::Update) };
-                let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
-                let open = !ask.desired.unknown.is_empty();
-                let question = || DryRunOf { name: id.name.clone(), object, force: !clashes.is_empty() };
-                Ok((proposal, (!refused && !open).then(question)))
-            }
-        }
+        let judged = Judged { ask, id, kind, target, current: &current, object, left, sealer };
+        judged.proposal(decision)
     }
 
     fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {

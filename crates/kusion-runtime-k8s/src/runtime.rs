@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion_model::{Attr, DigestKey, KubeId, Live, Native, Observed, Proposal, ResourceKey, Unknowns, seal};
+use kube_meaning::id::KubeId;
+use kusion_model::{Attr, DigestKey, Live, Native, Observed, Proposal, ResourceKey, Unknowns, seal};
 use kusion_runtime::{
     Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
     WriteAsk,
@@ -158,7 +159,7 @@ pub(crate) fn object_of(observed: &Observed) -> Cow<'_, Value> {
 }
 
 pub(crate) fn parse(key: &ResourceKey) -> Result<KubeId, RuntimeError> {
-    key.id.to_kubernetes().map_err(|e| RuntimeError::new(ErrorKind::Invalid, e.to_string()))
+    KubeId::from_parts(key.id.parts()).map_err(|e| RuntimeError::new(ErrorKind::Invalid, e.to_string()))
 }
 
 pub(crate) fn unknown_kind(id: &KubeId) -> RuntimeError {

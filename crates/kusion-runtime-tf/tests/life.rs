@@ -33,10 +33,7 @@ struct Lab {
 
 impl Lab {
     fn new(id: &str) -> Option<Lab> {
-        if testenv::program("terraform-provider-random").is_none() {
-            assert!(!testenv::required(), "providers are not built: cargo xtask testenv providers");
-            return None;
-        }
+        testenv::needed("terraform-provider-random")?;
         let key = ResourceKey::new(ResourceId::parse(id).unwrap());
         let runtime = TfRuntime::new(Arc::new(Built), None, KEY);
         Some(Lab { runtime, key, extensions: Map::new(), record: None })

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use kube_meaning::id::KubeId;
 use kusion_apply::ApplyError;
 use kusion_model::{FieldPath, Plan, ResourceKey, Scope};
 use kusion_plan::{Moved, conflicts, strangers};
@@ -57,7 +58,7 @@ pub struct Owned {
 impl Owned {
     /// The kind as a conflict rule names it.
     fn kind(&self) -> String {
-        self.key.id.to_kubernetes().map_or_else(|_| "*".to_owned(), |id| id.kind)
+        KubeId::from_parts(self.key.id.parts()).map_or_else(|_| "*".to_owned(), |id| id.kind)
     }
 
     /// The rule that takes the field over, as a flag has it.

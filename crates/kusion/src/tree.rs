@@ -1,5 +1,6 @@
 //! A resource and everything below it, judged: what `status` and the live tree show.
 
+use kube_meaning::id::KubeId;
 use kusion_health::{Grade, Profile, Rules, Snapshot, Verdict, dependents, judge, judge_absent, judge_with};
 use kusion_model::{Attr, ResourceKey};
 use serde::Serialize;
@@ -25,7 +26,7 @@ pub struct Node {
 /// Finds the object of a resource in a snapshot. `home` is where objects live that name no namespace.
 #[must_use]
 pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot, home: &str) -> Option<&'s Value> {
-    let id = key.id.to_kubernetes().ok()?;
+    let id = KubeId::from_parts(key.id.parts()).ok()?;
     let group = id.api_version.split_once('/').map_or("", |(group, _)| group);
     let at = |namespace: &str| snapshot.get(group, &id.kind, namespace, &id.name);
     // Cluster-scoped kinds may be written with a namespace, which means nothing.
@@ -130,10 +131,10 @@ mod tests {
         let of = |namespace: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": namespace}});
         let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}});
         let snapshot = Snapshot::of([of("default"), of("team"), role]);
-        let key = ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", None, "a"));
+        let key = ResourceKey::new(ResourceId::from_parts(["v1", "ConfigMap", "a"]));
         assert_eq!(find(&key, &snapshot, "team"), Some(&of("team")));
         assert_eq!(find(&key, &snapshot, "other"), None);
-        let id = ResourceId::kubernetes("rbac.authorization.k8s.io/v1", "ClusterRole", Some("x"), "r");
+        let id = ResourceId::from_parts(["rbac.authorization.k8s.io/v1", "ClusterRole", "x", "r"]);
         assert!(find(&ResourceKey::new(id), &snapshot, "team").is_some());
     }
 
@@ -152,7 +153,7 @@ mod tests {
             "ownerReferences": owned("ReplicaSet", "b-new")}, "spec": {"nodeName": "node-1"},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
         let snapshot = Snapshot::of([root, set("a-old", "1"), set("b-new", "2"), pod]);
-        let key = ResourceKey::new(ResourceId::kubernetes("apps/v1", "Deployment", Some("n"), "web"));
+        let key = ResourceKey::new(ResourceId::from_parts(["apps/v1", "Deployment", "n", "web"]));
         let nodes = below(&key, &snapshot, "default", &Profile::default(), None);
         let rows: Vec<(&str, bool)> = nodes.iter().map(|node| (node.name.as_str(), node.old)).collect();
         assert_eq!(rows, [("b-new", false), ("a-old", true)]);

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use kube_meaning::id::KubeId;
 use kusion_model::{Head, ResourceKey, Scope, Spec, sha256_hex};
 use kusion_runtime::{ErrorKind, RuntimeError, Witness, WitnessPlace};
 use kusion_runtime_k8s::KubeRuntime;
@@ -70,7 +71,7 @@ fn first(
     clusters: &Clusters,
 ) -> Option<(Arc<KubeRuntime>, WitnessPlace)> {
     let namespace_of = |key: &&ResourceKey| {
-        let id = key.id.to_kubernetes().ok()?;
+        let id = KubeId::from_parts(key.id.parts()).ok()?;
         let is_namespace = id.kind == "Namespace" && id.api_version == "v1";
         Some((
             Arc::clone(clusters.kube(&key.cluster)?),

@@ -25,7 +25,7 @@ mod usage;
 
 pub use cache::{binary, build, build_program, cache_folder, program};
 pub use plane::{ControlPlane, Options};
-pub use shared::{ENV_PLANE, attached, required, shared, skip};
+pub use shared::{ENV_PLANE, attached, installed, needed, peer, required, shared, skip};
 pub use usage::Usage;
 
 /// Why the control plane could not be built, started or asked.

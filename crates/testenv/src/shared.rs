@@ -5,7 +5,7 @@
 //! with `KUSION_REQUIRE_TESTENV=1`, it is built first, and failing to is a failure of the test; else the test is skipped.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::{ControlPlane, Error, Options, cache};
@@ -41,6 +41,34 @@ pub fn skip(what: &str) {
     assert!(!required(), "KUSION_REQUIRE_TESTENV=1, but {what}");
     // Nobody listening is no reason to fail.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
+/// A pinned program that CI builds; without it the test is skipped aloud, and fails where nothing may be skipped.
+pub fn needed(executable: &str) -> Option<PathBuf> {
+    let found = cache::program(executable);
+    if found.is_none() {
+        skip(&format!("{executable} is not built (cargo xtask testenv build {executable})"));
+    }
+    found
+}
+
+/// A pinned program to compare with that CI does not build: without it the test says so and ends, always.
+pub fn peer(executable: &str) -> Option<PathBuf> {
+    let found = cache::program(executable);
+    if found.is_none() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {executable} is a peer that is not built here");
+    }
+    found
+}
+
+/// Whether a program of the system is there; if not, the test is skipped aloud or fails, as with [`needed`].
+pub fn installed(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).any(|folder| folder.join(program).is_file());
+    if !found {
+        skip(&format!("{program} is not installed"));
+    }
+    found
 }
 
 fn start() -> Option<ControlPlane> {

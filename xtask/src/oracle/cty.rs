@@ -82,5 +82,5 @@ fn ours(sample: &Sample) -> Result<String, ValueError> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    data_encoding::HEXLOWER.encode(bytes)
 }

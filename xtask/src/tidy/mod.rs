@@ -21,6 +21,8 @@ const RULES: &[Rule] = &[
     ("layers", layers::check),
     ("pure crates", sources::purity),
     ("file size", sources::size),
+    ("lines of functions", sources::functions),
+    ("skipped tests", sources::skips),
     ("unfinished code", sources::unfinished),
     ("spec files", spec_files),
     ("divergence keys", divergences),

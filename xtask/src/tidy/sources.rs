@@ -21,14 +21,13 @@ const IMPURE: &[&str] = &[
 /// Lines of a file that is not a table.
 const MAX_LINES: usize = 500;
 /// Files that are longer, and why; their length here is the most they may have.
-const LONGER: [(&str, usize, &str); 9] = [
+const LONGER: [(&str, usize, &str); 8] = [
     ("crates/kcl-syntax/src/ast.rs", 783, "the tree: one list of nodes with their documentation"),
     ("crates/base-yaml/src/yaml_reader/composer.rs", 553, "one state machine, its states beside each other"),
     ("crates/kube-meaning/src/ssa.rs", 549, "server-side apply step by step, as the server does it"),
     ("crates/kusion-model/src/plan.rs", 540, "the plan and its seal, with its tests"),
     ("crates/kusion-apply/src/walk.rs", 525, "the executor's one loop"),
     ("crates/kusion/src/engine.rs", 530, "the façade"),
-    ("crates/kusion-runtime-k8s/src/propose.rs", 535, "what an apply would do, case by case"),
     ("crates/kcl-fetch/src/oci.rs", 520, "one client of one protocol"),
     ("crates/sandbox-world/tests/it/real.rs", 525, "the comparison with the real server"),
 ];
@@ -109,6 +108,61 @@ pub(super) fn size() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
+/// Lines of a function of the product.
+const MAX_FUNCTION: usize = 80;
+
+/// No function needs more than a screen or two.
+pub(super) fn functions() -> Result<Vec<String>, String> {
+    let mut problems = Vec::new();
+    for (path, text) in texts()?.into_iter().filter(|(path, _)| !path.contains("/tests/")) {
+        for (name, line, lines) in function_lengths(&text) {
+            if lines > MAX_FUNCTION {
+                problems
+                    .push(format!("{path}:{line}: `{name}` has {lines} lines, the limit is {MAX_FUNCTION}"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Name, first line and number of lines of each function; rustfmt closes one where its first line begins.
+fn function_lengths(text: &str) -> Vec<(&str, usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let indent = &line[..line.len() - code.len()];
+        let mut words = code.split([' ', '(', '<']).skip_while(|word| {
+            word.starts_with("pub")
+                || ["crate)", "super)", "const", "async", "unsafe", "extern"].contains(word)
+        });
+        let (Some("fn"), Some(name)) = (words.next(), words.next()) else { continue };
+        let close = format!("{indent}}}");
+        let end =
+            lines[at..].iter().position(|line| *line == close || line.ends_with(';') && *line == lines[at]);
+        out.extend(end.map(|end| (name, at + 1, end + 1)));
+    }
+    out
+}
+
+/// A test that is skipped says so through `testenv`, which fails where nothing may be skipped.
+pub(super) fn skips() -> Result<Vec<String>, String> {
+    let marks =
+        [concat!("KUSION_REQUIRE_", "TESTENV"), concat!("eprintln!(\"", "skip"), concat!("SKIP", "PED")];
+    let mut problems = Vec::new();
+    for (path, text) in texts()?.into_iter().filter(|(path, _)| !path.starts_with("crates/testenv/")) {
+        for (number, line) in
+            text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+        {
+            if let Some(mark) = marks.iter().find(|mark| line.contains(**mark)) {
+                problems
+                    .push(format!("{path}:{}: `{mark}` beside testenv::needed, installed, skip", number + 1));
+            }
+        }
+    }
+    Ok(problems)
+}
+
 /// Nothing is left half done.
 pub(super) fn unfinished() -> Result<Vec<String>, String> {
     // Written in two pieces, so that this file does not find itself.
@@ -123,4 +177,15 @@ pub(super) fn unfinished() -> Result<Vec<String>, String> {
         }
     }
     Ok(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_measured() {
+        let text = "pub(crate) async fn long<T>(\n    t: T,\n) {\n    if t {\n    }\n}\ntrait A {\n    fn none();\n    fn f() {\n    }\n}\n";
+        assert_eq!(function_lengths(text), [("long", 1, 6), ("none", 8, 1), ("f", 9, 2)]);
+    }
 }

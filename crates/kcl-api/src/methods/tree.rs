@@ -4,7 +4,8 @@ use std::path::Path;
 
 use base_diag::Span;
 use kcl_syntax::ast::{
-    Check, CompClause, Entry, Expr, ExprId, JoinPart, Key, Param, Stmt, StmtId, Tree, TypeId,
+    Call, Check, CompClause, Entry, Expr, ExprId, Ident, JoinPart, Key, Keyword, Lambda, Param, Quant,
+    SchemaExpr, Stmt, StmtId, Tree, TypeId,
 };
 use kcl_syntax::program::{Package, Program};
 use serde_json::{Map, Value, json};
@@ -159,10 +160,7 @@ impl Writer<'_> {
         let span = self.tree.expr_span(id);
         let (kind, parts) = match self.tree.expr(id) {
             Expr::Missing => ("Missing", json!({})),
-            Expr::Name(parts) => (
-                "Identifier",
-                json!({ "names": parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>() }),
-            ),
+            Expr::Name(parts) => ("Identifier", json!({ "names": names(parts) })),
             Expr::Int(_) | Expr::Unit(..) | Expr::Float(_) => {
                 ("NumberLit", json!({ "value": self.text(span) }))
             }
@@ -180,10 +178,8 @@ impl Writer<'_> {
                 ("Binary", json!({ "op": op.text(), "left": self.expr(*left), "right": self.expr(*right) }))
             }
             Expr::Compare(left, rest) => {
-                let rest: Vec<Value> = rest
-                    .iter()
-                    .map(|(op, value)| json!({ "op": format!("{op:?}"), "value": self.expr(*value) }))
-                    .collect();
+                let right = |(op, value): &(_, ExprId)| json!({ "op": format!("{op:?}"), "value": self.expr(*value) });
+                let rest: Vec<Value> = rest.iter().map(right).collect();
                 ("Compare", json!({ "left": self.expr(*left), "comparators": rest }))
             }
             Expr::As(value, ty) => ("As", json!({ "value": self.expr(*value), "ty": self.ty(*ty) })),
@@ -207,17 +203,7 @@ impl Writer<'_> {
                 });
                 ("Subscript", parts)
             }
-            Expr::Call(call) => {
-                let keywords: Vec<Value> = call
-                    .kwargs
-                    .iter()
-                    .map(|k| json!({ "arg": k.name.name.as_str(), "value": self.expr(k.value) }))
-                    .collect();
-                (
-                    "Call",
-                    json!({ "func": self.expr(call.func), "args": self.exprs(&call.args), "keywords": keywords }),
-                )
-            }
+            Expr::Call(call) => ("Call", self.call(call)),
             Expr::List(items) => ("List", json!({ "elts": self.exprs(items) })),
             Expr::Star(value) => ("Starred", json!({ "value": self.expr(*value) })),
             Expr::ListIf { cond, then, orelse } => (
@@ -227,31 +213,41 @@ impl Writer<'_> {
             Expr::ListComp { elt, clauses } => {
                 ("ListComp", json!({ "elt": self.expr(*elt), "generators": self.clauses(clauses) }))
             }
-            Expr::Config(entries) => (
-                "Config",
-                json!({ "items": entries.iter().map(|entry| self.entry(entry)).collect::<Vec<_>>() }),
-            ),
+            Expr::Config(entries) => {
+                let items: Vec<Value> = entries.iter().map(|entry| self.entry(entry)).collect();
+                ("Config", json!({ "items": items }))
+            }
             Expr::DictComp { entry, clauses } => {
                 ("DictComp", json!({ "entry": self.entry(entry), "generators": self.clauses(clauses) }))
             }
-            Expr::Quant(quant) => {
-                let targets: Vec<&str> = quant.targets.iter().map(|target| target.name.as_str()).collect();
-                let parts = json!({
-                    "op": format!("{:?}", quant.op), "variables": targets, "target": self.expr(quant.iter),
-                    "test": self.expr(quant.body), "if_cond": self.maybe(quant.cond),
-                });
-                ("Quant", parts)
-            }
-            Expr::Schema(schema) => {
-                let parts = json!({ "name": self.expr(schema.name), "args": self.exprs(&schema.args), "config": self.expr(schema.config) });
-                ("Schema", parts)
-            }
-            Expr::Lambda(lambda) => {
-                let parts = json!({ "args": self.params(&lambda.params), "return_ty": lambda.ret.map(|ty| self.ty(ty)), "body": self.body(&lambda.body) });
-                ("Lambda", parts)
-            }
+            Expr::Quant(quant) => ("Quant", self.quant(quant)),
+            Expr::Schema(schema) => ("Schema", self.instance(schema)),
+            Expr::Lambda(lambda) => ("Lambda", self.lambda(lambda)),
         };
         self.node(kind, span, parts)
+    }
+
+    fn call(&self, call: &Call) -> Value {
+        let keyword = |k: &Keyword| json!({ "arg": k.name.name.as_str(), "value": self.expr(k.value) });
+        let keywords: Vec<Value> = call.kwargs.iter().map(keyword).collect();
+        json!({ "func": self.expr(call.func), "args": self.exprs(&call.args), "keywords": keywords })
+    }
+
+    fn quant(&self, quant: &Quant) -> Value {
+        json!({
+            "op": format!("{:?}", quant.op), "variables": names(&quant.targets), "target": self.expr(quant.iter),
+            "test": self.expr(quant.body), "if_cond": self.maybe(quant.cond),
+        })
+    }
+
+    fn instance(&self, schema: &SchemaExpr) -> Value {
+        let args = self.exprs(&schema.args);
+        json!({ "name": self.expr(schema.name), "args": args, "config": self.expr(schema.config) })
+    }
+
+    fn lambda(&self, lambda: &Lambda) -> Value {
+        let returned = lambda.ret.map(|ty| self.ty(ty));
+        json!({ "args": self.params(&lambda.params), "return_ty": returned, "body": self.body(&lambda.body) })
     }
 
     fn joined(&self, parts: &[JoinPart]) -> Value {
@@ -265,10 +261,7 @@ impl Writer<'_> {
     }
 
     fn clauses(&self, clauses: &[CompClause]) -> Value {
-        let clause = |c: &CompClause| {
-            let targets: Vec<&str> = c.targets.iter().map(|target| target.name.as_str()).collect();
-            json!({ "targets": targets, "iter": self.expr(c.iter), "if_cond": self.maybe(c.cond) })
-        };
+        let clause = |c: &CompClause| json!({ "targets": names(&c.targets), "iter": self.expr(c.iter), "if_cond": self.maybe(c.cond) });
         clauses.iter().map(clause).collect()
     }
 
@@ -288,4 +281,8 @@ impl Writer<'_> {
         };
         json!({ "key": key, "operation": operation, "value": self.expr(entry.value) })
     }
+}
+
+fn names(idents: &[Ident]) -> Vec<&str> {
+    idents.iter().map(|ident| ident.name.as_str()).collect()
 }

@@ -38,19 +38,18 @@ pub const SYSTEM_MODULES: [&str; 15] = [
     "yaml",
 ];
 
+const TEXTS: [&str; 4] = [
+    include_str!("builtins.txt"),
+    include_str!("strings.txt"),
+    include_str!("modules.txt"),
+    include_str!("decorators.txt"),
+];
+
 type Rows = FxHashMap<&'static str, &'static str>;
 
 fn rows(table: Table) -> &'static Rows {
     static TABLES: OnceLock<[Rows; 4]> = OnceLock::new();
-    let tables = TABLES.get_or_init(|| {
-        [
-            include_str!("builtins.txt"),
-            include_str!("strings.txt"),
-            include_str!("modules.txt"),
-            include_str!("decorators.txt"),
-        ]
-        .map(read_table)
-    });
+    let tables = TABLES.get_or_init(|| TEXTS.map(read_table));
     match table {
         Table::Builtins => &tables[0],
         Table::Strings => &tables[1],
@@ -59,14 +58,41 @@ fn rows(table: Table) -> &'static Rows {
     }
 }
 
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+}
+
 fn read_table(text: &'static str) -> Rows {
-    text.lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
+    lines(text)
         .map(|line| {
             let end = line.find(['(', ' ']).unwrap_or(line.len());
             line.split_at(end)
         })
         .collect()
+}
+
+/// A built-in name as documents and editors show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// `len`, `base64.encode`.
+    pub name: &'static str,
+    /// The whole row: name, parameters, result.
+    pub signature: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+}
+
+/// Everything that is built in, in the order of the tables: functions, methods of str, members of system modules,
+/// decorators.
+#[must_use]
+pub fn builtins() -> [Vec<Builtin>; 4] {
+    let about: FxHashMap<&str, &str> =
+        lines(include_str!("about.txt")).filter_map(|l| l.split_once(": ")).collect();
+    let row = |signature: &'static str| {
+        let name = signature.split(['(', ' ']).next().unwrap_or(signature);
+        Builtin { name, signature, about: about.get(name).copied().unwrap_or_default() }
+    };
+    TEXTS.map(|text| lines(text).map(row).collect())
 }
 
 /// Tells whether a table has a name.
@@ -203,6 +229,17 @@ mod tests {
         let mut types = Types::new();
         let ty = lookup(table, name, &mut types).unwrap();
         types.text(ty)
+    }
+
+    #[test]
+    fn everything_built_in_is_described() {
+        let all: Vec<Builtin> = builtins().into_iter().flatten().collect();
+        assert!(all.len() > 180);
+        let silent: Vec<&str> = all.iter().filter(|b| b.about.is_empty()).map(|b| b.name).collect();
+        assert!(silent.is_empty(), "about.txt has no sentence for {silent:?}");
+        let known =
+            |line: &&str| line.split_once(": ").is_some_and(|(name, _)| all.iter().any(|b| b.name == name));
+        assert_eq!(lines(include_str!("about.txt")).find(|line| !known(line)), None);
     }
 
     #[test]

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 
 use kcl_model::{Attribute, Check, Constraint, Kind, Package, Rule, Schema, SchemaRef, Subject, Type};
 
-use super::highlight::highlight;
+use super::Site;
 use super::page::{breakable, page as whole};
-use super::prose::{inline, prose};
-use super::{Site, html};
 use crate::anchor::safe;
 use crate::keep::{first_sentence, short, shown, summary};
+use crate::web::{highlight, html, inline, prose};
 
 /// From the page of a package to the top of the site.
 const ROOT: &str = "../";

@@ -2,9 +2,9 @@
 
 use kcl_model::Package;
 
-use super::highlight::highlight;
 use super::page::page as whole;
-use super::{Site, Source, html};
+use super::{Site, Source};
+use crate::web::{highlight, html};
 
 pub(super) fn page(site: &Site<'_>, package: &Package, source: &Source) -> String {
     let back = format!("../{}", site.package_page(&package.path));

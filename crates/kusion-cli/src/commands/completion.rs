@@ -2,6 +2,7 @@
 //! releases, not only words of the language.
 
 use kcl::Disk;
+use kube_meaning::id::KubeId;
 use kusion_generate::stacks_below;
 use kusion_store::{State, wait};
 
@@ -96,7 +97,7 @@ fn contexts() -> Vec<String> {
 fn resources(before: &[String]) -> Vec<String> {
     let Some(state) = state_of(before) else { return Vec::new() };
     let short = |key: &kusion_model::ResourceKey| {
-        let id = key.id.to_kubernetes().ok()?;
+        let id = KubeId::from_parts(key.id.parts()).ok()?;
         Some(format!("{}/{}", id.kind, id.name))
     };
     state.records.keys().filter_map(short).collect()

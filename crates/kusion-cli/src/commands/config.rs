@@ -74,7 +74,6 @@ fn save(values: &BTreeMap<String, String>) -> Result<(), Failure> {
     let path = path().ok_or_else(|| {
         Failure::usage("there is no place for the configuration").cause("neither KUSION_HOME nor HOME is set")
     })?;
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     // Named backends are a map in the file, and stay one.
     let value = |(key, value): (&String, &String)| {
         let map = if key == NAMED_BACKENDS { serde_json::from_str(value).ok() } else { None };
@@ -82,10 +81,10 @@ fn save(values: &BTreeMap<String, String>) -> Result<(), Failure> {
     };
     let document: serde_json::Map<String, Value> = values.iter().map(value).collect();
     let text = if values.is_empty() { String::new() } else { yaml::text(&Value::Object(document)) };
-    made.and_then(|()| std::fs::write(&path, text)).map_err(|e| {
+    base_file::write_all(&[(path, text)], base_file::How::Durable).map_err(|trouble| {
         Failure::usage("the configuration cannot be written")
-            .cause(e.to_string())
-            .place(path.display().to_string())
+            .cause(trouble.error.to_string())
+            .place(trouble.path.display().to_string())
     })
 }
 

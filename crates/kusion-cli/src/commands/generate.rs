@@ -1,5 +1,8 @@
 //! `kusion generate`: the Spec of a stack, as YAML or JSON. Secrets stay sealed.
 
+use std::path::Path;
+
+use base_file::How;
 use serde_json::{Value, json};
 
 use crate::input::chosen::open;
@@ -30,7 +33,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 true => serde_json::to_string_pretty(&spec).unwrap_or_default() + "\n",
                 false => yaml::text(&spec),
             };
-            std::fs::write(file, text)
+            base_file::replace(Path::new(file), text.as_bytes(), How::Plain)
                 .map_err(|e| Failure::usage("the Spec cannot be written").cause(e.to_string()).place(file))
         }
     }

@@ -1,6 +1,7 @@
 //! `kusion init`: a project from a template, ready to preview.
 
 use base_diag::nearest;
+use base_file::How;
 use std::path::Path;
 
 use kusion_generate::embedded_konfig;
@@ -98,13 +99,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let of_folder = || folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = given.last("project-name").unwrap_or_else(of_folder);
     check(&name, &folder, given.has("force"))?;
-    write(&folder, "project.yaml", &format!("name: {name}\n"))?;
-    for (file, text) in template.files {
-        write(&folder, file, &text.replace("NAME", &name))?;
-    }
+    let mut files = vec![("project.yaml".to_owned(), format!("name: {name}\n"))];
+    files.extend(template.files.iter().map(|(file, text)| ((*file).to_owned(), text.replace("NAME", &name))));
     if given.has("vendor") {
-        vendor(&folder, template)?;
+        files.extend(vendored(template));
     }
+    write(&folder, files)?;
     let shown = given.rest.first().cloned().unwrap_or_else(|| ".".to_owned());
     if format_of(given)? == Format::Json {
         let files: Vec<&str> = template.files.iter().map(|(file, _)| *file).collect();
@@ -144,23 +144,24 @@ fn check(name: &str, folder: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the models beside the stacks, and lets every stack use that copy.
-fn vendor(folder: &Path, template: &Template) -> Result<(), Failure> {
-    for (file, text) in embedded_konfig() {
-        write(folder, &format!("konfig/{file}"), text)?;
-    }
+/// The models beside the stacks, and settings by which every stack uses that copy.
+fn vendored(template: &Template) -> Vec<(String, String)> {
+    let models = embedded_konfig().map(|(file, text)| (format!("konfig/{file}"), text.to_owned()));
+    let mut files: Vec<(String, String)> = models.collect();
     let stacks = template.files.iter().filter_map(|(file, _)| file.strip_suffix("/stack.yaml"));
     for stack in stacks.filter(|_| template.name != "plain") {
         let text = "kcl_cli_configs:\n  file:\n  - ../base/base.k\n  - main.k\n  - ${konfig:KCL_MOD}/render.k\n  package_maps:\n    konfig: ../konfig\n";
-        write(folder, &format!("{stack}/kcl.yaml"), text)?;
+        files.push((format!("{stack}/kcl.yaml"), text.to_owned()));
     }
-    Ok(())
+    files
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
-    let path = folder.join(name);
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(&path, text)).map_err(|e| {
-        Failure::usage("the project cannot be written").cause(e.to_string()).place(path.display().to_string())
+/// All files of the project, or none.
+fn write(folder: &Path, files: Vec<(String, String)>) -> Result<(), Failure> {
+    let files: Vec<_> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
+    base_file::write_all(&files, How::Plain).map_err(|trouble| {
+        Failure::usage("the project cannot be written")
+            .cause(trouble.error.to_string())
+            .place(trouble.path.display().to_string())
     })
 }

@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod deps;
 mod diff;
+mod docs;
 mod drift;
 mod generate;
 mod graph;
@@ -307,6 +308,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         ],
         &[config::flags, stack],
         config::main,
+    ),
+    command(
+        "docs",
+        "[PAGE|WORDS]",
+        "the book: in a browser, as a folder, or a page of it here",
+        &["kusion docs", "kusion docs rollback", "kusion docs take over", "kusion docs --folder book"],
+        &[docs::flags],
+        docs::main,
     ),
     command(
         "completion",

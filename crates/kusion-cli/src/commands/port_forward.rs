@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube_meaning::id::KubeId;
 use kusion_health::Snapshot;
 use kusion_model::ResourceKey;
 use kusion_runtime_k8s::KubeRuntime;
@@ -52,7 +53,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let state = wait(chosen.target.store.read())?;
     let mut keys = named(&state, Some(&wanted))?;
     // Of several with one name those first that lead to pods most directly.
-    let kind = |key: &ResourceKey| key.id.to_kubernetes().map(|id| id.kind).unwrap_or_default();
+    let kind = |key: &ResourceKey| KubeId::from_parts(key.id.parts()).map(|id| id.kind).unwrap_or_default();
     keys.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
     tokio()?.block_on(async {
         let sight = look(given, &chosen, &state, &keys).await?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use base_file::How;
 use kusion::{DryRun, Purpose, Ready, Road, RoadError, SavedPlan, Wanted, want};
 use kusion_store::wait;
 
@@ -15,7 +16,6 @@ use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
 use crate::views::preview::{detail_of, show};
-use crate::views::private;
 use crate::views::refused::Refused;
 
 pub(crate) fn flags() -> Vec<Arg> {
@@ -44,7 +44,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {
         let sealed = wait(chosen.target.store.seal("plan", &SavedPlan::of(&ready).to_text()))?;
-        private::write(Path::new(&file), &format!("{sealed}\n")).map_err(|e| {
+        let written = base_file::replace(Path::new(&file), format!("{sealed}\n").as_bytes(), How::Private);
+        written.map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
         })?;
     }

@@ -158,8 +158,8 @@ impl Tour {
 
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.folder.join(name);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&path, text)).map_err(|e| unwritable(&path, &e))
+        let written = base_file::write_all(&[(path, text)], base_file::How::Plain);
+        written.map_err(|trouble| unwritable(&trouble.path, &trouble.error))
     }
 
     /// The folder as one would type it.

@@ -82,7 +82,8 @@ fn foreground(given: &Given, folder: &Path) -> Result<(), Failure> {
     let pid_file = folder.join("pid");
     let memory = if given.has("memory") { MEMORY } else { "" };
     let text = format!("{} {memory}", std::process::id());
-    std::fs::write(&pid_file, text).map_err(|e| unwritable(&pid_file, &e))?;
+    base_file::replace(&pid_file, text.as_bytes(), base_file::How::Plain)
+        .map_err(|e| unwritable(&pid_file, &e))?;
     told_where(&sandbox)?;
     tokio()?.block_on(async {
         use ::tokio::signal::unix::{SignalKind, signal};

@@ -2,6 +2,7 @@
 
 use base_diag::nearest;
 use kcl::{OriginKind, WhyAt, WhyStep};
+use kube_meaning::id::KubeId;
 use kusion_model::{Attr, FieldPath, Resource, Segment};
 use serde_json::{Value, json};
 
@@ -193,7 +194,7 @@ fn unknown_resource(chosen: &ChosenStack, resources: &[Resource], word: &str) ->
     let names: Vec<&str> = resources.iter().map(|resource| resource.id.as_str()).collect();
     let short: Vec<String> = resources
         .iter()
-        .filter_map(|resource| resource.id.to_kubernetes().ok())
+        .filter_map(|resource| KubeId::from_parts(resource.id.parts()).ok())
         .map(|id| format!("{}/{}", id.kind, id.name))
         .collect();
     match nearest(names.iter().copied().chain(short.iter().map(String::as_str)), word) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kube_meaning::id::KubeId;
 use kusion::Node;
 use kusion_apply::{EventKind, HealthVerdict};
 use kusion_health::Verdict;
@@ -211,7 +212,7 @@ fn branches(nodes: &[Node], indent: &str, frame: &Frame<'_>, room: usize, lines:
 /// `Deployment`, `shop-dev/web`.
 pub(crate) fn short(key: &ResourceKey) -> (String, String) {
     let cluster = if key.cluster.is_empty() { String::new() } else { format!(" @{}", key.cluster) };
-    match key.id.to_kubernetes() {
+    match KubeId::from_parts(key.id.parts()) {
         Ok(id) => {
             let name = match &id.namespace {
                 Some(namespace) => format!("{namespace}/{}", id.name),

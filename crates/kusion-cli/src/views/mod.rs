@@ -9,7 +9,6 @@ pub(crate) mod failure;
 pub(crate) mod output;
 pub(crate) mod plan_view;
 pub(crate) mod preview;
-pub(crate) mod private;
 pub(crate) mod progress;
 pub(crate) mod refused;
 pub(crate) mod screen;

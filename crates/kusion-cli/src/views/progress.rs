@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_heartbeat_names_what_is_waited_for() {
-        let key = |name: &str| ResourceKey::new(ResourceId::kubernetes("v1", "Pod", None, name));
+        let key = |name: &str| ResourceKey::new(ResourceId::from_parts(["v1", "Pod", name]));
         let mut waiting = BTreeMap::new();
         remember(&mut waiting, &EventKind::HealthAwaited { key: key("a") });
         for name in ["b", "c"] {

@@ -6,6 +6,7 @@ mod book;
 mod forward;
 mod health;
 mod offline;
+mod picture;
 mod providers;
 mod quickstart;
 mod road;

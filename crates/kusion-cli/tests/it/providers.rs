@@ -118,10 +118,7 @@ fn a_mirror_is_made_and_wrong_words_are_told() {
 
 /// A project that takes providers as they were built for these tests; none if they are not.
 fn real() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
-    let Some(random) = testenv::program("terraform-provider-random") else {
-        testenv::skip("the providers are not built: cargo xtask testenv build providers");
-        return None;
-    };
+    let random = testenv::needed("terraform-provider-random")?;
     let bin = random.parent().unwrap().to_owned();
     let folder = project();
     let rows: String =
@@ -221,14 +218,7 @@ fn plain(value: &mut serde_json::Value) {
 #[test]
 fn the_schemas_are_those_that_tofu_tells() {
     let Some((folder, _)) = real() else { return };
-    // A peer that CI does not build.
-    let Some(tofu) = testenv::program("tofu") else {
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            b"SKIPPED: tofu is not built: cargo xtask testenv build tofu\n",
-        );
-        return;
-    };
+    let Some(tofu) = testenv::peer("tofu") else { return };
     for name in REAL {
         let project = folder.path().join(name);
         std::fs::create_dir_all(&project).unwrap();

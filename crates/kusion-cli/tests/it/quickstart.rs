@@ -1,10 +1,11 @@
-//! The README's first command ends as its recording shows, and again, and leaves a folder that works.
+//! The README's first command ends as its recording in the book shows, and again, and leaves a folder that works. The picture
+//! in the README is drawn from the recording.
 
 use std::path::Path;
 
-use crate::{kusion, root, run, text};
+use crate::{kusion, picture, root, run, text};
 
-const BEGIN: &str = "<!-- recording of `kusion quickstart`; renewed by UPDATE_RECORDING=1 cargo test -p kusion-cli --test it quickstart -->\n```text\n";
+const BEGIN: &str = "<!-- recording of `kusion quickstart`; renewed by UPDATE=1 cargo test -p kusion-cli --test it quickstart -->\n```text\n";
 const END: &str = "```\n<!-- end of recording -->";
 
 fn quickstart(folder: &Path, words: &[&str]) -> String {
@@ -34,18 +35,29 @@ fn lasting_word(word: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_what_happens() {
+fn the_book_shows_what_happens_and_the_readme_has_its_picture() {
     let folder = tempfile::tempdir().unwrap();
     let shown = quickstart(folder.path(), &[]);
-    let path = root().join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).expect("the README has a recording");
+    let path = root().join("docs/book/src/quickstart.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page has a recording");
     let (recorded, after) = rest.split_once(END).expect("the recording ends");
-    if std::env::var_os("UPDATE_RECORDING").is_some() {
+    let drawn = root().join("docs/book/src/pictures/quickstart.svg");
+    if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, format!("{before}{BEGIN}{shown}{END}{after}")).unwrap();
+        std::fs::write(&drawn, picture::terminal(part(&shown))).unwrap();
         return;
     }
     assert_eq!(lasting(&shown), lasting(recorded));
+    assert_eq!(std::fs::read_to_string(&drawn).unwrap(), picture::terminal(part(recorded)));
+    assert!(std::fs::read_to_string(root().join("README.md")).unwrap().contains("pictures/quickstart.svg"));
+}
+
+/// What the picture shows: a change that fails, with cause, line and next step.
+fn part(recording: &str) -> &str {
+    let begin = recording.find("5  a bad day").unwrap();
+    let end = recording.find("6  rollback").unwrap();
+    recording[begin..end].trim_end()
 }
 
 #[test]

@@ -23,8 +23,20 @@ mod statefulset;
 mod volume;
 
 use crate::context::Context;
+use crate::profile::Profile;
+use crate::snapshot::Snapshot;
 use crate::verdict::Verdict;
 use crate::view::View;
+
+/// Whether a kind has a rule of its own; the others are judged by their conditions.
+#[must_use]
+pub fn has_rule(group: &str, kind: &str) -> bool {
+    let version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
+    let object = serde_json::json!({"apiVersion": version, "kind": kind});
+    let (snapshot, profile) = (Snapshot::of([]), Profile::default());
+    let context = Context { snapshot: &snapshot, profile: &profile, rules: None, now: None, depth: 0 };
+    judge(View(&object), &context).is_some()
+}
 
 /// The verdict of a built-in kind.
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Option<Verdict> {

@@ -1,9 +1,9 @@
 //! Namespace and ResourceQuota.
 
 use crate::deletion;
-use crate::quantity;
 use crate::verdict::Verdict;
 use crate::view::View;
+use kube_meaning::quantity::{Quantity, same_quantity};
 use serde_json::Value;
 
 pub(crate) fn namespace(object: View<'_>) -> Verdict {
@@ -32,7 +32,7 @@ pub(crate) fn quota(object: View<'_>) -> Verdict {
 }
 
 fn used_up(object: View<'_>, name: &str) -> bool {
-    let amount = |pointer: &str| object.get(pointer)?.get(name).and_then(quantity::read);
+    let amount = |pointer: &str| object.get(pointer)?.get(name).and_then(Quantity::from_json);
     match (amount("/status/used"), amount("/status/hard")) {
         (Some(used), Some(hard)) => used >= hard,
         _ => false,
@@ -46,12 +46,7 @@ fn same_amounts(wanted: Option<&Value>, counted: Option<&Value>) -> bool {
         |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_else(|| empty.clone());
     let (wanted, counted) = (map(wanted), map(counted));
     wanted.len() == counted.len()
-        && wanted.iter().all(|(name, amount)| {
-            let other = counted.get(name);
-            other == Some(amount)
-                || other.is_some_and(|other| {
-                    let pair = (quantity::read(other), quantity::read(amount));
-                    matches!(pair, (Some(a), Some(b)) if a == b)
-                })
-        })
+        && wanted
+            .iter()
+            .all(|(name, amount)| counted.get(name).is_some_and(|other| same_quantity(other, amount)))
 }

@@ -22,7 +22,9 @@ const N_OBJECTS: usize = 4;
 
 fn key(object: usize, spelling: usize) -> ResourceKey {
     let (version, namespace) = SPELLINGS[spelling];
-    ResourceKey::new(ResourceId::kubernetes(version, "Deployment", namespace, &format!("o{object}")))
+    let name = format!("o{object}");
+    let parts = [version, "Deployment"].into_iter().chain(namespace).chain([name.as_str()]);
+    ResourceKey::new(ResourceId::from_parts(parts))
 }
 
 fn manifest(object: usize, spelling: usize) -> serde_json::Value {

@@ -5,14 +5,13 @@ use kusion_model::{MeaningEdge, Plan, Wait};
 use crate::world::{Situation, key};
 
 fn names(plan: &Plan) -> Vec<String> {
-    let name =
-        |step: &kusion_model::Step| format!("{} {}", step.action, step.key.id.to_kubernetes().unwrap().name);
+    let name = |step: &kusion_model::Step| format!("{} {}", step.action, step.key.id.parts().pop().unwrap());
     plan.steps.iter().map(name).collect()
 }
 
 fn after(plan: &Plan, name: &str) -> Vec<String> {
     let step = plan.step(&key(name)).unwrap();
-    step.after.iter().map(|edge| edge.on.id.to_kubernetes().unwrap().name).collect()
+    step.after.iter().map(|edge| edge.on.id.parts().pop().unwrap()).collect()
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Situation {
 }
 
 pub(crate) fn key(name: &str) -> ResourceKey {
-    ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("ns"), name))
+    ResourceKey::new(ResourceId::from_parts(["v1", "ConfigMap", "ns", name]))
 }
 
 pub(crate) fn manifest(name: &str, value: i32) -> Value {

@@ -15,7 +15,7 @@ fn spec(namespace: &str, replicas: i32, image: &str) -> Value {
 }
 
 fn key(lab: &Lab) -> ResourceKey {
-    ResourceKey::new(ResourceId::kubernetes("apps/v1", "Deployment", Some(&lab.namespace), "web"))
+    ResourceKey::new(ResourceId::from_parts(["apps/v1", "Deployment", &lab.namespace, "web"]))
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn config_map(lab: &Lab, name: &str, data: Value) -> Value {
 }
 
 fn key(lab: &Lab, api_version: &str, kind: &str, name: &str) -> ResourceKey {
-    ResourceKey::new(ResourceId::kubernetes(api_version, kind, Some(&lab.namespace), name))
+    ResourceKey::new(ResourceId::from_parts([api_version, kind, &lab.namespace, name]))
 }
 
 #[test]

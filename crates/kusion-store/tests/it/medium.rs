@@ -99,7 +99,7 @@ impl Medium {
 }
 
 pub(crate) fn key(name: &str) -> ResourceKey {
-    ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("ns"), name))
+    ResourceKey::new(ResourceId::from_parts(["v1", "ConfigMap", "ns", name]))
 }
 
 pub(crate) fn step(name: &str, action: Action) -> Step {

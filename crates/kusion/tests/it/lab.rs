@@ -226,5 +226,5 @@ impl Lab {
 }
 
 pub(crate) fn key(map: &str) -> ResourceKey {
-    ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("lab"), map))
+    ResourceKey::new(ResourceId::from_parts(["v1", "ConfigMap", "lab", map]))
 }

@@ -99,11 +99,7 @@ impl Trial {
 
 /// The id as the state writes it.
 fn id(object: &Value) -> String {
-    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
-    let named = |path: &str| text(path).unwrap_or_default();
-    let namespace = text("/metadata/namespace");
-    ResourceId::kubernetes(named("/apiVersion"), named("/kind"), namespace, named("/metadata/name"))
-        .to_string()
+    kusion_health::object_id(object)
 }
 
 fn actions(ready: &Ready) -> BTreeMap<String, Action> {

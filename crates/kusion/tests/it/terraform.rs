@@ -40,10 +40,7 @@ struct Run {
 
 impl Lab {
     async fn new() -> Option<Lab> {
-        if testenv::program("terraform-provider-random").is_none() {
-            assert!(!testenv::required(), "providers are not built: cargo xtask testenv providers");
-            return None;
-        }
+        testenv::needed("terraform-provider-random")?;
         let medium = SimMedium::default();
         let scope = Scope { project: "p".into(), stack: "s".into(), workspace: "default".into() };
         let store = Store::new(Arc::new(medium.clone())).stack(&scope);

@@ -77,7 +77,7 @@ async fn sick_resource_fails_the_release_and_its_dependents_do_not_start() {
     let mut wanted = spec(&[namespace(), deployment("sick", "sick:typo"), config_map("user", "1")]);
     wanted["resources"][2]["dependsOn"] = json!(["apps/v1:Deployment:lab:sick"]);
     let report = lab.apply(&wanted).await;
-    let sick = ResourceKey::new(ResourceId::kubernetes("apps/v1", "Deployment", Some("lab"), "sick"));
+    let sick = ResourceKey::new(ResourceId::from_parts(["apps/v1", "Deployment", "lab", "sick"]));
     assert_eq!(report.phase, Phase::Failed);
     assert!(matches!(report.end_of(&sick), Some(StepEnd::Unhealthy { timed_out: false, .. })));
     assert_eq!(report.end_of(&key("user")), Some(&StepEnd::Skipped { because: sick.clone() }));

@@ -114,5 +114,5 @@ async fn say<S>(socket: &mut Socket<S>, channel: u8, bytes: &[u8]) -> Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    socket.send(&[&[channel], bytes].concat()).await
+    socket.send([&[channel], bytes].concat()).await
 }

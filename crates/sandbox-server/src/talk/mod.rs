@@ -13,13 +13,12 @@ mod socket;
 mod spdy;
 
 use bytes::Bytes;
-use data_encoding::BASE64;
 use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use sandbox_world::api::talk::{TUNNEL, Talk};
-use sha1::{Digest, Sha1};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::body::{OutBody, full, status};
 use socket::Socket;
@@ -34,14 +33,11 @@ pub(crate) fn begin(
     let Some(key) = headers.get(SEC_WEBSOCKET_KEY) else {
         return status(400, "BadRequest", "a WebSocket needs a Sec-WebSocket-Key");
     };
-    let mut hash = Sha1::new();
-    hash.update(key.as_bytes());
-    hash.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
-    let accept = BASE64.encode(&hash.finalize());
+    let accept = derive_accept_key(key.as_bytes());
     tokio::spawn(async move {
         // A client that went away before the upgrade has nothing to be told.
         let Ok(connection) = upgrade.await else { return };
-        let mut socket = Socket::new(TokioIo::new(connection));
+        let mut socket = Socket::new(TokioIo::new(connection)).await;
         let _ = match talk {
             Talk::Exec(exec) => channels::exec(&mut socket, &exec).await,
             Talk::Forward(forward) if protocol == TUNNEL => spdy::forward(&mut socket, &forward).await,

@@ -1,9 +1,14 @@
-//! WebSocket messages (RFC 6455), the server's side.
+//! WebSocket messages, the server's side: tungstenite with our limits.
 
 use std::io::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use bytes::Bytes;
+use futures::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode};
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 
 /// The largest message that is taken.
 const LARGEST: usize = 1 << 20;
@@ -12,111 +17,77 @@ pub(super) const PIECE: usize = 32 << 10;
 /// A conversation in which nothing is said for so long is over.
 const IDLE: Duration = Duration::from_secs(3600);
 
-const CONTINUATION: u8 = 0;
-const TEXT: u8 = 1;
-const BINARY: u8 = 2;
-const CLOSE: u8 = 8;
-const PING: u8 = 9;
-const PONG: u8 = 10;
-
 /// An open WebSocket.
 pub(super) struct Socket<S> {
-    stream: S,
+    stream: WebSocketStream<S>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
-    pub(super) fn new(stream: S) -> Socket<S> {
-        Socket { stream }
+    pub(super) async fn new(stream: S) -> Socket<S> {
+        let limits = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
+        Socket { stream: WebSocketStream::from_raw_socket(stream, Role::Server, Some(limits)).await }
     }
 
-    /// The next message; `None` when the client closes.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut message = Vec::new();
+    /// The next message; `None` when the client closes. Pings are answered on the way.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
-            let (last, code, payload) = self.frame(LARGEST - message.len()).await?;
-            match code {
-                CONTINUATION | TEXT | BINARY => message.extend_from_slice(&payload),
-                PING => self.write(PONG, &payload).await?,
-                CLOSE => return Ok(None),
-                _ => {}
-            }
-            if last && code <= BINARY {
-                return Ok(Some(message));
+            let next = tokio::time::timeout(IDLE, self.stream.next()).await;
+            match next.map_err(|_| Error::from(ErrorKind::TimedOut))? {
+                Some(Ok(Message::Binary(bytes))) => return Ok(Some(bytes)),
+                Some(Ok(Message::Text(text))) => return Ok(Some(text.into())),
+                Some(Ok(Message::Close(_))) | None => return Ok(None),
+                Some(Ok(_)) => {}
+                Some(Err(why)) => return Err(plain(why)),
             }
         }
-    }
-
-    async fn frame(&mut self, room: usize) -> Result<(bool, u8, Vec<u8>)> {
-        let mut head = [0; 2];
-        let read = tokio::time::timeout(IDLE, self.stream.read_exact(&mut head)).await;
-        read.map_err(|_| Error::from(ErrorKind::TimedOut))??;
-        let length = match head[1] & 127 {
-            126 => usize::from(self.stream.read_u16().await?),
-            127 => usize::try_from(self.stream.read_u64().await?).unwrap_or(usize::MAX),
-            short => usize::from(short),
-        };
-        // Clients must mask; one that does not is no browser or library.
-        if head[1] & 128 == 0 || length > room {
-            return Err(ErrorKind::InvalidData.into());
-        }
-        let mut mask = [0; 4];
-        self.stream.read_exact(&mut mask).await?;
-        let mut payload = vec![0; length];
-        self.stream.read_exact(&mut payload).await?;
-        for (byte, mask) in payload.iter_mut().zip(mask.iter().cycle()) {
-            *byte ^= mask;
-        }
-        Ok((head[0] & 128 != 0, head[0] & 15, payload))
     }
 
     /// Sends one binary message.
-    pub(super) async fn send(&mut self, payload: &[u8]) -> Result<()> {
-        self.write(BINARY, payload).await
+    pub(super) async fn send(&mut self, payload: Vec<u8>) -> Result<()> {
+        self.stream.send(Message::Binary(payload.into())).await.map_err(plain)
     }
 
     pub(super) async fn close(&mut self) -> Result<()> {
-        // 1000: all is said.
-        self.write(CLOSE, &1000u16.to_be_bytes()).await?;
-        self.stream.shutdown().await
+        let all_is_said = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+        self.stream.close(Some(all_is_said)).await.map_err(plain)
     }
+}
 
-    async fn write(&mut self, code: u8, payload: &[u8]) -> Result<()> {
-        let mut frame = vec![128 | code];
-        match payload.len() {
-            length @ 0..=125 => frame.push(length as u8),
-            length @ 126..=65_535 => {
-                frame.push(126);
-                frame.extend_from_slice(&(length as u16).to_be_bytes());
-            }
-            length => {
-                frame.push(127);
-                frame.extend_from_slice(&(length as u64).to_be_bytes());
-            }
-        }
-        frame.extend_from_slice(payload);
-        self.stream.write_all(&frame).await?;
-        self.stream.flush().await
+fn plain(why: SocketError) -> Error {
+    match why {
+        SocketError::Io(why) => why,
+        other => Error::new(ErrorKind::InvalidData, other),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[tokio::test]
     async fn fragments_pings_and_limits() {
         let (client, server) = tokio::io::duplex(4096);
-        let mut socket = Socket::new(server);
+        let mut socket = Socket::new(server).await;
         let (mut reading, mut writing) = tokio::io::split(client);
         // "ab" in two fragments with a ping between them; the mask of the second is not zero.
         let frames = [0x02, 0x81, 0, 0, 0, 0, b'a', 0x89, 0x80, 0, 0, 0, 0, 0x80, 0x81, 1, 0, 0, 0, b'b' ^ 1];
         writing.write_all(&frames).await.unwrap();
-        assert_eq!(socket.next().await.unwrap().unwrap(), b"ab");
+        assert_eq!(socket.next().await.unwrap().unwrap().as_ref(), b"ab");
         let mut pong = [0; 2];
         reading.read_exact(&mut pong).await.unwrap();
         assert_eq!(pong, [0x8a, 0]);
-        // A frame that says it is larger than anything, and one without a mask.
+        // A frame that says it is larger than anything.
         writing.write_all(&[0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).await.unwrap();
+        writing.write_all(&[0, 0, 0, 0]).await.unwrap();
+        assert!(socket.next().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_mask_is_refused() {
+        let (mut client, server) = tokio::io::duplex(4096);
+        let mut socket = Socket::new(server).await;
+        client.write_all(&[0x82, 0x01, b'a']).await.unwrap();
         assert!(socket.next().await.is_err());
     }
 }

@@ -156,12 +156,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tunnel<'_, S> {
         }
         let length = (payload.len() as u32).to_be_bytes();
         let head = [&id.to_be_bytes()[..], &[flags], &length[1..]].concat();
-        self.socket.send(&[&head, payload].concat()).await
+        self.socket.send([&head, payload].concat()).await
     }
 
     async fn control(&mut self, kind: u16, payload: &[u8]) -> Result<()> {
         let length = (payload.len() as u32).to_be_bytes();
         let head = [&[0x80, 3][..], &kind.to_be_bytes(), &[0], &length[1..]].concat();
-        self.socket.send(&[&head, payload].concat()).await
+        self.socket.send([&head, payload].concat()).await
     }
 }

@@ -119,6 +119,9 @@ fn crc24(bytes: &[u8]) -> [u8; 3] {
 
 #[test]
 fn gnupg_agrees_with_the_publisher_of_these_tests() {
+    if !testenv::installed("gpg") || !testenv::installed("gpgv") {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let publisher = Publisher::new(1);
     let path = |name: &str| folder.path().join(name);
@@ -127,10 +130,10 @@ fn gnupg_agrees_with_the_publisher_of_these_tests() {
     std::fs::write(path("text.sig"), publisher.sign(b"text")).unwrap();
     let run = |program: &str, words: &[&std::ffi::OsStr]| {
         let mut command = std::process::Command::new(program);
-        command.args(words).env("GNUPGHOME", folder.path()).output()
+        command.args(words).env("GNUPGHOME", folder.path()).output().unwrap()
     };
     let keyring = path("ring");
-    let Ok(made) = run(
+    let made = run(
         "gpg",
         &[
             "--batch".as_ref(),
@@ -140,16 +143,11 @@ fn gnupg_agrees_with_the_publisher_of_these_tests() {
             keyring.as_ref(),
             path("key").as_ref(),
         ],
-    ) else {
-        eprintln!("no gpg here");
-        return;
-    };
+    );
     assert!(made.status.success());
-    let Ok(checked) = run(
+    let checked = run(
         "gpgv",
         &["--keyring".as_ref(), keyring.as_ref(), path("text.sig").as_ref(), path("text").as_ref()],
-    ) else {
-        return;
-    };
+    );
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 }

@@ -7,14 +7,6 @@ use crate::lab::Lab;
 use crate::server::Server;
 use crate::site::Site;
 
-fn tofu() -> Option<PathBuf> {
-    let found = testenv::program("tofu");
-    if found.is_none() {
-        eprintln!("tofu is not built: cargo xtask testenv build tofu");
-    }
-    found
-}
-
 /// A registry that tofu can ask, too: its certificate is trusted by a file.
 struct Bench {
     lab: Lab,
@@ -24,7 +16,7 @@ struct Bench {
 
 impl Bench {
     fn new(site: Site) -> Option<Bench> {
-        let tofu = tofu()?;
+        let tofu = testenv::peer("tofu")?;
         let server = site.start();
         let lab = Lab::new(&server.pem);
         std::fs::write(lab.folder.path().join("ca.pem"), &server.pem).unwrap();

@@ -226,15 +226,7 @@ impl Ours {
         }
         let mut sensitive = sensitive_paths(block, &after);
         sensitive.extend(marked);
-        let first =
-            body.get("lifecycle").and_then(|it| it.get("create_before_destroy")) == Some(&Json::Bool(true));
-        let actions = match decided {
-            Action::NoOp => vec!["no-op"],
-            Action::Create => vec!["create"],
-            Action::Update => vec!["update"],
-            Action::Replace(_) if first => vec!["create", "delete"],
-            Action::Replace(_) => vec!["delete", "create"],
-        };
+        let actions = words(&decided, body);
         Ok(Change { actions, after, sensitive, replace, of: Kind::Resource(of) })
     }
 
@@ -253,6 +245,19 @@ impl Ours {
             }
         }
         Ok(wrong)
+    }
+}
+
+/// What tofu calls an action.
+fn words(action: &Action, body: &Json) -> Vec<&'static str> {
+    let first =
+        body.get("lifecycle").and_then(|it| it.get("create_before_destroy")) == Some(&Json::Bool(true));
+    match action {
+        Action::NoOp => vec!["no-op"],
+        Action::Create => vec!["create"],
+        Action::Update => vec!["update"],
+        Action::Replace(_) if first => vec!["create", "delete"],
+        Action::Replace(_) => vec!["delete", "create"],
     }
 }
 

@@ -293,17 +293,7 @@ fn other(kind: &str, view: &View<'_>) -> Vec<Value> {
             view.or("/preemptionPolicy", ""),
         ]),
         "RuntimeClass" => out.extend([view.or("/handler", ""), view.age()]),
-        "ControllerRevision" => {
-            let owner = view.list("/metadata/ownerReferences").iter().find(|o| o["controller"] == true);
-            let owner = owner.map_or("<none>".to_owned(), |owner| {
-                let text = |key: &str| owner[key].as_str().unwrap_or_default();
-                let group = text("apiVersion")
-                    .split_once('/')
-                    .map_or(String::new(), |(group, _)| format!(".{group}"));
-                format!("{}{group}/{}", text("kind").to_lowercase(), text("name"))
-            });
-            out.extend([json!(owner), json!(view.number("/revision")), view.age()]);
-        }
+        "ControllerRevision" => out.extend(revision(view)),
         "PodTemplate" => {
             out.extend(view.template("/template"));
             out.push(labels(view.at("/template/metadata/labels")));
@@ -311,17 +301,7 @@ fn other(kind: &str, view: &View<'_>) -> Vec<Value> {
         "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" => {
             out.extend([items("/webhooks"), view.age()]);
         }
-        "ValidatingAdmissionPolicy" => {
-            let param = match view.at("/spec/paramKind") {
-                Value::Null => json!("<unset>"),
-                _ => json!(format!(
-                    "{}/{}",
-                    view.text("/spec/paramKind/apiVersion"),
-                    view.text("/spec/paramKind/kind")
-                )),
-            };
-            out.extend([items("/spec/validations"), param, view.age()]);
-        }
+        "ValidatingAdmissionPolicy" => out.extend(admission(view)),
         "ValidatingAdmissionPolicyBinding" => {
             out.extend([
                 view.or("/spec/policyName", ""),
@@ -329,21 +309,7 @@ fn other(kind: &str, view: &View<'_>) -> Vec<Value> {
                 view.age(),
             ]);
         }
-        "CertificateSigningRequest" => {
-            let conditions: Vec<String> = view
-                .list("/status/conditions")
-                .iter()
-                .filter_map(|c| c["type"].as_str())
-                .map(str::to_owned)
-                .collect();
-            out.extend([
-                view.age(),
-                view.or("/spec/signerName", "<none>"),
-                view.or("/spec/username", ""),
-                view.or("/spec/expirationSeconds", "<none>"),
-                joined(&conditions, "Pending"),
-            ]);
-        }
+        "CertificateSigningRequest" => out.extend(signing(view)),
         "FlowSchema" => out.extend([
             view.or("/spec/priorityLevelConfiguration/name", ""),
             json!(view.number("/spec/matchingPrecedence")),
@@ -363,6 +329,39 @@ fn other(kind: &str, view: &View<'_>) -> Vec<Value> {
         _ => out.push(view.at("/metadata/creationTimestamp").clone()),
     }
     out
+}
+
+fn revision(view: &View<'_>) -> Vec<Value> {
+    let owner = view.list("/metadata/ownerReferences").iter().find(|owner| owner["controller"] == true);
+    let owner = owner.map_or("<none>".to_owned(), |owner| {
+        let text = |key: &str| owner[key].as_str().unwrap_or_default();
+        let group =
+            text("apiVersion").split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
+        format!("{}{group}/{}", text("kind").to_lowercase(), text("name"))
+    });
+    vec![json!(owner), json!(view.number("/revision")), view.age()]
+}
+
+fn admission(view: &View<'_>) -> Vec<Value> {
+    let text = |pointer: &str| view.text(pointer);
+    let param = match view.at("/spec/paramKind") {
+        Value::Null => json!("<unset>"),
+        _ => json!(format!("{}/{}", text("/spec/paramKind/apiVersion"), text("/spec/paramKind/kind"))),
+    };
+    vec![json!(view.list("/spec/validations").len()), param, view.age()]
+}
+
+fn signing(view: &View<'_>) -> Vec<Value> {
+    let conditions =
+        view.list("/status/conditions").iter().filter_map(|condition| condition["type"].as_str());
+    let conditions: Vec<String> = conditions.map(str::to_owned).collect();
+    vec![
+        view.age(),
+        view.or("/spec/signerName", "<none>"),
+        view.or("/spec/username", ""),
+        view.or("/spec/expirationSeconds", "<none>"),
+        joined(&conditions, "Pending"),
+    ]
 }
 
 fn autoscaler(view: &View<'_>) -> Vec<Value> {

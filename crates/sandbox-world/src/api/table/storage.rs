@@ -23,45 +23,8 @@ pub(crate) fn cells(kind: &str, view: &View<'_>) -> Vec<Value> {
     let status = if deleting { json!("Terminating") } else { view.or("/status/phase", "") };
     let flag = |pointer: &str| json!(view.at(pointer).as_bool().unwrap_or(false));
     match kind {
-        "PersistentVolumeClaim" => out.extend([
-            status,
-            view.or("/spec/volumeName", ""),
-            if view.text("/spec/volumeName").is_empty() {
-                json!("")
-            } else {
-                view.or("/status/capacity/storage", "")
-            },
-            if view.text("/spec/volumeName").is_empty() {
-                json!("")
-            } else {
-                modes(view.list("/status/accessModes"))
-            },
-            view.or("/spec/storageClassName", ""),
-            view.or("/spec/volumeAttributesClassName", "<unset>"),
-            view.age(),
-            view.or("/spec/volumeMode", "<unset>"),
-        ]),
-        "PersistentVolume" => {
-            let claim = match view.at("/spec/claimRef") {
-                Value::Null => String::new(),
-                claim => {
-                    let text = |key: &str| claim[key].as_str().unwrap_or_default();
-                    format!("{}/{}", text("namespace"), text("name"))
-                }
-            };
-            out.extend([
-                view.or("/spec/capacity/storage", ""),
-                modes(view.list("/spec/accessModes")),
-                view.or("/spec/persistentVolumeReclaimPolicy", ""),
-                status,
-                json!(claim),
-                view.or("/spec/storageClassName", ""),
-                view.or("/spec/volumeAttributesClassName", "<unset>"),
-                view.or("/status/reason", ""),
-                view.age(),
-                view.or("/spec/volumeMode", "<unset>"),
-            ]);
-        }
+        "PersistentVolumeClaim" => out.extend(claim(view, status)),
+        "PersistentVolume" => out.extend(volume(view, status)),
         "StorageClass" => {
             let default =
                 view.text("/metadata/annotations/storageclass.kubernetes.io~1is-default-class") == "true";
@@ -100,4 +63,41 @@ pub(crate) fn cells(kind: &str, view: &View<'_>) -> Vec<Value> {
         _ => out.extend([view.or("/driverName", ""), view.age()]),
     }
     out
+}
+
+fn claim(view: &View<'_>, status: Value) -> Vec<Value> {
+    let bound = !view.text("/spec/volumeName").is_empty();
+    let if_bound = |cell: Value| if bound { cell } else { json!("") };
+    vec![
+        status,
+        view.or("/spec/volumeName", ""),
+        if_bound(view.or("/status/capacity/storage", "")),
+        if_bound(modes(view.list("/status/accessModes"))),
+        view.or("/spec/storageClassName", ""),
+        view.or("/spec/volumeAttributesClassName", "<unset>"),
+        view.age(),
+        view.or("/spec/volumeMode", "<unset>"),
+    ]
+}
+
+fn volume(view: &View<'_>, status: Value) -> Vec<Value> {
+    let claim = match view.at("/spec/claimRef") {
+        Value::Null => String::new(),
+        claim => {
+            let text = |key: &str| claim[key].as_str().unwrap_or_default();
+            format!("{}/{}", text("namespace"), text("name"))
+        }
+    };
+    vec![
+        view.or("/spec/capacity/storage", ""),
+        modes(view.list("/spec/accessModes")),
+        view.or("/spec/persistentVolumeReclaimPolicy", ""),
+        status,
+        json!(claim),
+        view.or("/spec/storageClassName", ""),
+        view.or("/spec/volumeAttributesClassName", "<unset>"),
+        view.or("/status/reason", ""),
+        view.age(),
+        view.or("/spec/volumeMode", "<unset>"),
+    ]
 }

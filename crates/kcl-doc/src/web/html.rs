@@ -1,7 +1,7 @@
 //! HTML as text, escaped.
 
 /// Escapes a text for elements and for attributes in double quotes.
-pub(super) fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -19,11 +19,11 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// `<a href>` with an escaped text.
-pub(super) fn link(href: &str, label: &str) -> String {
+pub(crate) fn link(href: &str, label: &str) -> String {
     format!("<a href=\"{}\">{}</a>", text(href), text(label))
 }
 
 /// `<code>` with an escaped text.
-pub(super) fn code(label: &str) -> String {
+pub(crate) fn code(label: &str) -> String {
     format!("<code>{}</code>", text(label))
 }

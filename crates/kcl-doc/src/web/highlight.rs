@@ -10,7 +10,7 @@ use super::html;
 const LONGEST: usize = 4 << 20;
 
 /// Writes a program as HTML.
-pub(super) fn highlight(text: &str) -> String {
+pub(crate) fn highlight(text: &str) -> String {
     if text.len() > LONGEST {
         return html::text(text);
     }

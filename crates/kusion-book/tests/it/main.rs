@@ -1,0 +1,4 @@
+//! The book as it is shipped.
+
+mod reference;
+mod site;
