@@ -136,6 +136,22 @@ pub(super) fn streams() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
+/// Commands write files whole: through base-file, never piece by piece under the file's own name.
+pub(super) fn writes() -> Result<Vec<String>, String> {
+    let owners = ["kcl", "kcl-cli", "kusion", "kusion-cli", "kcl-server"];
+    let mut problems = Vec::new();
+    for (path, text) in sources::texts()? {
+        let owner = path.split('/').nth(1).unwrap_or_default();
+        if !owners.contains(&owner) || !sources::is_product(&path) {
+            continue;
+        }
+        for (number, line) in sources::code(&text).filter(|(_, line)| line.contains("fs::write(")) {
+            problems.push(format!("{path}:{number}: `{}` beside base-file", line.trim()));
+        }
+    }
+    Ok(problems)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,6 +33,7 @@ const RULES: &[Rule] = &[
     ("entry points", architecture::entries),
     ("blind crates", architecture::blind),
     ("streams of kusion", architecture::streams),
+    ("files of commands", architecture::writes),
     ("fuzz corpora", claims::corpora),
     ("licences, sources, bans", supply::packages),
     ("unused dependencies", supply::unused),

@@ -1,4 +1,5 @@
 //! The book as it is shipped.
 
+mod plots;
 mod reference;
 mod site;

@@ -55,6 +55,12 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                     .next(format!("there are: {}", names.join(", "))));
             }
             config::set("context", name)?;
+            if format_of(given)? == Format::Json {
+                let server = known.iter().find(|c| c.name == *name).map(|c| c.server.as_str());
+                return print_json(
+                    &json!({"schema": "kusion.io/context/v1", "name": name, "server": server}),
+                );
+            }
             print(&format!("Stacks without a context of their own now use `{name}`.\n"))
         }
         _ => Err(Failure::usage("kusion context does not know these words").next("list, show or use NAME")),

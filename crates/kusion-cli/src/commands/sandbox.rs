@@ -55,7 +55,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     match verb.as_str() {
         "start" if given.has("foreground") => foreground(given, &folder),
         "start" => start(given, &folder),
-        "stop" => stop(&folder),
+        "stop" => stop(given, &folder),
         "reset" => reset(given, &folder),
         "status" => status(given, &folder),
         other => Err(Failure::usage(format!("there is no `kusion sandbox {other}`"))
@@ -171,7 +171,7 @@ fn start(given: &Given, folder: &Path) -> Result<(), Failure> {
     loop {
         if read_pid(folder).is_some_and(|pid| pid.as_raw_nonzero().get() as u32 == child.id()) {
             let text = std::fs::read_to_string(&log).unwrap_or_default();
-            return print(&text);
+            return ended(given, folder, &text);
         }
         if let Ok(Some(_)) = child.try_wait() {
             tell(&std::fs::read_to_string(&log).unwrap_or_default());
@@ -185,8 +185,16 @@ fn start(given: &Given, folder: &Path) -> Result<(), Failure> {
     }
 }
 
-fn stop(folder: &Path) -> Result<(), Failure> {
-    let Some(pid) = running(folder) else { return print("No sandbox is running.\n") };
+/// What a verb has come to: its words, or the state of the sandbox for who asked for JSON.
+fn ended(given: &Given, folder: &Path, text: &str) -> Result<(), Failure> {
+    match format_of(given)? {
+        Format::Json => status(given, folder),
+        Format::Text => print(text),
+    }
+}
+
+fn stop(given: &Given, folder: &Path) -> Result<(), Failure> {
+    let Some(pid) = running(folder) else { return ended(given, folder, "No sandbox is running.\n") };
     let forgets = std::fs::read_to_string(folder.join("pid")).is_ok_and(|text| text.ends_with(MEMORY));
     let failed = |e: rustix::io::Errno| Failure::usage("the sandbox cannot be stopped").cause(e.to_string());
     kill_process(pid, Signal::TERM).map_err(failed)?;
@@ -195,7 +203,7 @@ fn stop(folder: &Path) -> Result<(), Failure> {
         std::thread::sleep(Duration::from_millis(5));
     }
     let objects = if forgets { "forgotten, as --memory asked" } else { "kept" };
-    print(&format!("The sandbox has stopped; its objects are {objects}.\n"))
+    ended(given, folder, &format!("The sandbox has stopped; its objects are {objects}.\n"))
 }
 
 fn reset(given: &Given, folder: &Path) -> Result<(), Failure> {
@@ -204,7 +212,7 @@ fn reset(given: &Given, folder: &Path) -> Result<(), Failure> {
     }
     let data = folder.join("data");
     if !data.exists() {
-        return print("There is nothing to reset.\n");
+        return ended(given, folder, "There is nothing to reset.\n");
     }
     if !given.has("yes") {
         return Err(Failure::usage("reset forgets every object of the sandbox")
@@ -212,7 +220,7 @@ fn reset(given: &Given, folder: &Path) -> Result<(), Failure> {
             .next("kusion sandbox reset -y"));
     }
     std::fs::remove_dir_all(&data).map_err(|e| unwritable(&data, &e))?;
-    print("The sandbox is empty again.\n")
+    ended(given, folder, "The sandbox is empty again.\n")
 }
 
 fn status(given: &Given, folder: &Path) -> Result<(), Failure> {

@@ -162,6 +162,41 @@ book! {
     errors: "reference/errors.md", 2;
     json: "reference/json.md", 4;
     helm: "migrate/helm.md", 1;
+    kubectl: "migrate/kubectl.md", 4;
+    terraform: "migrate/terraform.md", 6;
+    upstream: "migrate/kusion.md", 1;
+}
+
+/// The reference of the models is what `kcl doc` says about them.
+#[test]
+fn models() {
+    let kcl = Path::new(env!("CARGO_BIN_EXE_kusion")).with_file_name("kcl");
+    let output = Command::new(kcl).arg("doc").arg(root().join("konfig")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = String::from_utf8(output.stdout).unwrap();
+    let text = format!(
+        "# Models\n\nThe schemas of the package `konfig`, as `kcl doc` writes them. The package is part of the program:\n\
+         `import konfig.models.frontend` needs no installation.\n\n{}",
+        deeper(&told)
+    );
+    let path = root().join("docs/book/src/reference/models.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page == text, "reference/models.md: UPDATE=1 cargo test -p kusion-cli --test it book");
+}
+
+/// The same text one heading deeper: it stands inside another page.
+fn deeper(text: &str) -> String {
+    let mut fenced = false;
+    let mut line = |line: &str| {
+        fenced ^= line.starts_with("```");
+        let heading = !fenced && line.starts_with('#');
+        format!("{}{line}\n", if heading { "#" } else { "" })
+    };
+    text.lines().map(&mut line).collect()
 }
 
 /// The pages below a folder.

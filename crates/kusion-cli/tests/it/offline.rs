@@ -42,3 +42,17 @@ fn a_program_with_a_mistake_is_shown_with_its_line() {
     let wrong = run(kusion(home.path()).args(["generate", "-w"]).arg(&stack), 1);
     assert!(text(&wrong.stderr).contains("main.k:2"), "{}", text(&wrong.stderr));
 }
+
+/// Ten milliseconds are asked of a release build on a quiet machine; a busy one with a slower build gets ten times as long.
+#[test]
+fn help_is_there_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let once = || {
+        let begun = std::time::Instant::now();
+        run(kusion(home.path()).arg("--help"), 0);
+        begun.elapsed()
+    };
+    let best = (0..20).map(|_| once()).min().unwrap();
+    eprintln!("kusion --help: {:.1} ms", best.as_secs_f64() * 1e3);
+    assert!(best.as_millis() <= 100, "{best:?}");
+}
