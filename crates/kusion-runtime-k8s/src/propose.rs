@@ -205,8 +205,7 @@ impl KubeRuntime {
         {
             fields.retain(|field| !is_mark(&from_elems(&field.path)));
         }
-        let judged = Judged { ask, id, kind, target, current: &current, object, left, sealer };
-        judged.proposal(decision)
+        Judged { ask, id, kind, target, current: &current, object, left, sealer }.proposal(decision)
     }
 
     fn to_leave(&self, ask: &ProposeAsk<'_>, kind: &str, object: &Value, change: &Change) -> Vec<Clash> {

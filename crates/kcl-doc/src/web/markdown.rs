@@ -70,6 +70,8 @@ struct Writer<'a> {
     code: Option<(String, String)>,
     /// What ends each open link or picture.
     open: Vec<&'static str>,
+    /// Whether an anchor is open.
+    anchor: bool,
     columns: Vec<Alignment>,
     column: usize,
     in_head: bool,
@@ -85,6 +87,7 @@ impl<'a> Writer<'a> {
             heading: None,
             code: None,
             open: Vec::new(),
+            anchor: false,
             columns: Vec::new(),
             column: 0,
             in_head: false,
@@ -112,8 +115,22 @@ impl<'a> Writer<'a> {
             Event::SoftBreak => self.gap("\n"),
             Event::HardBreak => self.gap("<br>\n"),
             Event::Rule => self.block("<hr>\n"),
-            Event::Html(text) | Event::InlineHtml(text) => self.out.push_str(&html::text(&text)),
+            Event::Html(text) | Event::InlineHtml(text) => self.raw(&text),
             _ => {}
+        }
+    }
+
+    /// Raw HTML is shown as text, but for the empty anchors that `kcl doc` itself writes into Markdown.
+    fn raw(&mut self, text: &str) {
+        let name = text.strip_prefix("<a id=\"").and_then(|rest| rest.strip_suffix("\">"));
+        let safe = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        match name.filter(safe) {
+            Some(name) => {
+                self.out.push_str(&format!("<span id=\"{name}\">"));
+                self.anchor = true;
+            }
+            None if text == "</a>" && std::mem::take(&mut self.anchor) => self.out.push_str("</span>"),
+            None => self.out.push_str(&html::text(text)),
         }
     }
 
@@ -345,6 +362,8 @@ mod tests {
         let out = prose("[a](javascript:alert) [b](https://b.c/) ![d](https://e.f/g.png) `[x](y)`");
         assert!(!out.contains("javascript") && !out.contains("<img"), "{out}");
         assert!(out.contains("<a href=\"https://b.c/\" rel=\"noopener noreferrer\">b</a> d "), "{out}");
+        assert_eq!(prose("<a id=\"x.Y\"></a>"), "<p><span id=\"x.Y\"></span></p>\n");
+        assert!(!prose("<a id=\"x\" onclick=\"y\"></a>").contains("<a"));
         assert_eq!(inline("# a *b*\n\n- `c`"), "a <em>b</em><code>c</code>");
     }
 

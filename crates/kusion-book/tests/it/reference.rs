@@ -94,8 +94,8 @@ fn health_rules() {
         let _ = writeln!(text, "| {what} | {usual} | {sandbox} |");
     }
     text.push_str(
-        "\n## Kinds with a rule of their own\n\nOther kinds are judged by their conditions and `observedGeneration`, or by rules of \
-         yours (`--rules`, [health](../concepts/health.md)).\n\n| group | kinds |\n|---|---|\n",
+        "\n## Kinds with a rule of their own\n\nOther kinds are judged by their conditions and `observedGeneration`, or by \
+         rules of yours\n(`--rules`, [health](../concepts/health.md)).\n\n| group | kinds |\n|---|---|\n",
     );
     let all = kube_meaning::builtin().resources().iter();
     let kinds: BTreeSet<(&str, &str)> = all.map(|one| (one.group.as_str(), one.kind.as_str())).collect();

@@ -165,12 +165,27 @@ fn check_value(key: &str, value: &str) -> Result<(), Failure> {
                 .next("leave it out; PGPASSWORD and ~/.pgpass are looked at"));
         }
     }
+    if fits && key == "context" {
+        return known_context(value);
+    }
     if fits {
         return Ok(());
     }
     Err(Failure::usage(format!("`{key}` cannot be `{value}`"))
         .cause(format!("it takes {wanted}"))
         .next(format!("kusion config set {key} VALUE; nothing was changed")))
+}
+
+/// A context that the kubeconfig does not have is a slip; where there is no kubeconfig yet, it cannot be told.
+fn known_context(name: &str) -> Result<(), Failure> {
+    let Ok(known) = kusion_runtime_k8s::contexts(None) else { return Ok(()) };
+    let names: Vec<&str> = known.iter().map(|context| context.name.as_str()).collect();
+    if names.is_empty() || names.contains(&name) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("the kubeconfig has no context `{name}`"))
+        .cause(format!("there are: {}", names.join(", ")))
+        .next("kusion config set context NAME; nothing was changed"))
 }
 
 /// The settings without what may hold credentials: named backends by their names only.

@@ -27,8 +27,9 @@ use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
-/// How many pages are listed.
+/// How many pages are listed, and how much of their lines.
 const MOST: usize = 20;
+const LONGEST: usize = 60;
 
 pub(crate) fn flags() -> Vec<Arg> {
     vec![
@@ -90,7 +91,8 @@ fn look_up(words: &str, format: Format) -> Result<(), Failure> {
 
 fn list(hits: &[Hit]) -> String {
     let row = |hit: &Hit| {
-        vec![hit.page.path.trim_end_matches(".md").to_owned(), hit.page.title.clone(), hit.line.clone()]
+        let line: String = hit.line.chars().take(LONGEST).collect();
+        vec![hit.page.path.trim_end_matches(".md").to_owned(), hit.page.title.clone(), line]
     };
     let rows: Vec<Vec<String>> = hits.iter().take(MOST).map(row).collect();
     let more = match hits.len().saturating_sub(MOST) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kusion::model::{Action, ResourceId, Spec};
+use kusion::model::{Action, Spec};
 use kusion::{DryRun, Engine, PlanFailure, Ready, StepEnd};
 use kusion_runtime::ErrorKind;
 use sandbox_world::ResourceKey;
