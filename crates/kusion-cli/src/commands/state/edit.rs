@@ -1,7 +1,8 @@
 //! `kusion state pull`, `push`, `mv`, `rm`: what is recorded, changed by hand. Nothing here touches the world; each change is a
 //! release of its own, so that it is known who did it.
 
-use kusion_model::{KubeId, ResourceId, ResourceKey, ResourceRecord, ResourceType};
+use kube_meaning::id::KubeId;
+use kusion_model::{ResourceId, ResourceKey, ResourceRecord, ResourceType};
 use kusion_store::{Outcome, ReleaseDraft, Session, Snapshot, State, StoreError, wait};
 use serde_json::json;
 
@@ -101,7 +102,8 @@ fn renamed(state: &State, from: &str, to: &ResourceId) -> Result<Vec<Outcome>, F
             .next(format!("forget one of the two first: kusion state rm {} ID", state.scope)));
     }
     if old.kind == ResourceType::kubernetes() {
-        let (before, after) = (old.key.id.to_kubernetes().ok(), to.to_kubernetes().ok());
+        let kube_id = |id: &ResourceId| KubeId::from_parts(id.parts()).ok();
+        let (before, after) = (kube_id(&old.key.id), kube_id(to));
         let object = |id: &KubeId| (id.kind.clone(), id.namespace.clone(), id.name.clone());
         if before.as_ref().map(object) != after.as_ref().map(object) {
             return Err(Failure::new(Exit::Conflict, "an object of Kubernetes cannot be renamed")
