@@ -36,3 +36,55 @@ fn stacks_evaluate_to_their_golden_files() {
         assert_eq!(out, expected, "{}: run with UPDATE=1 and read the diff", stack.display());
     }
 }
+
+/// A project as `kusion init` makes it: nothing says where `konfig` is.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("project.yaml", "name: shop\n"),
+        ("dev/stack.yaml", "name: dev\n"),
+        (
+            "base/base.k",
+            "import konfig.models.frontend\n\n# What every environment shares.\nappConfiguration: frontend.Server {\n    name = \
+             \"shop\"\n    image = \"nginx:1.29\"\n    mainContainer: {ports: [{port = 80}]}\n    services: [{ports: [{port = 80}]}]\n}\n",
+        ),
+        (
+            "dev/main.k",
+            "import konfig.models.frontend\n\n# What is special in dev.\nappConfiguration: frontend.Server {\n    replicas = 1\n}\n",
+        ),
+        (
+            "dev/main_test.k",
+            "import konfig.models.frontend\n\ntest_replicas = lambda {\n    app = frontend.Server {name = \"a\", image = \"b\"}\n    \
+             assert app.replicas == 1\n}\n",
+        ),
+        ("data.yaml", "name: shop\nimage: nginx\n"),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn every_command_finds_the_models_that_come_with_the_program() {
+    let folder = project();
+    let calls: [(&[&str], &str); 8] = [
+        (&["run", "base/base.k", "dev/main.k", "-S", "appConfiguration.replicas"], "1"),
+        (&["lint", "./..."], ""),
+        (&["test", "dev"], "PASS: 1/1"),
+        (&["vet", "data.yaml", "-s", "konfig.models.frontend.Server"], ""),
+        (&["fmt", "--check", "./..."], ""),
+        (&["edit", "get", "dev", "appConfiguration.replicas"], "1"),
+        (&["doc", "base"], ""),
+        (&["edit", "rename", "dev", "appConfiguration=app"], ""),
+    ];
+    for (words, said) in calls {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_kcl")).args(words).current_dir(folder.path()).output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{words:?}\n{out}{err}");
+        assert!(out.contains(said), "{words:?}\n{out}{err}");
+    }
+}

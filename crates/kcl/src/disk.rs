@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kcl_eval::Outside;
 use kcl_std::{FileAnswer, FileOp};
 
+use crate::embedded::Embedded;
 use crate::files::{Files, normalise};
 use crate::sources;
 
@@ -16,26 +17,32 @@ pub fn package_folder() -> Option<PathBuf> {
     given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".kcl/kpm")))
 }
 
-/// Source files on the disk.
+/// Source files on the disk, with the embedded packages beside them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> Result<Arc<str>, String> {
+        if Embedded::has(path) {
+            return Embedded.read(path);
+        }
         let bytes = sources::read(path).map_err(|why| format!("{} {why}", path.display()))?;
         let text = sources::text_of(bytes).map_err(|why| format!("{} {why}", path.display()))?;
         Ok(text.into())
     }
 
     fn is_file(&self, path: &Path) -> bool {
-        path.is_file()
+        if Embedded::has(path) { Embedded.is_file(path) } else { path.is_file() }
     }
 
     fn is_dir(&self, path: &Path) -> bool {
-        path.is_dir()
+        if Embedded::has(path) { Embedded.is_dir(path) } else { path.is_dir() }
     }
 
     fn list(&self, path: &Path) -> Vec<String> {
+        if Embedded::has(path) {
+            return Embedded.list(path);
+        }
         let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|e| e.file_name().into_string().ok()).collect()

@@ -109,11 +109,13 @@ fn expand_variables(request: &Request, files: &dyn Files, given: &str) -> String
     let root = match variable.split_once(':') {
         Some((name, "KCL_MOD")) => {
             let given = request.externals.iter().find(|(n, _)| n == name).map(|(_, p)| p.clone());
-            given.or_else(|| {
-                let root = module_root(files, &request.work_dir.join("x"));
-                let known = crate::manifest::dependencies(request, files, &root).ok()?;
-                known.into_iter().find(|(n, _)| n == name).map(|(_, p)| p)
-            })
+            given
+                .or_else(|| {
+                    let root = module_root(files, &request.work_dir.join("x"));
+                    let known = crate::manifest::dependencies(request, files, &root).ok()?;
+                    known.into_iter().find(|(n, _)| n == name).map(|(_, p)| p)
+                })
+                .or_else(|| crate::embedded::package(files, name))
         }
         None if variable == "KCL_MOD" => request
             .entries

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kcl_syntax::ast::Import;
 
+use crate::embedded;
 use crate::entries::package_files;
 use crate::files::Files;
 use crate::request::Request;
@@ -62,7 +63,7 @@ pub(crate) fn resolve(
     let internal = package_at(files, &inside);
     // Dots only say where the path starts: a relative one may lead to an external package, too.
     let parts: Vec<&str> = dotted.split('.').collect();
-    let external = external(request, files, &parts);
+    let external = external(request, files, &parts, internal.is_some());
     match (internal, external) {
         (Some(_), Some(_)) => Err(Lost::Twice { path: dotted }),
         (Some(files), None) => {
@@ -110,26 +111,30 @@ fn package_at(files: &dyn Files, place: &Path) -> Option<Vec<PathBuf>> {
     files.is_file(&file).then(|| vec![file])
 }
 
+/// A package outside of the module: what the request or the manifest names, a vendored one, or, if there is none in the
+/// module either, an embedded one.
 fn external(
     request: &Request,
     files: &dyn Files,
     names: &[&str],
+    is_internal: bool,
 ) -> Option<(PathBuf, Vec<PathBuf>, PathBuf)> {
     let (first, rest) = names.split_first()?;
     let mapped =
         request.externals.iter().rev().find(|(n, _)| n == first).map(|(_, p)| request.work_dir.join(p));
-    let root = mapped.or_else(|| Some(request.vendor.as_ref()?.join(first)))?;
-    let root = crate::files::normalise(&root);
-    if !files.is_file(&root.join("kcl.mod")) {
-        return None;
-    }
+    let is_mapped = mapped.is_some();
+    let outside = mapped.or_else(|| Some(request.vendor.as_ref()?.join(first)));
+    let outside = outside.map(|root| crate::files::normalise(&root));
+    let embedded = || (!is_mapped && !is_internal).then(|| embedded::package(files, first)).flatten();
+    let root = outside.filter(|root| files.is_file(&root.join("kcl.mod"))).or_else(embedded)?;
     let place = rest.iter().fold(root.clone(), |at, part| at.join(part));
     // As in the reference the package counts, whether or not it has that folder: what is missing is then a member.
     let found = package_at(files, &place).unwrap_or_default();
     Some((place, found, root))
 }
 
-fn external_name<'r>(request: &'r Request, root: &Path) -> Option<&'r str> {
+fn external_name<'r>(request: &'r Request, root: &'r Path) -> Option<&'r str> {
     let is_root = |path: &PathBuf| crate::files::normalise(&request.work_dir.join(path)) == root;
-    request.externals.iter().rev().find(|(_, path)| is_root(path)).map(|(name, _)| name.as_str())
+    let named = request.externals.iter().rev().find(|(_, path)| is_root(path));
+    named.map(|(name, _)| name.as_str()).or_else(|| embedded::name_of(root))
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use kcl::{Compiler, DiskOutside, Files, ReadOnly, Request, RunResult, Why, WhyAt, WhyStep};
+use kcl::{
+    Compiler, DiskOutside, EMBEDDED_KONFIG, Files, Overlay, ReadOnly, Request, RunResult, Why, WhyAt, WhyStep,
+};
 use kusion_model::{Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec};
 use serde_json::Value;
 
 use crate::collect::{Collected, Lost};
 use crate::documents::{read_documents, value_of_data};
-use crate::embedded::{EMBEDDED_KONFIG, Overlay};
 use crate::error::{FileProblem, GenerateError};
 use crate::locate::StackFolder;
 use crate::program::{Inputs, RENDER_FILE, renders, request};
@@ -40,7 +41,7 @@ pub fn generate(
     platforms: &Platforms,
     key: &DigestKey,
 ) -> Result<Generated, GenerateError> {
-    let overlay = Overlay::new(files);
+    let overlay = Overlay(files);
     let request = request(&overlay, stack, inputs)?;
     let mut outcome = run(&overlay, stack, &request)?;
     refuse_stream_beside_models(stack, &request, &outcome)?;
@@ -113,7 +114,7 @@ pub fn source_files(
     stack: &StackFolder,
     inputs: &Inputs,
 ) -> Result<Vec<PathBuf>, GenerateError> {
-    let overlay = Overlay::new(files);
+    let overlay = Overlay(files);
     let request = request(&overlay, stack, inputs)?;
     let loaded = Compiler::new(&overlay).load(&request);
     let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));

@@ -12,7 +12,6 @@
 mod collect;
 mod crds;
 mod documents;
-mod embedded;
 mod error;
 mod generate;
 mod locate;
@@ -22,7 +21,6 @@ mod program;
 mod tests;
 
 pub use documents::{DocumentError, read_documents};
-pub use embedded::{EMBEDDED_KONFIG, Overlay, embedded_konfig};
 pub use error::{FileProblem, GenerateError};
 pub use generate::{Generated, generate, read_spec, source_files};
 pub use locate::{StackFolder, locate, stacks_below};

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use kcl::{Entry, Files, Formats, Request};
 use kusion_model::NamespaceMapping;
 
-use crate::embedded::EMBEDDED_KONFIG;
 use crate::error::FileProblem;
 use crate::locate::{StackFolder, above, components};
 
@@ -65,9 +64,6 @@ pub(crate) fn request(
     request.arguments.extend(inputs.arguments.iter().cloned());
     if request.entries.is_empty() {
         request.entries = default_entries(files, stack)?;
-    }
-    if !request.externals.iter().any(|(name, _)| name == "konfig") {
-        request.externals.push(("konfig".to_owned(), PathBuf::from(EMBEDDED_KONFIG)));
     }
     for entry in &mut request.entries {
         if matches!(entry, Entry::Path(path) if path == RENDER_ENTRY) {

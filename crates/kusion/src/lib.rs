@@ -82,11 +82,10 @@ pub use tree::{Node, below, find, judge_key};
 pub use witness::Stand;
 pub use words::{plan_failed, remote_failed, spec_failed};
 
-pub use kcl::Disk;
+pub use kcl::{Disk, embedded_konfig};
 pub use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};
 pub use kusion_generate::{
-    FileProblem, GenerateError, Generated, Inputs, StackFolder, embedded_konfig, generate, locate, read_spec,
-    stacks_below,
+    FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate, read_spec, stacks_below,
 };
 pub use kusion_health::Profile;
 pub use kusion_model as model;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use kcl::{Entry, Request};
+use kcl::{Disk, Request};
 
 use crate::files::{self, Found};
 
@@ -74,27 +74,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 }
 
 fn request(work_dir: PathBuf) -> Request {
-    let vendor = std::env::var_os("KCL_PKG_PATH").map(PathBuf::from);
-    let vendor = vendor.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".kcl/kpm")));
-    Request { work_dir, vendor, ..Request::default() }
-}
-
-/// The file behind an entry of a settings file: `main.k`, `${KCL_MOD}/a.k`, `${name:KCL_MOD}/a.k`.
-fn listed_file(entry: &str, request: &Request) -> Option<PathBuf> {
-    let Some(rest) = entry.strip_prefix("${") else { return Some(absolute(&request.work_dir.join(entry))) };
-    let (variable, inside) = rest.split_once('}')?;
-    let root = match variable.split_once(':') {
-        Some((name, "KCL_MOD")) => {
-            let (_, folder) = request.externals.iter().rev().find(|(known, _)| known == name)?;
-            request.work_dir.join(folder)
-        }
-        None if variable == "KCL_MOD" => {
-            let mut above = request.work_dir.ancestors();
-            above.find(|folder| folder.join("kcl.mod").is_file())?.to_path_buf()
-        }
-        _ => return None,
-    };
-    Some(absolute(&root.join(inside.trim_start_matches('/'))))
+    Request { work_dir, vendor: kcl::package_folder(), ..Request::default() }
 }
 
 impl Units {
@@ -125,10 +105,8 @@ impl Units {
         // What is only for the output does not matter here.
         request.overrides.clear();
         request.selectors.clear();
-        let listed = request.entries.iter().filter_map(|entry| match entry {
-            Entry::Path(path) => listed_file(path, &request),
-            _ => None,
-        });
+        // What a stack takes from elsewhere may need a package that is not here.
+        let listed = kcl::entry_files(&request, &Disk).into_iter().flatten().map(|path| absolute(&path));
         let owned: Vec<(PathBuf, String)> = listed
             .filter_map(|path| wanted.get_key_value(&path).filter(|(path, _)| !taken.contains(*path)))
             .map(|(path, shown)| (path.clone(), shown.clone()))

@@ -4,7 +4,7 @@ use base_diag::nearest;
 use base_file::How;
 use std::path::Path;
 
-use kusion_generate::embedded_konfig;
+use kcl::embedded_konfig;
 use serde_json::json;
 
 use crate::input::chosen::here;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use base_diag::nearest;
 use base_secret::Redactor;
-use kcl::Disk;
+use kcl::{Disk, EMBEDDED_KONFIG};
 use kusion::Target;
-use kusion_generate::{
-    EMBEDDED_KONFIG, FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate,
-};
+use kusion_generate::{FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate};
 use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
 
