@@ -241,6 +241,11 @@ impl<'a> Walk<'a> {
     fn config(&mut self, id: ExprId, entries: &'a [Entry]) {
         let expected = self.records.expected_type(id);
         self.enter(FrameKind::Braces);
+        self.entries(entries, expected);
+        self.leave();
+    }
+
+    fn entries(&mut self, entries: &'a [Entry], expected: Option<TyId>) {
         for entry in entries {
             match &entry.key {
                 Key::Name(name) | Key::Str(name) | Key::Indexed(name, _) => {
@@ -250,12 +255,20 @@ impl<'a> Walk<'a> {
                 Key::Computed(key) => self.exprs(&[*key, entry.value]),
                 Key::Unpack => self.expr(entry.value),
                 Key::If { cond, orelse } => {
-                    self.exprs(&[*cond, entry.value]);
-                    orelse.iter().for_each(|orelse| self.expr(*orelse));
+                    self.expr(*cond);
+                    self.branch(entry.value, expected);
+                    orelse.iter().for_each(|orelse| self.branch(*orelse, expected));
                 }
             }
         }
-        self.leave();
+    }
+
+    /// What stands under an `if` is an entry of the braces around it.
+    fn branch(&mut self, branch: ExprId, expected: Option<TyId>) {
+        match self.tree.expr(branch) {
+            Expr::Config(entries) => self.entries(entries, expected),
+            _ => self.expr(branch),
+        }
     }
 
     fn key(&mut self, entry: &'a Entry, name: &'a Str, expected: Option<TyId>) {
