@@ -123,6 +123,7 @@ fn the_rules_of_the_reference_speak_its_words() {
             "W0411 Module 'math' imported but unused",
             "W0411 Module 'json' imported but unused",
             "W0404 Module 'json' is reimported multiple times",
+            "W0411 Module 'json' imported but unused",
             "W0413 The import stmt should be placed at the top of the module",
         ]
     );

@@ -1,7 +1,7 @@
 //! W0404: imported twice in one file.
 
 use kcl_syntax::ast::{Stmt, Str};
-use rustc_hash::FxHashMap;
+use kcl_syntax::program::ImportTarget;
 
 use crate::context::Context;
 use crate::finding::Findings;
@@ -12,8 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     id: "import-repeated",
     kind: "ReimportWarning",
     level: Level::Warning,
-    summary: "a file imports a module twice under one name",
-    why: "The second import does nothing. Remove it.",
+    summary: "a file imports a module twice",
+    why: "The second import does nothing, or gives the module a second name. Remove it, and use one name.",
     bad: "import math\nimport math\n\na = math.pow(2, 3)\n",
     good: "import math\n\na = math.pow(2, 3)\n",
     fix: FixKind::Safe,
@@ -23,15 +23,17 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, found: &mut Findings<'_>) {
     let tree = context.tree;
     for file in &tree.files {
-        let mut seen: FxHashMap<Str, String> = FxHashMap::default();
+        let mut seen: Vec<(&ImportTarget, Str)> = Vec::new();
         for stmt in &file.body {
             let Stmt::Import(import) = tree.stmt(*stmt) else { continue };
-            let (name, path) = (import.bound_name(), import.raw_path());
-            let Some(first) = seen.get(&name) else {
-                seen.insert(name, path);
+            let Some(link) = context.package.imports.iter().find(|link| link.stmt == *stmt) else { continue };
+            let name = import.bound_name();
+            let Some((_, first)) = seen.iter().find(|(target, _)| **target == link.target) else {
+                seen.push((&link.target, name));
                 continue;
             };
-            let same = *first == path;
+            // Under another name it is read by that name.
+            let same = *first == name;
             let span = tree.stmt_span(*stmt);
             let finding = found.add(span, format!("Module '{name}' is reimported multiple times"));
             if let Some(lines) = context.whole_lines(span).filter(|_| same) {

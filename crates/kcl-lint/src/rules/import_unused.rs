@@ -3,7 +3,7 @@
 use kcl_check::index::DefKind;
 use kcl_syntax::ast::{Stmt, Str};
 use kcl_syntax::program::ImportTarget;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::context::Context;
 use crate::finding::Findings;
@@ -26,15 +26,16 @@ pub(crate) static RULE: Rule = Rule {
 fn check(context: &Context<'_>, found: &mut Findings<'_>) {
     let tree = context.tree;
     for file in &tree.files {
-        let mut seen: FxHashSet<Str> = FxHashSet::default();
+        // A second import of a name is used if the first one is: names mean the first.
+        let mut seen: FxHashMap<Str, bool> = FxHashMap::default();
         for stmt in &file.body {
             let Stmt::Import(import) = tree.stmt(*stmt) else { continue };
             let Some(bound) = import.alias.as_ref().or(import.path.last()) else { continue };
             let Some(def) = context.index.def_at(bound.span).filter(|def| def.kind == DefKind::Import) else {
                 continue;
             };
-            // A second import of the name is another rule's.
-            if !seen.insert(bound.name.clone()) || context.is_read(def) {
+            let is_first = !seen.contains_key(&bound.name);
+            if *seen.entry(bound.name.clone()).or_insert_with(|| context.is_read(def)) {
                 continue;
             }
             let link = context.package.imports.iter().find(|link| link.stmt == *stmt);
@@ -45,7 +46,8 @@ fn check(context: &Context<'_>, found: &mut Findings<'_>) {
             let span = tree.stmt_span(*stmt);
             let finding = found.add(span, format!("Module '{}' imported but unused", bound.name));
             finding.help("remove the import");
-            if let Some(lines) = context.whole_lines(span) {
+            // The second is removed by the rule about repeated imports.
+            if let Some(lines) = context.whole_lines(span).filter(|_| is_first) {
                 finding.replace(context.package, safe, lines, "");
             }
         }

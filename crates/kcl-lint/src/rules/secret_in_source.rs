@@ -1,7 +1,7 @@
 //! L0501: what looks like a password, key or token.
 
 use base_diag::Span;
-use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId};
+use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId, TargetStep};
 
 use crate::context::Context;
 use crate::finding::Findings;
@@ -15,7 +15,8 @@ pub(crate) static RULE: Rule = Rule {
     summary: "a text that looks like a password, key or token",
     why: "Whoever can read the repository, or its history, has it. Replace it with a reference or an option, and make a new one: this \
           one is known. Found are the prefixes of well-known tokens, private keys, and texts without order (high entropy), where \
-          the key speaks of a secret or the text is long. The text itself is never shown.",
+          the key speaks of a secret or the text is long. Names, paths, addresses, checksums, certificates and public keys are none. \
+          The text itself is never shown.",
     bad: "password = \"q8Xz2LmV7rTn4KpWs9Bd\"\n",
     good: "password = option(\"password\", default=\"\")\n",
     fix: FixKind::None,
@@ -56,6 +57,46 @@ const WORDS: &[&str] = &[
     "passphrase",
 ];
 
+/// How keys end that speak of something around a secret: where it is, whose it is, of which kind.
+const AROUND: &[&str] = &[
+    "name",
+    "ref",
+    "path",
+    "file",
+    "dir",
+    "folder",
+    "url",
+    "uri",
+    "endpoint",
+    "type",
+    "kind",
+    "class",
+    "policy",
+    "namespace",
+    "volume",
+    "mount",
+    "store",
+    "provider",
+    "audience",
+    "issuer",
+    "id",
+    "algorithm",
+    "format",
+    "header",
+    "selector",
+    "label",
+    "annotation",
+    "prefix",
+    "suffix",
+    "env",
+    "variable",
+    "pattern",
+    "regex",
+    "hint",
+    "message",
+    "description",
+];
+
 fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
     match context.tree.expr(id) {
         Expr::Str(text) => {
@@ -77,9 +118,14 @@ fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
 fn stmt(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
     match context.tree.stmt(id) {
         Stmt::Assign { targets, value, .. } => {
-            if let [target] = &**targets {
-                named(context, &target.name.name, target.name.span, *value, found);
-            }
+            let [target] = &**targets else { return };
+            // Of `a.b.c = ..` the last name speaks of the value.
+            let last = target.path.iter().rev().find_map(|step| match step {
+                TargetStep::Member(member) => Some(member),
+                TargetStep::Index(_) => None,
+            });
+            let name = last.unwrap_or(&target.name);
+            named(context, &name.name, name.span, *value, found);
         }
         Stmt::Attr(attr) => {
             if let Some(default) = attr.default {
@@ -101,27 +147,115 @@ fn named(context: &Context<'_>, name: &str, at: Span, value: ExprId, found: &mut
     let bare: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let speaks =
-        WORDS.iter().any(|word| bare.contains(word)) && !bare.ends_with("name") && !bare.ends_with("ref");
-    if speaks && classes(text) >= 2 && entropy(text) >= 3.2 {
+        WORDS.iter().any(|word| bare.contains(word)) && !AROUND.iter().any(|end| bare.ends_with(end));
+    if speaks && classes(text) >= 2 && entropy(text) >= 3.2 && !is_readable(text) {
         found.add(at, format!("the value of `{name}` looks like a secret")).help(HELP);
     }
 }
 
-/// Whether a text only says where the secret is.
+/// Whether a text only says where the secret is: an address, a path, a placeholder of some template.
 fn is_reference(text: &str) -> bool {
     text.contains("://")
-        || text.contains("${")
+        || ["${", "$(", "{{", "<", "/", "./", "../", "~/", "%("].iter().any(|start| text.starts_with(start))
+        || ["${", "{{"].iter().any(|inside| text.contains(inside))
         || text.contains('/') && text.contains('.')
-        || text.starts_with('<')
 }
+
+/// Whether a text is made of words, two of three at least, with a number behind some: `vault-backend-01`,
+/// `OAuth2ClientCredentials`.
+fn is_readable(text: &str) -> bool {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let words: Vec<&str> = parts.flat_map(words).collect();
+    let strange = words.iter().filter(|word| !is_word(word)).count();
+    strange * 3 <= words.len() && turns(text) * 4 < text.len()
+}
+
+/// `name`, `Name` or `API`, with a short number behind it, or such a number alone.
+fn is_word(word: &str) -> bool {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = word.len() - letters.len();
+    let rest = letters.get(1..).unwrap_or_default();
+    let is_capital = letters.chars().all(|c| c.is_ascii_uppercase());
+    let vowels = letters.chars().filter(|c| "aeiouyAEIOUY".contains(*c)).count();
+    let is_spoken = vowels * 5 >= letters.len() || letters.len() <= 2 && number > 0;
+    number <= 4
+        && letters.chars().all(|c| c.is_ascii_alphabetic())
+        && match (letters.len(), is_capital) {
+            (0, _) => true,
+            (1, _) => number > 0,
+            (length, true) => length <= 5,
+            (_, false) => is_spoken && !rest.contains(|c: char| c.is_ascii_uppercase()),
+        }
+}
+
+/// The words of `likeThisOne`.
+fn words(part: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let bytes = part.as_bytes();
+    for at in 1..bytes.len() {
+        if bytes[at].is_ascii_uppercase() && !bytes[at - 1].is_ascii_uppercase() {
+            found.push(&part[start..at]);
+            start = at;
+        }
+    }
+    found.push(&part[start..]);
+    found
+}
+
+/// How often the class of the characters changes: in names seldom, in random texts at every second one. A capital at the
+/// beginning of a word is no change.
+fn turns(text: &str) -> usize {
+    let class = |byte: u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let classes: Vec<u8> = text.bytes().map(class).collect();
+    let turn = |pair: &&[u8]| pair[0] != pair[1] && pair[0] != 3 && pair[1] != 3 && *pair != [1, 0];
+    classes.windows(2).filter(turn).count()
+}
+
+/// Whether most characters follow the one before them: an alphabet.
+fn is_sequence(text: &str) -> bool {
+    let steps = text.as_bytes().windows(2).filter(|pair| pair[1] == pair[0].wrapping_add(1)).count();
+    steps * 2 > text.len()
+}
+
+/// Texts that are long and have no order, but are public: certificates, public keys, checksums.
+const PUBLIC: &[&str] = &[
+    "LS0tLS1CRUdJTiBDRVJ",
+    "LS0tLS1CRUdJTiBQVUJ",
+    "AAAAB3NzaC1",
+    "AAAAC3NzaC1",
+    "AAAAE2VjZHNh",
+    "sha256-",
+    "sha384-",
+    "sha512-",
+    "h1:",
+];
 
 /// What a text is by itself.
 fn known(text: &str) -> Option<&'static str> {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
         return Some("a private key");
     }
-    if text.len() < 20 || text.contains(char::is_whitespace) {
+    if text.len() < 20
+        || text.contains(char::is_whitespace)
+        || PUBLIC.iter().any(|start| text.starts_with(start))
+    {
         return None;
+    }
+    // A private key in base64: `-----BEGIN PRIVATE`, and with RSA, EC or OPENSSH before it.
+    let encoded = [
+        "LS0tLS1CRUdJTiBQUklWQVRF",
+        "LS0tLS1CRUdJTiBSU0EgUFJJV",
+        "LS0tLS1CRUdJTiBFQyBQUklW",
+        "LS0tLS1CRUdJTiBPUEVOU1NI",
+    ];
+    if encoded.iter().any(|start| text.starts_with(start)) {
+        return Some("a private key");
     }
     let token = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let by_prefix = PREFIXES.iter().find(|(prefix, more, _)| {
@@ -140,7 +274,9 @@ fn known(text: &str) -> Option<&'static str> {
     let random = (32..=256).contains(&text.len())
         && text.chars().all(plain)
         && classes(text) == 3
-        && entropy(text) >= 4.6;
+        && entropy(text) >= 4.2
+        && turns(text) * 4 >= text.len()
+        && !is_sequence(text);
     random.then_some("a key or token: it has no order")
 }
 
