@@ -1,5 +1,5 @@
-//! What judges the language: Markdown specs, verdicts, and four sources of random programs: a generator of whole programs,
-//! mutations of the specs, unusual library calls, and programs about one mistake.
+//! What judges the language: Markdown specs, verdicts, and five sources of random programs: a generator of whole programs,
+//! mutations of the specs, unusual library calls, idioms of models, and programs about one mistake.
 //!
 //! In: text under `spec/`, or a seed. Out: [`Program`]s, and [`Verdict`]s about them that can be compared.
 //! Who runs a program is left open ([`Runner`]): our façade and the black-box oracle are judged by the same rules.
@@ -24,6 +24,7 @@ pub mod fuzz_kube;
 #[cfg(feature = "state")]
 pub mod fuzz_state;
 pub mod generate;
+pub mod idioms;
 pub mod library_calls;
 #[cfg(feature = "ours")]
 pub mod lint;

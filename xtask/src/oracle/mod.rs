@@ -6,6 +6,7 @@
 
 mod aliasing;
 mod child;
+mod commands;
 mod cty;
 mod explain;
 mod neutral;
@@ -16,7 +17,6 @@ mod report;
 mod shrink;
 mod sources;
 mod terraform;
-mod vet;
 
 pub(crate) use child::Oracle;
 pub(crate) use explain::KEYS;
@@ -37,6 +37,7 @@ struct Wish {
     mutated: u64,
     calls: u64,
     faulty: u64,
+    idioms: u64,
     seed: u64,
     folders: Vec<PathBuf>,
     filter: String,
@@ -54,19 +55,22 @@ struct Wish {
     both: bool,
 }
 
-const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N]\n\
+const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N] [--idioms N]\n\
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
-    \x20      cargo xtask oracle --vet N [SEED]\n\
+    \x20      cargo xtask oracle --vet|--lint|--test N [SEED]\n\
     \x20      cargo xtask oracle cty N [SEED]\n\
     \x20      cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]";
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let [which, rest @ ..] = words {
         match which.as_str() {
-            "--vet" => return vet::main(rest),
             "cty" => return cty::main(rest),
             "terraform" => return terraform::main(rest),
-            _ => {}
+            flag => {
+                if let Some(compared) = commands::main(flag, rest) {
+                    return compared;
+                }
+            }
         }
     }
     let wish = parse(words)?;
@@ -93,6 +97,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
         mutated: 0,
         calls: 0,
         faulty: 0,
+        idioms: 0,
         seed: 1,
         folders: Vec::new(),
         filter: String::new(),
@@ -117,6 +122,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             "--mutate" => wish.mutated = number(value()?)?,
             "--calls" => wish.calls = number(value()?)?,
             "--faulty" => wish.faulty = number(value()?)?,
+            "--idioms" => wish.idioms = number(value()?)?,
             "--seed" => wish.seed = number(value()?)?,
             "--dir" => wish.folders.push(value()?.into()),
             "--filter" => wish.filter = value()?.clone(),
@@ -132,7 +138,7 @@ fn parse(words: &[String]) -> Result<Wish, String> {
             _ => return Err(USAGE.to_string()),
         }
     }
-    let random = wish.generated + wish.mutated + wish.calls + wish.faulty;
+    let random = wish.generated + wish.mutated + wish.calls + wish.faulty + wish.idioms;
     if !wish.spec && random == 0 && wish.folders.is_empty() {
         return Err(USAGE.to_string());
     }

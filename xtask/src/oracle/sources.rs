@@ -46,7 +46,9 @@ pub(super) fn all(wish: &Wish) -> Result<Box<dyn Iterator<Item = Named>>, String
         named("mutated", wish.mutated, Box::new(move |seed| testkit::mutate::program(&corpus, seed)));
     let calls = named("calls", wish.calls, Box::new(testkit::library_calls::program));
     let faulty = named("faulty", wish.faulty, Box::new(testkit::faulty::program));
-    Ok(Box::new(fixed.into_iter().chain(generated).chain(mutated).chain(calls).chain(faulty)))
+    let idioms = named("idioms", wish.idioms, Box::new(testkit::idioms::program));
+    let random = generated.chain(mutated).chain(calls).chain(faulty).chain(idioms);
+    Ok(Box::new(fixed.into_iter().chain(random)))
 }
 
 /// What is mutated: the programs of all spec files, those about the wheel's mistakes left out, and some generated ones.
