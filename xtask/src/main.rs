@@ -29,7 +29,7 @@ const CHORES: &[Chore] = &[
     ("ci", "everything that judges a change, in one command", ci::main),
     (
         "bench",
-        "kcl|fmt|edit|engine|terraform: ours beside the released wheel, kubectl, Helm, tofu",
+        "kcl|fmt|edit|languages|engine|terraform: ours beside the released wheel, other languages, kubectl, Helm, tofu",
         bench::main,
     ),
     (

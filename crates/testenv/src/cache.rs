@@ -66,6 +66,8 @@ macro_rules! pinned {
 const PROGRAMS: &[Program] = &[
     KUBEBOX,
     pinned!("helm", "v4.2.4", [("helm", "helm.sh/helm/v4/cmd/helm")], &[]),
+    pinned!("jsonnet", "v0.22.0", [("jsonnet", "github.com/google/go-jsonnet/cmd/jsonnet")], &[]),
+    pinned!("cue", "v0.17.1", [("cue", "cuelang.org/go/cmd/cue")], &[]),
     pinned!("kustomize", "v5.8.2", [("kustomize", "sigs.k8s.io/kustomize/kustomize/v5")], &[]),
     pinned!(
         "providers",

@@ -46,7 +46,7 @@ impl Drop for OnDisk {
     }
 }
 
-fn write(program: &Program, folder: &Path) -> Result<(), String> {
+pub(super) fn write(program: &Program, folder: &Path) -> Result<(), String> {
     let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
     for file in &program.files {
         let path = folder.join(&file.path);
@@ -62,6 +62,11 @@ pub(super) fn write_all(folder: &str) -> ChoreResult {
         write(&(workload.make)(1), &Path::new(folder).join((i + 2).to_string()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// One run of any command, given by its full path, in a folder.
+pub(super) fn command(folder: &Path, command: &[&Path]) -> Result<Sample, String> {
+    run(folder, 1, command)
 }
 
 /// One run of our command with its words, in a folder.

@@ -1,5 +1,5 @@
 //! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
-//! `bench vet` and `bench test` in [`authors`],
+//! `bench vet` and `bench test` in [`authors`], `bench languages` in [`languages`],
 //! `bench engine` in [`engine`], `bench terraform` in [`terraform`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
@@ -10,8 +10,10 @@ mod authors;
 mod edit;
 mod engine;
 mod format;
+mod languages;
 mod lint;
 mod measure;
+mod plot;
 mod requests;
 mod stacks;
 mod terraform;
@@ -27,7 +29,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench engine … | bench terraform … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench terraform … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -38,7 +40,7 @@ struct Wish {
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     match words.first().map(String::as_str) {
-        Some("kcl" | "fmt" | "edit" | "lint" | "vet" | "test") if cfg!(debug_assertions) => {
+        Some("kcl" | "fmt" | "edit" | "lint" | "vet" | "test" | "languages") if cfg!(debug_assertions) => {
             measure::again_in_release(words)
         }
         Some("kcl") => table(&parse(&words[1..])?),
@@ -47,6 +49,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         Some("test") => authors::test(),
         Some("edit") => edit::main(&words[1..]),
         Some("lint") => lint::main(&words[1..]),
+        Some("languages") => languages::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("terraform") => terraform::main(&words[1..]),
         Some("stacks") => stacks::child(&words[1..]),

@@ -38,7 +38,8 @@ pub(super) fn read(files: &[PathBuf]) -> Vec<Manifest> {
     found
 }
 
-fn json(node: &base_yaml::Node) -> Value {
+/// A document as JSON.
+pub(crate) fn json(node: &base_yaml::Node) -> Value {
     use base_yaml::Data;
     match &node.value {
         Data::Null => Value::Null,

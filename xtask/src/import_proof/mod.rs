@@ -16,6 +16,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use manifests::Manifest;
+pub(crate) use manifests::json as json_of;
 use server::{Server, Verdict};
 use sources::{PROJECTS, Project, import, walk};
 
