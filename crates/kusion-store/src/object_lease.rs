@@ -16,6 +16,8 @@ use crate::{Fence, Lease, ObjectLog, StoreError};
 
 /// This many numbers below the highest stay: whoever has just listed them can still read them.
 const STAY: u64 = 2;
+/// Only when there are more than so many are old ones taken away: not every change of the lease costs a request for that.
+const MOST: usize = 8;
 
 impl<O: Objects> ObjectLog<O> {
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -71,6 +73,7 @@ impl<O: Objects> ObjectLog<O> {
         let ours = all.iter().max() == Some(&number);
         let old = |other: &u64| other.saturating_add(STAY) <= number;
         let gone: Vec<String> = match ours {
+            true if all.len() <= MOST => Vec::new(),
             true => all.into_iter().filter(old).map(|other| self.lease_name(scope, other)).collect(),
             // The number had been used before: what we have made stands below the highest and means nothing.
             false => vec![name],

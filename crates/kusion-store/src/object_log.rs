@@ -313,7 +313,8 @@ impl<O: Objects> ObjectLog<O> {
             return Ok(());
         }
         let Some(records) = self.records(scope, 0).await? else { return Ok(()) };
-        if records.end != at || records.scattered {
+        // Somebody has written since, or has closed the generation.
+        if records.end != at {
             return Ok(());
         }
         let first = position(generation, 1);

@@ -16,6 +16,7 @@ mod measure;
 mod plot;
 mod requests;
 mod stacks;
+mod state;
 mod terraform;
 mod workloads;
 
@@ -29,7 +30,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench terraform … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] | bench terraform … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -52,6 +53,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         Some("languages") => languages::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("terraform") => terraform::main(&words[1..]),
+        Some("state") => state::main(&words[1..]),
         Some("stacks") => stacks::child(&words[1..]),
         Some("child") => measure::child(&words[1..]),
         Some("files") => measure::write_all(words.get(1).ok_or(USAGE)?),

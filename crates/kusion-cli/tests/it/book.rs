@@ -165,6 +165,10 @@ book! {
     kubectl: "migrate/kubectl.md", 4;
     terraform: "migrate/terraform.md", 6;
     upstream: "migrate/kusion.md", 1;
+    backend_choose: "backends/choose.md", 6;
+    backend_folder: "backends/folder.md", 3;
+    backend_kubernetes: "backends/kubernetes.md", 6;
+    recovery: "backends/recovery.md", 8;
 }
 
 /// The reference of the models is what `kcl doc` says about them.

@@ -7,10 +7,16 @@ use crate::setup::{Medium, Server, around, at, cluster, release, scope};
 
 #[test]
 fn addresses_of_the_page_work() {
-    let page = include_str!("../../../../docs/backends.md");
-    let blocks = page.split("```text\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let pages = [
+        include_str!("../../../../docs/backends.md"),
+        include_str!("../../../../docs/book/src/backends/s3.md"),
+        include_str!("../../../../docs/book/src/backends/postgres.md"),
+        include_str!("../../../../docs/book/src/backends/kubernetes.md"),
+    ];
+    let blocks =
+        |page: &'static str| page.split("```text\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     let mut tried = 0;
-    for example in blocks {
+    for example in pages.into_iter().flat_map(blocks) {
         let server = match example.split("://").next().unwrap() {
             "s3" => Server::S3,
             "postgres" => Server::Postgres,
@@ -32,7 +38,7 @@ fn addresses_of_the_page_work() {
         assert_eq!(medium.read().releases.len(), before + 1, "{example}");
         assert_eq!(wait(Store::new(medium.backend.clone()).list()).unwrap(), [scope()], "{example}");
     }
-    assert_eq!(tried, 3, "an example for each");
+    assert_eq!(tried, 6, "an example for each, on both pages");
 }
 
 #[test]

@@ -100,3 +100,22 @@ fn one_change_to_ten_thousand_resources_costs_one_record() {
     let cost = medium.plug.n_bytes() - before;
     assert!(cost < 4_000, "{cost} bytes");
 }
+
+#[test]
+fn log_at_rest_is_opened_with_five_requests_however_many_releases_it_has() {
+    let medium = Medium::objects();
+    let asked = medium.objects.clone().unwrap();
+    for sessions in [1, 30] {
+        let mut session = medium.open().unwrap();
+        (0..sessions).for_each(|n| drop(release(&mut session, &[&format!("r{n}")]).unwrap()));
+        wait(session.close(at(2))).unwrap();
+        let before = asked.n_requests();
+        let state = medium.read();
+        // The head, a list, the first object, the pack, the key.
+        assert!(asked.n_requests() - before <= 5, "{} requests", asked.n_requests() - before);
+        assert_eq!(state.records.len(), sessions);
+    }
+    // What comes behind the pack is read beside it.
+    release(&mut medium.open().unwrap(), &["later"]).unwrap();
+    assert_eq!(medium.read().records.len(), 31);
+}
