@@ -409,7 +409,8 @@ fn counted(node: &Node, attributes: &[Attribute]) -> Vec<String> {
     if open { Vec::new() } else { least.into_iter().chain(most).collect() }
 }
 
-fn check(subject: Subject, written: &str, rule: Rule, optional: bool) -> Check {
+/// A rule as a line of a check block.
+pub(crate) fn check(subject: Subject, written: &str, rule: Rule, optional: bool) -> Check {
     let condition = match &subject {
         Subject::Attribute(_) => rule.condition(written),
         Subject::Each(_) => format!("all item in {written} {{ {} }}", rule.condition("item")),

@@ -16,6 +16,8 @@ pub fn detect(name: &str, text: &str) -> Option<Mode> {
             Some(documents.first().map_or(Mode::Yaml, |node| of_node(node, Mode::Yaml)))
         }
         "toml" => Some(Mode::Toml),
+        "proto" => Some(Mode::Proto),
+        "go" => Some(Mode::GoStruct),
         _ => None,
     }
 }

@@ -13,16 +13,19 @@ mod data;
 mod defaults;
 mod detect;
 mod formats;
+mod gostruct;
 mod merge;
 mod names;
 mod object;
 mod openapi;
 mod predicate;
+mod proto;
 mod refs;
 mod rules;
 mod schema;
 mod schema_file;
 mod terraform;
+mod tokens;
 mod write;
 
 pub use detect::detect;
@@ -54,6 +57,10 @@ pub enum Mode {
     Crd,
     /// The schemas of Terraform providers, as `terraform providers schema -json` prints them.
     Terraform,
+    /// Protobuf, `proto2`, `proto3` and editions.
+    Proto,
+    /// The structs of a Go file.
+    GoStruct,
 }
 
 impl Mode {
@@ -66,6 +73,8 @@ impl Mode {
         ("openapi", Mode::OpenApi),
         ("crd", Mode::Crd),
         ("terraformschema", Mode::Terraform),
+        ("proto", Mode::Proto),
+        ("gostruct", Mode::GoStruct),
     ];
 
     /// Whether several files are made.
@@ -94,5 +103,7 @@ pub fn import(input: &Input<'_>, mode: Mode, package: &str) -> Result<Imported, 
         Mode::OpenApi => openapi::import(input, package),
         Mode::Crd => crd::import(input, package),
         Mode::Terraform => terraform::import(input),
+        Mode::Proto => proto::import(input),
+        Mode::GoStruct => gostruct::import(input),
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Node, String> {
 }
 
 /// A path in the folder of the input; none if it leads out of it.
-fn joined(folder: &str, file: &str) -> Option<String> {
+pub(crate) fn joined(folder: &str, file: &str) -> Option<String> {
     if file.starts_with('/') || file.contains('\\') || file.contains(':') {
         return None;
     }

@@ -2,10 +2,10 @@
 
 use base_yaml::{Data, Node};
 use kcl_model::{
-    Attribute, Check, Constraint, Decorator, Doc, Model, Package, Rule, Schema, SchemaRef, Subject, Type,
-    When, quote_name,
+    Attribute, Check, Decorator, Doc, Model, Package, Rule, Schema, SchemaRef, Subject, Type, quote_name,
 };
 
+use crate::checks::check;
 use crate::names::{Names, schema_name};
 use crate::object::{all, entries, is_true, number, text};
 use crate::refs::parse;
@@ -188,9 +188,5 @@ fn nested(key: &str, node: &Node, name: &str, schema: &mut Schema) {
 }
 
 fn rule(key: &str, rule: Rule, optional: bool) -> Check {
-    let written = quote_name(key);
-    let (guard, when) = if optional { (Some(written.clone()), When::Truthy) } else { (None, When::Always) };
-    let condition = rule.condition(&written);
-    let constraint = Constraint { subject: Subject::Attribute(key.to_owned()), when, rule };
-    Check { condition, guard, constraints: vec![constraint], ..Check::default() }
+    check(Subject::Attribute(key.to_owned()), &quote_name(key), rule, optional)
 }

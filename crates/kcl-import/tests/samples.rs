@@ -13,7 +13,7 @@ fn sample(name: &str) -> String {
 
 fn load(path: &str) -> Result<String, String> {
     match path {
-        "common.json" | "service.schema.json" => Ok(sample(path)),
+        "common.json" | "service.schema.json" | "types.proto" => Ok(sample(path)),
         _ => Err(format!("there is no {path}")),
     }
 }
@@ -48,6 +48,9 @@ const ALL: &[(&str, Mode)] = &[
     ("stream.yaml", Mode::Yaml),
     ("values.yaml", Mode::Yaml),
     ("config.toml", Mode::Toml),
+    ("shop.proto", Mode::Proto),
+    ("types.proto", Mode::Proto),
+    ("app.go", Mode::GoStruct),
 ];
 
 #[test]
@@ -161,6 +164,99 @@ fn what_the_schema_refuses_is_refused() {
 }
 
 #[test]
+fn messages_and_structs_say_what_their_formats_say() {
+    let order = |more: &str| {
+        verdict(
+            "shop.proto",
+            &format!(
+                "x = Order {{seller = \"s\", status = \"STATUS_OPEN\", token = \"t\", total = 1, $if = True{more}}}"
+            ),
+        )
+    };
+    let item = "{name = \"n\", weight = 1.0, kind = \"KIND_FOOD\"}";
+    for good in [
+        String::new(),
+        ", count = 5, sizes = [1, 2]".to_owned(),
+        format!(", items = [{item}], first = {item}"),
+        ", prices = {a = {amount = 1.5}}, lost = 1, extra = [1]".to_owned(),
+        ", card = \"1\", at = \"2024-02-29T10:00:00Z\"".to_owned(),
+        ", address = {city = \"Delft\", line = [{text = \"x\"}]}".to_owned(),
+    ] {
+        assert!(order(&good), "{good}");
+    }
+    for bad in [
+        ", count = 3000000000",
+        ", sizes = [-1]",
+        ", items = [{name = \"n\"}]",
+        ", card = \"1\", cash = {cents = 1}",
+        ", status = \"OTHER\"",
+        ", at = \"tomorrow\"",
+        ", total = -1",
+        ", address = {}",
+        ", unknown = 1",
+    ] {
+        assert!(!order(bad), "{bad}");
+    }
+    let told = imported("shop.proto");
+    let warned = |word: &str| told.warnings.iter().any(|warning| warning.contains(word));
+    assert!(
+        warned("not/here.proto") && warned("`other.Unknown`") && told.warnings.len() == 2,
+        "{:?}",
+        told.warnings
+    );
+    let text = &told.files[0].1;
+    assert!(text.contains("Everything that was bought at once.") && !text.contains("Copyright"), "{text}");
+    assert!(
+        text.contains("country?: str = \"NL\"") && text.contains("kind?: \"HOME\" | \"WORK\" = \"HOME\""),
+        "{text}"
+    );
+    assert!(!text.contains("schema Unused"), "what nobody refers to stays in its own file: {text}");
+    assert!(imported("types.proto").files[0].1.contains("schema Unused"));
+
+    let app = |more: &str| {
+        verdict(
+            "app.go",
+            &format!(
+                "x = App {{owner = \"o\", image = \"web\", A = True, B = False, inner.depth = 1{more}}}"
+            ),
+        )
+    };
+    for good in [
+        "",
+        ", replicas = 3, pull = \"Always\", mode = \"odd\", labels = {a = \"b\"}",
+        ", ports = [{number = 80}], since = \"now\", wait = 5, secret = \"c2VjcmV0\", pair = [1.0, 2.0]",
+        ", limits.cpu = 0.5, written = [\"x\"], other = 1, kind = \"App\", bytes = [-1]",
+    ] {
+        assert!(app(good), "{good}");
+    }
+    for bad in [
+        ", image = \"x\"",
+        ", replicas = 101",
+        ", pull = \"Sometimes\"",
+        ", ports = [{number = 70000}]",
+        ", pair = [1.0]",
+        ", bytes = [200]",
+        ", Hidden = 1",
+        ", Call = 1",
+        ", private = \"x\"",
+        ", written = \"x\"",
+    ] {
+        assert!(!app(bad), "{bad}");
+    }
+    let told = imported("app.go");
+    let text = &told.files[0].1;
+    assert!(text.contains("Who owns it.") && text.contains("Where it listens."), "{text}");
+    assert!(text.contains("replicas?: int = 2") && !text.contains("kubebuilder"), "{text}");
+    assert!(!text.contains("Fake") && !text.contains("schema Unused"), "{text}");
+    let expected = ["other.Thing", "a function", "a channel", "with parameters"];
+    assert!(
+        expected.iter().all(|word| told.warnings.iter().any(|w| w.contains(word))),
+        "{:?}",
+        told.warnings
+    );
+}
+
+#[test]
 fn references_stay_in_the_folder() {
     let refused = |reference: &str| {
         let text =
@@ -187,4 +283,15 @@ fn what_is_not_the_format_is_told() {
     assert!(wrong(Mode::Crd, "a: 1").contains("no CustomResourceDefinition"));
     assert!(wrong(Mode::Terraform, "{}").contains("provider_schemas"));
     assert!(wrong(Mode::Toml, "a = \nb").contains("a.json:"));
+    assert!(wrong(Mode::Proto, "syntax = \"proto3\";").contains("has no message"));
+    assert_eq!(
+        wrong(Mode::Proto, "message A {\n  string a 1;\n}"),
+        "a.json:2: `=` is expected, `1` stands there"
+    );
+    assert!(wrong(Mode::Proto, "message A { enum B {").contains("the end stands there"));
+    assert!(wrong(Mode::GoStruct, "package a\ntype a struct{}").contains("no exported struct"));
+    assert_eq!(
+        wrong(Mode::GoStruct, "type A struct {\n  B map[string\n"),
+        "a.json:2: `]` is expected, the end stands there"
+    );
 }
