@@ -4,30 +4,33 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use base_secret::SecretValue;
 use data_encoding::BASE64;
 use serde_json::{Map, Value, json};
 
 use crate::Trouble;
 
-/// A name and a password; never printed.
-#[derive(Clone, PartialEq, Eq)]
+/// A name and a password; the password is never printed.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Credentials {
-    /// The user's name.
+    /// The user's name; [`TOKEN`] if the password is a token that is exchanged for others.
     pub user: String,
     /// The password or token.
-    pub password: String,
+    pub password: SecretValue,
 }
 
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Credentials({}, …)", self.user)
-    }
-}
+/// What Docker's helpers call a user whose password is an identity token.
+pub(crate) const TOKEN: &str = "<token>";
 
 impl Credentials {
     /// Returns the value of an `Authorization` header.
     pub(crate) fn basic(&self) -> String {
-        format!("Basic {}", BASE64.encode(format!("{}:{}", self.user, self.password).as_bytes()))
+        format!("Basic {}", BASE64.encode(&self.pair()))
+    }
+
+    /// `user:password`, as Docker writes it down.
+    fn pair(&self) -> Vec<u8> {
+        [self.user.as_bytes(), b":", self.password.expose()].concat()
     }
 }
 
@@ -66,13 +69,15 @@ pub(crate) fn find(host: &str) -> Result<Option<Credentials>, Trouble> {
             .iter()
             .find_map(|key| auths.get(key))
     });
-    let Some(text) = entry.and_then(|entry| entry.get("auth")).and_then(Value::as_str) else {
-        return Ok(None);
-    };
+    let text = |key: &str| entry.and_then(|entry| entry.get(key)).and_then(Value::as_str);
+    if let Some(token) = text("identitytoken").filter(|token| !token.is_empty()) {
+        return Ok(Some(Credentials { user: TOKEN.to_owned(), password: token.to_owned().into() }));
+    }
+    let Some(text) = text("auth") else { return Ok(None) };
     let damaged = || Trouble::new(format!("{}: the entry of {host} cannot be read", path.display()));
     let decoded = BASE64.decode(text.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let (user, password) = decoded.as_deref().and_then(|pair| pair.split_once(':')).ok_or_else(damaged)?;
-    Ok(Some(Credentials { user: user.to_owned(), password: password.to_owned() }))
+    Ok(Some(Credentials { user: user.to_owned(), password: password.to_owned().into() }))
 }
 
 fn helper(config: &Map<String, Value>, host: &str) -> Option<String> {
@@ -94,7 +99,7 @@ fn from_helper(program: &str, host: &str) -> Result<Option<Credentials>, Trouble
     let answer: Value = serde_json::from_str(&out)
         .map_err(|_| Trouble::new(format!("{program} did not answer with JSON")))?;
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Ok(Some(Credentials { user: text("Username"), password: text("Secret") }))
+    Ok(Some(Credentials { user: text("Username"), password: text("Secret").into() }))
 }
 
 fn run_helper(program: &str, verb: &str, input: &[u8]) -> Result<(bool, String), Trouble> {
@@ -122,7 +127,7 @@ pub fn login(host: &str, credentials: &Credentials) -> Result<String, Trouble> {
         config_file().ok_or_else(|| Trouble::new("there is no home folder").next("set DOCKER_CONFIG"))?;
     let mut config = read_config(&path)?;
     if let Some(helper) = helper(&config, host) {
-        let entry = json!({"ServerURL": host, "Username": credentials.user, "Secret": credentials.password});
+        let entry = json!({"ServerURL": host, "Username": credentials.user, "Secret": credentials.password.expose_text()});
         let (good, _) = run_helper(&helper, "store", entry.to_string().as_bytes())?;
         return if good {
             Ok(helper)
@@ -130,7 +135,7 @@ pub fn login(host: &str, credentials: &Credentials) -> Result<String, Trouble> {
             Err(Trouble::new(format!("{helper} did not take the credentials")))
         };
     }
-    let auth = BASE64.encode(format!("{}:{}", credentials.user, credentials.password).as_bytes());
+    let auth = BASE64.encode(&credentials.pair());
     let auths = config.entry("auths").or_insert_with(|| json!({}));
     let auths = auths
         .as_object_mut()

@@ -33,7 +33,7 @@ pub(crate) fn take(copy: &Path, url: &str, pin: &Pin) -> Result<Taken, Trouble> 
     let commit = fetch(copy, url, &pin)?;
     let tar = git(copy, &["archive", "--format=tar", &commit], url)?;
     let (content, _) = unpack(tar.as_slice(), Limits::default(), Links::LeaveOut)
-        .map_err(|e| Trouble::new(format!("{url} at {commit}: {e}")))?;
+        .map_err(|e| Trouble::new(format!("{} at {commit}: {e}", shown(url))))?;
     Ok(Taken { content, commit, pin })
 }
 
@@ -42,7 +42,8 @@ fn newest_tag(copy: &Path, url: &str) -> Result<String, Trouble> {
     let listed = String::from_utf8_lossy(&listed);
     let tags = listed.lines().filter_map(|line| line.split_once("refs/tags/").map(|(_, tag)| tag));
     greatest(tags).map(str::to_owned).ok_or_else(|| {
-        Trouble::new(format!("{url} has no tag that is a version")).next("name a tag, a commit or a branch")
+        Trouble::new(format!("{} has no tag that is a version", shown(url)))
+            .next("name a tag, a commit or a branch")
     })
 }
 
@@ -56,8 +57,8 @@ fn fetch(copy: &Path, url: &str, pin: &Pin) -> Result<String, Trouble> {
     let spec = format!("+{reference}:{reference}");
     git(copy, &["fetch", "--quiet", "--depth=1", "--no-tags", "--", url, &spec], url).map_err(|trouble| {
         if trouble.what.contains("find remote ref") {
-            return Trouble::new(format!("{url} has no {what}"))
-                .next(format!("`git ls-remote {url}` lists what it has"));
+            return Trouble::new(format!("{} has no {what}", shown(url)))
+                .next(format!("`git ls-remote {}` lists what it has", shown(url)));
         }
         trouble
     })?;
@@ -78,7 +79,7 @@ fn commit_of(copy: &Path, url: &str, commit: &str) -> Result<String, Trouble> {
         let all = ["fetch", "--quiet", "--", url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
         git(copy, &all, url)?;
     }
-    full_commit(copy, url, commit).map_err(|_| Trouble::new(format!("{url} has no commit {commit}")))
+    full_commit(copy, url, commit).map_err(|_| Trouble::new(format!("{} has no commit {commit}", shown(url))))
 }
 
 fn full_commit(copy: &Path, url: &str, reference: &str) -> Result<String, Trouble> {
@@ -88,10 +89,13 @@ fn full_commit(copy: &Path, url: &str, reference: &str) -> Result<String, Troubl
 }
 
 fn git(copy: &Path, words: &[&str], url: &str) -> Result<Vec<u8>, Trouble> {
+    let patience = format!("http.lowSpeedTime={}", crate::patience().as_secs());
     let output = Command::new("git")
         .arg("-C")
         .arg(copy)
         .args(["-c", "protocol.ext.allow=never", "-c", "core.autocrlf=false"])
+        // A server that stands still is given up.
+        .args(["-c", "http.lowSpeedLimit=1", "-c", &patience])
         .args(words)
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
@@ -111,5 +115,33 @@ fn git(copy: &Path, words: &[&str], url: &str) -> Result<Vec<u8>, Trouble> {
     let said = String::from_utf8_lossy(&output.stderr);
     let said =
         said.lines().find(|l| l.starts_with("fatal:") || l.starts_with("error:")).or(said.lines().last());
-    Err(Trouble::new(format!("git says about {url}: {}", said.unwrap_or("nothing").trim())))
+    let said = said.unwrap_or("nothing").trim();
+    let trouble = Trouble::new(format!("git says about {}: {said}", shown(url)));
+    Err(match said {
+        said if said.contains("could not read Username") || said.contains("Authentication failed") => {
+            trouble.next("git asks for credentials: `git ls-remote` with that address must work first")
+        }
+        said if said.contains("Operation too slow") => trouble.next("try again, or work with --offline"),
+        _ => trouble,
+    })
+}
+
+/// An address without the password that it may carry.
+fn shown(url: &str) -> String {
+    match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?))) {
+        Some((scheme, (login, rest))) if !login.contains('/') => format!("{scheme}://…@{rest}"),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        assert_eq!(shown("https://me:secret@git.example.org/a.git"), "https://…@git.example.org/a.git");
+        assert_eq!(shown("https://git.example.org/a@b.git"), "https://git.example.org/a@b.git");
+        assert_eq!(shown("git@example.org:a.git"), "git@example.org:a.git");
+    }
 }

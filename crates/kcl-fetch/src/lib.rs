@@ -9,6 +9,7 @@ mod credentials;
 mod git;
 mod oci;
 mod oci_auth;
+mod oci_signatures;
 mod resolve;
 mod signature;
 mod store;
@@ -62,4 +63,10 @@ pub fn default_registry() -> String {
         std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.to_owned())
     };
     format!("{}/{}", text("KPM_REG", "ghcr.io"), text("KPM_REPO", "kcl-lang"))
+}
+
+/// How long a server may stand still: 30 seconds, or what `KCL_FETCH_TIMEOUT` says.
+fn patience() -> std::time::Duration {
+    let asked = std::env::var("KCL_FETCH_TIMEOUT").ok().and_then(|text| text.parse().ok());
+    std::time::Duration::from_secs(asked.filter(|seconds| *seconds > 0).unwrap_or(30))
 }

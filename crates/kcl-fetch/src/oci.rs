@@ -1,7 +1,6 @@
 //! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest.
 
 use std::io::Read;
-use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use kcl_mod::{Content, Limits, Links, Package, pack, sum, unpack};
@@ -11,7 +10,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
 use crate::credentials::{self, Credentials};
-use crate::signature::{self, Signed, Trust};
+use crate::signature::Trust;
 use crate::watch::Watch;
 use crate::{Trouble, oci_auth};
 
@@ -23,10 +22,6 @@ const ACCEPTED: &str =
 const MAX_TEXT: u64 = 4 << 20;
 /// Packages, packed.
 const MAX_BLOB: u64 = 512 << 20;
-/// Signatures of one manifest that are read.
-const MAX_SIGNATURES: usize = 16;
-const ACCEPTED_SIGNATURES: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
-    application/vnd.docker.distribution.manifest.v2+json";
 /// How often a download is asked for.
 const MAX_TRIES: usize = 50;
 /// Pages of tags that are read.
@@ -51,14 +46,14 @@ impl Registry {
         Registry { host: host.to_owned(), plain }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}://{}/v2/{path}", if self.plain { "http" } else { "https" }, self.host)
     }
 }
 
 /// A client for one registry; it remembers its token.
 pub struct Client {
-    registry: Registry,
+    pub(crate) registry: Registry,
     agent: Agent,
     credentials: Option<Credentials>,
     token: Option<String>,
@@ -188,70 +183,7 @@ impl Client {
         Ok((unpacked.map_err(damaged)?.0, who))
     }
 
-    /// Who signed a manifest, of those that are trusted.
-    fn signer(
-        &mut self,
-        repository: &str,
-        digest: &str,
-        shown: &str,
-        trust: &Trust,
-    ) -> Result<String, Trouble> {
-        let found = self.signatures(repository, digest, shown)?;
-        trust.signer(digest, &found).map_err(|why| {
-            Trouble::new(format!("{shown} is refused by [signatures] of kcl.mod: {why}")).next(
-                "nothing was fetched; ask its author for a signature, or change the policy if you trust it",
-            )
-        })
-    }
-
-    /// The signatures of a manifest: below the tag of cosign, and in bundles that refer to it.
-    fn signatures(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<Signed>, Trouble> {
-        let mut found = Vec::new();
-        let tag = digest.replace(':', "-");
-        for layer in self.layers_below(repository, &format!("{tag}.sig"), shown)? {
-            let payload = self.blob(repository, told(&layer, "digest"), shown)?;
-            found.extend(signature::of_layer(&layer, payload));
-        }
-        let Some(index) = self.optional_manifest(repository, &tag, shown)? else { return Ok(found) };
-        let referring = index.get("manifests").and_then(Value::as_array).cloned().unwrap_or_default();
-        for manifest in referring.iter().take(MAX_SIGNATURES) {
-            for layer in self.layers_below(repository, told(manifest, "digest"), shown)? {
-                if told(&layer, "mediaType").starts_with("application/vnd.dev.sigstore.bundle") {
-                    let bundle = self.blob(repository, told(&layer, "digest"), shown)?;
-                    found.extend(signature::of_bundle(&bundle));
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    fn layers_below(
-        &mut self,
-        repository: &str,
-        reference: &str,
-        shown: &str,
-    ) -> Result<Vec<Value>, Trouble> {
-        let manifest = self.optional_manifest(repository, reference, shown)?.unwrap_or_default();
-        let layers = manifest.get("layers").and_then(Value::as_array).cloned().unwrap_or_default();
-        Ok(layers.into_iter().take(MAX_SIGNATURES).collect())
-    }
-
-    fn optional_manifest(
-        &mut self,
-        repository: &str,
-        reference: &str,
-        shown: &str,
-    ) -> Result<Option<Value>, Trouble> {
-        let url = self.registry.url(&format!("{repository}/manifests/{reference}"));
-        let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED_SIGNATURES)])?;
-        if answer.status() == StatusCode::NOT_FOUND {
-            return Ok(None);
-        }
-        let answer = self.expect(answer, shown, &[StatusCode::OK])?;
-        self.json(answer, shown).map(Some)
-    }
-
-    fn blob(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn blob(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
         let wanted = digest
             .strip_prefix("sha256:")
             .filter(|hex| hex.len() == 64 && hex.chars().all(|c| c.is_ascii_hexdigit()));
@@ -388,7 +320,7 @@ impl Client {
     }
 
     /// Sends a request, and once more with a token if the registry asks for one.
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         method: &str,
         url: &str,
@@ -434,7 +366,7 @@ impl Client {
         result.map_err(|e| unreachable(&self.registry.host, &e))
     }
 
-    fn expect(
+    pub(crate) fn expect(
         &self,
         answer: Response<Body>,
         shown: &str,
@@ -459,7 +391,7 @@ impl Client {
         })
     }
 
-    fn json(&self, answer: Response<Body>, shown: &str) -> Result<Value, Trouble> {
+    pub(crate) fn json(&self, answer: Response<Body>, shown: &str) -> Result<Value, Trouble> {
         serde_json::from_slice(&self.text(answer, shown)?).map_err(|_| self.no_registry())
     }
 
@@ -479,22 +411,12 @@ impl Client {
 }
 
 fn agent() -> Agent {
-    rim::agent(&rim::Net { answer: patience(), body: patience(), ..rim::Net::default() })
-}
-
-/// How long a registry may stand still: 30 seconds, or what `KCL_FETCH_TIMEOUT` says.
-fn patience() -> Duration {
-    let asked = std::env::var("KCL_FETCH_TIMEOUT").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(asked.filter(|seconds| *seconds > 0).unwrap_or(30))
+    rim::agent(&rim::Net { answer: crate::patience(), body: crate::patience(), ..rim::Net::default() })
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     error.kind() == std::io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
-}
-
-fn told<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn digest(bytes: &[u8]) -> String {

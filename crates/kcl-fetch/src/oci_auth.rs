@@ -6,7 +6,7 @@ use serde_json::Value;
 use ureq::Agent;
 
 use crate::Trouble;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, TOKEN};
 
 /// Returns the value of an `Authorization` header that answers a challenge; none if nothing can be answered.
 pub(crate) fn token(
@@ -30,17 +30,22 @@ pub(crate) fn token(
     if !safe {
         return Err(Trouble::new(format!("{host} wants the password sent to {realm}, without TLS")));
     }
-    let mut request = agent.get(realm);
-    for key in ["service", "scope"] {
-        if let Some(value) = part(key) {
-            request = request.query(key, value);
+    let mut asked: Vec<(&str, &str)> = Vec::new();
+    asked.extend(["service", "scope"].into_iter().filter_map(|key| Some((key, part(key)?))));
+    let exchanged =
+        credentials.filter(|known| known.user == TOKEN).and_then(|known| known.password.expose_text());
+    let answer = match (exchanged, credentials) {
+        // An identity token is no password: it is exchanged for a token of this registry.
+        (Some(token), _) => {
+            asked.extend([("grant_type", "refresh_token"), ("client_id", "kcl"), ("refresh_token", token)]);
+            agent.post(realm).send_form(asked)
         }
-    }
-    if let Some(credentials) = credentials {
-        request = request.header("authorization", credentials.basic());
-    }
-    let answer =
-        request.call().map_err(|e| Trouble::new(format!("cannot reach {realm} for a token: {e}")))?;
+        (None, Some(known)) => {
+            agent.get(realm).query_pairs(asked).header("authorization", known.basic()).call()
+        }
+        (None, None) => agent.get(realm).query_pairs(asked).call(),
+    };
+    let answer = answer.map_err(|e| Trouble::new(format!("cannot reach {realm} for a token: {e}")))?;
     if !answer.status().is_success() {
         return Ok(None);
     }

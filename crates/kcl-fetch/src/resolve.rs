@@ -19,6 +19,8 @@ pub struct Options {
     pub offline: bool,
     /// The lock must be right as it is.
     pub locked: bool,
+    /// A content that is not what the lock says is taken all the same, and the lock says so then.
+    pub no_sum_check: bool,
     /// What the lock says is not believed for these names; `None` inside means for none, an empty list for all.
     pub refresh: Option<Vec<String>>,
     /// `HOST/PATH` of packages that are named by their version only.
@@ -155,10 +157,15 @@ impl Job<'_> {
         Ok(Found { locked, folder: path.to_path_buf(), needs })
     }
 
-    /// What the lock says, if it answers the requirement and the store has it.
+    /// What the lock says, if it answers the requirement and the store, or the module's `vendor`, has it.
     fn kept(&self, need: &Requirement) -> Option<Result<Found, Trouble>> {
         let locked = self.locked(need)?;
-        let folder = self.store.find(locked.sum.as_deref()?)?;
+        let sum = locked.sum.as_deref()?;
+        let vendored = || {
+            let folder = self.root.join("vendor").join(locked.full_name());
+            crate::compare(&folder, sum).is_ok().then_some(folder)
+        };
+        let folder = self.store.find(sum).or_else(vendored)?;
         Some(manifest(&folder, Some(&folder)).map(|(_, needs)| Found {
             locked: locked.clone(),
             folder,
@@ -208,6 +215,7 @@ impl Job<'_> {
         let sum = kcl_mod::sum(&content);
         let promised =
             locked.and_then(|locked| locked.sum.as_deref()).filter(|s| kcl_mod::folder_name(s).is_some());
+        let promised = promised.filter(|_| !self.options.no_sum_check);
         if let Some(promised) = promised.filter(|promised| *promised != sum) {
             return Err(Trouble::new(format!(
                 "what was fetched has the sum {sum}, kcl.mod.lock says {promised}"

@@ -63,17 +63,6 @@ impl Store {
         Ok((sum, folder))
     }
 
-    /// Reads a content back and compares it with its sum.
-    ///
-    /// # Errors
-    /// What is missing or different.
-    pub fn verify(&self, wanted: &str) -> Result<(), Trouble> {
-        let Some(folder) = self.find(wanted) else {
-            return Err(Trouble::new("it is not in the package store").next("`kcl mod update` fetches it"));
-        };
-        compare(&folder, wanted)
-    }
-
     /// Holds the lock of a source until the result is dropped.
     ///
     /// # Errors

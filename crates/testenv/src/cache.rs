@@ -117,6 +117,7 @@ const PROGRAMS: &[Program] = &[
         names: &[],
         links: &[],
     },
+    pinned!("cosign", "v3.1.3", [("cosign", "github.com/sigstore/cosign/v3/cmd/cosign")], &[]),
     pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
 ];
 

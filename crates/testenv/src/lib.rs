@@ -17,6 +17,7 @@
 mod cache;
 mod files;
 pub mod http;
+pub mod packages;
 mod plane;
 mod process;
 pub mod services;

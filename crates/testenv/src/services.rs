@@ -35,7 +35,7 @@ pub struct S3Server {
 pub const S3_LOGIN: (&str, &str) = ("kusion-test", "kusion-test-secret");
 pub const S3_BUCKET: &str = "state";
 
-struct Server {
+pub(crate) struct Server {
     _shell: Child,
     folder: PathBuf,
 }
@@ -118,7 +118,11 @@ impl S3Server {
 }
 
 impl Server {
-    fn start(folder: PathBuf, words: &[String], variables: &[(&str, &str)]) -> Result<Self, Error> {
+    pub(crate) fn start(
+        folder: PathBuf,
+        words: &[String],
+        variables: &[(&str, &str)],
+    ) -> Result<Self, Error> {
         let mut shell = Command::new("sh");
         shell.args(["-c", LIFELINE, "lifeline"]).arg(&folder).args(words);
         shell.envs(variables.iter().copied());
@@ -136,7 +140,11 @@ impl Server {
         text
     }
 
-    fn wait_until(&self, ready: impl Fn(&Self) -> bool) -> Result<(), Error> {
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn wait_until(&self, ready: impl Fn(&Self) -> bool) -> Result<(), Error> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             if ready(self) {
@@ -221,7 +229,7 @@ fn as_nobody(program: &Path) -> Command {
 }
 
 /// A folder that the server's user owns, under a parent that he may walk through.
-fn fresh_folder(name: &str) -> Result<PathBuf, Error> {
+pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Error> {
     let unique = format!("kusion-{name}-{}-{:?}", std::process::id(), Instant::now());
     let unique: String = unique.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let folder = Path::new("/tmp").join(unique);
@@ -233,7 +241,7 @@ fn fresh_folder(name: &str) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-fn free_port() -> Result<u16, Error> {
+pub(crate) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").context(|| "looking for a free port".into())?;
     Ok(listener.local_addr().context(|| "looking for a free port".into())?.port())
 }

@@ -17,6 +17,8 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use testenv::packages::{RegistryOptions, RegistryServer};
+
 use crate::lab::{Lab, names};
 
 /// A registry with one package: paths and bodies; `cut` answers of blobs end after so many bytes unless the rest is asked for.
@@ -99,7 +101,13 @@ fn refused(lab: &Lab, says: &str) {
     assert_eq!(kept, 0, "nothing is kept, not even a part");
     // The lock of the source is free again.
     for entry in std::fs::read_dir(lab.path("store/locks")).unwrap() {
-        std::fs::File::open(entry.unwrap().path()).unwrap().try_lock().unwrap();
+        let lock = std::fs::File::open(entry.unwrap().path()).unwrap();
+        // Another test of this process that starts a program at this moment shares the lock with it until it runs.
+        let begun = std::time::Instant::now();
+        while lock.try_lock().is_err() {
+            assert!(begun.elapsed().as_secs() < 20, "the lock stays");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     }
 }
 
@@ -148,18 +156,51 @@ fn what_no_package_holds_is_refused() {
         }
         stream
     };
+    let file = tar::EntryType::Regular;
     let table: Vec<(Vec<u8>, &str)> = vec![
-        (entry(tar::EntryType::Regular, "../x.k", b"x", None), "leads out of the package"),
+        (entry(file, "../x.k", b"x", None), "leads out of the package"),
+        (entry(file, "a/../../x.k", b"x", None), "leads out of the package"),
+        (entry(file, "/etc/x.k", b"x", None), "is absolute"),
         (entry(tar::EntryType::Symlink, "x.k", b"", Some("/etc/passwd")), "is a link"),
+        (entry(tar::EntryType::Symlink, "x.k", b"", Some("../../x")), "is a link"),
+        (entry(tar::EntryType::Link, "x.k", b"", Some("/etc/passwd")), "is a link"),
         (entry(tar::EntryType::Char, "x", b"", None), "neither a file nor a folder"),
+        (entry(tar::EntryType::Block, "x", b"", None), "neither a file nor a folder"),
+        (entry(tar::EntryType::Fifo, "x", b"", None), "neither a file nor a folder"),
         (bomb, "unpacks to more than"),
         (b"no archive at all".repeat(100), "the archive is damaged"),
+        (package()[..700].to_vec(), "the archive is damaged"),
+        (entry(file, "x.k", b"x", None), "there is no kcl.mod in it"),
     ];
+    let Some(server) = RegistryServer::start(&RegistryOptions::default()) else { return };
     for (layer, says) in table {
         let lab = Lab::new();
-        module(&lab, &serve(pages(&layer), None).host, "");
+        publish(&server.host, &layer);
+        module(&lab, &server.host, "");
         refused(&lab, says);
     }
+}
+
+/// Puts a package on a real registry, whatever its layer holds.
+fn publish(host: &str, layer: &[u8]) {
+    let config = b"{}";
+    for bytes in [layer, config] {
+        let begun = ureq::post(format!("http://{host}/v2/team/web/blobs/uploads/")).send_empty().unwrap();
+        let place = begun.headers().get("location").unwrap().to_str().unwrap().to_owned();
+        let put = ureq::put(format!("{place}&digest={}", digest(bytes)));
+        put.header("content-type", "application/octet-stream").send(bytes).unwrap();
+    }
+    let mut told: Value = serde_json::from_slice(&manifest(layer)).unwrap();
+    let kind = "application/vnd.oci.image.manifest.v1+json";
+    told["mediaType"] = kind.into();
+    told["config"] =
+        json!({"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(config), "size": 2});
+    let put = ureq::put(format!("http://{host}/v2/team/web/manifests/1.0.0")).header("content-type", kind);
+    put.send(told.to_string().as_bytes()).unwrap();
+}
+
+#[test]
+fn what_a_registry_says_wrongly_is_refused() {
     let lab = Lab::new();
     let mut changed = pages(&package());
     changed[1].1[600] ^= 1;
@@ -247,11 +288,8 @@ fn unsigned_and_wrongly_signed_packages_are_refused_before_they_are_fetched() {
     assert!(lab.resolve("app", &offline).unwrap_err().what.contains("--offline"));
 }
 
-#[test]
-fn a_bundle_counts_as_a_signature() {
-    let layer = package();
-    let about = digest(&manifest(&layer));
-    let key = KeyPair::generate().unwrap();
+/// The pages of a bundle: first the list of what refers to the manifest.
+fn bundle(about: &str, key: &KeyPair) -> Vec<(String, Vec<u8>)> {
     let statement =
         json!({"_type": "https://in-toto.io/Statement/v1", "subject": [{"digest": {"sha256": about[7..]}}]})
             .to_string();
@@ -264,11 +302,33 @@ fn a_bundle_counts_as_a_signature() {
     let inner = json!({"layers": [{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "digest": digest(&bundle)}]});
     let inner = inner.to_string().into_bytes();
     let index = json!({"manifests": [{"digest": digest(&inner)}]}).to_string().into_bytes();
-    let more = [
+    vec![
         (format!("/manifests/{}", about.replace(':', "-")), index),
         (format!("/manifests/{}", digest(&inner)), inner),
         (format!("/blobs/{}", digest(&bundle)), bundle),
-    ];
+    ]
+}
+
+#[test]
+fn a_bundle_counts_as_a_signature() {
+    let layer = package();
+    let about = digest(&manifest(&layer));
+    let key = KeyPair::generate().unwrap();
+    let lab = Lab::new();
+    let all: Vec<_> = pages(&layer).into_iter().chain(bundle(&about, &key)).collect();
+    module(&lab, &serve(all, None).host, "[signatures]\nkeys = [\"k.pub\"]\n");
+    lab.write("app/k.pub", &key.public_key_pem());
+    assert!(lab.resolve("app", &Options::default()).unwrap().lock.entries[0].signed_by.is_some());
+}
+
+#[test]
+fn a_registry_that_lists_what_refers_to_a_manifest_is_asked() {
+    let layer = package();
+    let about = digest(&manifest(&layer));
+    let key = KeyPair::generate().unwrap();
+    let mut more = bundle(&about, &key);
+    let (_, index) = more.remove(0);
+    more.push((format!("/referrers/{about}"), index));
     let lab = Lab::new();
     let all: Vec<_> = pages(&layer).into_iter().chain(more).collect();
     module(&lab, &serve(all, None).host, "[signatures]\nkeys = [\"k.pub\"]\n");

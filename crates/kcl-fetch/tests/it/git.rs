@@ -133,7 +133,66 @@ fn what_was_changed_in_the_store_is_noticed() {
     app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1\" }}", lab.url("lib")));
     let kept = lab.resolve("app", &Options::default()).unwrap().packages.remove(0);
     let sum = kept.locked.sum.unwrap();
-    lab.store().verify(&sum).unwrap();
+    kcl_fetch::compare(&kept.folder, &sum).unwrap();
     std::fs::write(kept.folder.join("lib.k"), "version = \"x\"\n").unwrap();
-    assert!(lab.store().verify(&sum).unwrap_err().what.contains("was changed"));
+    assert!(kcl_fetch::compare(&kept.folder, &sum).unwrap_err().what.contains("was changed"));
+}
+
+#[test]
+fn repositories_come_over_http_from_the_server_of_git() {
+    let lab = Lab::new();
+    lab.module("lib", "1.4.0", "");
+    let commit = lab.tag("lib", "v1.4.0");
+    lab.git("lib", &["branch", "next"]);
+    let server = testenv::packages::GitServer::start(&lab.path(""), None);
+    for pin in
+        ["tag = \"v1.4.0\"".to_owned(), "branch = \"next\"".to_owned(), format!("commit = \"{commit}\"")]
+    {
+        app(&lab, &format!("lib = {{ git = \"http://{}/lib/.git\", {pin} }}", server.host));
+        let resolution = lab.resolve("app", &Options::default()).unwrap();
+        assert_eq!(names(&resolution), ["lib@1.4.0"], "{pin}");
+        assert!(resolution.lock.write().contains(&commit), "{pin}");
+    }
+    app(&lab, &format!("lib = {{ git = \"http://{}/lib/.git\", tag = \"v9\" }}", server.host));
+    assert!(lab.resolve("app", &Options::default()).unwrap_err().what.contains("has no tag `v9`"));
+    app(&lab, &format!("lib = {{ git = \"http://{}/none/.git\", tag = \"v1\" }}", server.host));
+    assert!(lab.resolve("app", &Options::default()).unwrap_err().what.contains("not found"));
+}
+
+#[test]
+fn a_repository_with_a_password_is_told_and_then_opened() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "");
+    lab.tag("lib", "v1");
+    let server = testenv::packages::GitServer::start(&lab.path(""), Some(("team", "sesame")));
+    let need =
+        |login: &str| format!("lib = {{ git = \"http://{login}{}/lib/.git\", tag = \"v1\" }}", server.host);
+    app(&lab, &need(""));
+    let told = lab.resolve("app", &Options::default()).unwrap_err();
+    assert!(told.next.as_deref().unwrap_or_default().contains("asks for credentials"), "{told:?}");
+    app(&lab, &need("team:wrong@"));
+    let told = lab.resolve("app", &Options::default()).unwrap_err();
+    assert!(told.what.contains("Authentication failed") && !told.what.contains("wrong"), "{told:?}");
+    app(&lab, &need("team:sesame@"));
+    assert_eq!(names(&lab.resolve("app", &Options::default()).unwrap()), ["lib@1.0.0"]);
+}
+
+#[test]
+fn what_is_vendored_needs_neither_store_nor_network() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "");
+    lab.tag("lib", "v1");
+    app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1\" }}", lab.url("lib")));
+    let first = lab.resolve("app", &Options::default()).unwrap();
+    lab.write_lock("app", &first);
+    let copy = lab.path("app/vendor").join(first.packages[0].locked.full_name());
+    let (_, content) = kcl_fetch::read_kept(&first.packages[0].folder).unwrap();
+    std::fs::create_dir_all(lab.path("app/vendor")).unwrap();
+    kcl_fetch::write_folder(&copy, &content).unwrap();
+    std::fs::remove_dir_all(lab.path("store")).unwrap();
+    let resolution = lab.resolve("app", &offline()).unwrap();
+    assert_eq!((resolution.packages[0].folder.clone(), &resolution.lock), (copy.clone(), &first.lock));
+    // A copy that somebody changed is no copy.
+    std::fs::write(copy.join("lib.k"), "version = \"x\"\n").unwrap();
+    assert!(lab.resolve("app", &offline()).unwrap_err().what.contains("--offline"));
 }

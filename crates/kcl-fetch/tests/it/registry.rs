@@ -2,54 +2,10 @@
 //!
 //! Without it the test is skipped with a line on stderr; with `KUSION_REQUIRE_TESTENV=1` it fails.
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use kcl_fetch::{Client, Credentials, Options, Registry};
+use testenv::packages::{RegistryOptions, RegistryServer};
 
 use crate::lab::{Lab, names};
-
-struct Server {
-    child: Child,
-    host: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn start(folder: &Path, auth: &str) -> Option<Server> {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let host = format!("127.0.0.1:{port}");
-    let config = format!(
-        "version: 0.1\nlog: {{level: error}}\nstorage:\n  filesystem: {{rootdirectory: {}}}\nhttp: {{addr: {host}}}\n{auth}",
-        folder.join("blobs").display()
-    );
-    let file = folder.join(format!("registry-{port}.yml"));
-    std::fs::write(&file, config).unwrap();
-    let spawned = Command::new("docker-registry")
-        .arg("serve")
-        .arg(&file)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(child) = spawned else {
-        testenv::skip("docker-registry is not installed (apt-get install docker-registry)");
-        return None;
-    };
-    let server = Server { child, host };
-    let begun = Instant::now();
-    while std::net::TcpStream::connect(&server.host).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the registry does not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Some(server)
-}
 
 fn push(lab: &Lab, client: &mut Client, module: &str) {
     let (package, content) = kcl_fetch::read_module(&lab.path(module), false).unwrap();
@@ -59,7 +15,7 @@ fn push(lab: &Lab, client: &mut Client, module: &str) {
 #[test]
 fn what_is_pushed_is_listed_pulled_and_compared() {
     let lab = Lab::new();
-    let Some(server) = start(&lab.path(""), "") else { return };
+    let Some(server) = RegistryServer::start(&RegistryOptions::default()) else { return };
     let mut client = Client::with(Registry::new(&server.host), None);
     for version in ["1.2.0", "1.10.0"] {
         lab.module("web", version, "");
@@ -95,12 +51,12 @@ fn what_is_pushed_is_listed_pulled_and_compared() {
 #[test]
 fn a_damaged_blob_is_refused_and_nothing_is_kept() {
     let lab = Lab::new();
-    let Some(server) = start(&lab.path(""), "") else { return };
+    let Some(server) = RegistryServer::start(&RegistryOptions::default()) else { return };
     lab.module("web", "1.0.0", "");
     push(&lab, &mut Client::with(Registry::new(&server.host), None), "web");
-    for entry in walk(&lab.path("blobs")) {
+    for entry in server.blobs() {
         let bytes = std::fs::read(&entry).unwrap();
-        if entry.ends_with("data") && bytes.len() > 1024 {
+        if bytes.len() > 1024 {
             let mut changed = bytes;
             changed[600] ^= 1;
             std::fs::write(&entry, changed).unwrap();
@@ -121,26 +77,17 @@ fn a_password_is_asked_for_and_a_wrong_one_is_told() {
     let lab = Lab::new();
     // User `team`, password `open sesame`, bcrypt.
     lab.write("passwords", "team:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n");
-    let auth = format!("auth:\n  htpasswd: {{realm: test, path: {}}}\n", lab.path("passwords").display());
-    let Some(server) = start(&lab.path(""), &auth) else { return };
+    let options = RegistryOptions { passwords: Some(lab.path("passwords")), ..RegistryOptions::default() };
+    let Some(server) = RegistryServer::start(&options) else { return };
     let stranger = Client::with(Registry::new(&server.host), None).check().unwrap_err();
     assert!(stranger.next.unwrap().contains("kcl registry login"));
-    let right = Credentials { user: "team".to_owned(), password: "open sesame".to_owned() };
+    let right = Credentials { user: "team".to_owned(), password: "open sesame".to_owned().into() };
     let mut known = Client::with(Registry::new(&server.host), Some(right));
     known.check().unwrap();
     lab.module("web", "1.0.0", "");
     push(&lab, &mut known, "web");
     assert_eq!(known.tags("team/web").unwrap(), ["1.0.0"]);
-    let wrong = Credentials { user: "team".to_owned(), password: "no".to_owned() };
+    let wrong = Credentials { user: "team".to_owned(), password: "no".to_owned().into() };
     let told = Client::with(Registry::new(&server.host), Some(wrong)).check().unwrap_err();
     assert!(told.what.contains("does not take the credentials") && !told.what.contains("no:"), "{told}");
-}
-
-fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { files.extend(walk(&path)) } else { files.push(path) }
-    }
-    files
 }
