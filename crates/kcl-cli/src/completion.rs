@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::flags::Flag;
-use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, krm, lint, packages, run, test, vet};
+use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, krm, lint, list, packages, run, test, vet};
 
 /// Commands that have flags.
 const FLAGS: &[(&str, &[Flag])] = &[
@@ -18,6 +18,7 @@ const FLAGS: &[(&str, &[Flag])] = &[
     ("registry", packages::REGISTRY_FLAGS),
     ("clean", packages::CLEAN_FLAGS),
     ("import", import::FLAGS),
+    ("list", list::FLAGS),
     ("krm", krm::FLAGS),
 ];
 

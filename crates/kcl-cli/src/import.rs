@@ -13,7 +13,7 @@ use crate::EXIT_WRONG;
 use crate::flags::{Flag, Given, flags, help, opened};
 
 pub(crate) const FLAGS: &[Flag] = flags! {
-    "mode" Some('m'), "MODE" "auto, json, yaml, toml, jsonschema, openapi, crd or terraformschema (default: auto)";
+    "mode" Some('m'), "MODE" "auto, json, yaml, toml, jsonschema, openapi, crd, terraformschema, proto or gostruct (default: auto)";
     "output" Some('o'), "PATH|-" "file or folder to write; `-` prints (default: the input's name with .k, or models/)";
     "force" Some('f'), "" "replace files that exist";
     "package" Some('p'), "PACKAGE" "openapi, crd: put packages below this one";
@@ -109,7 +109,7 @@ fn inputs(words: &[String]) -> Result<Vec<PathBuf>, String> {
         }
         let path = PathBuf::from(word);
         let problem = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => format!("{word} there is no such file or folder"),
+            std::io::ErrorKind::NotFound => format!("{word}: there is no such file or folder"),
             _ => format!("{word} cannot be read: {error}"),
         };
         if !fs::metadata(&path).map_err(problem)?.is_dir() {
@@ -119,14 +119,14 @@ fn inputs(words: &[String]) -> Result<Vec<PathBuf>, String> {
         let mut inside = Vec::new();
         for entry in fs::read_dir(&path).map_err(problem)? {
             let entry = entry.map_err(problem)?;
-            let known = ["json", "yaml", "yml", "toml"];
+            let known = ["json", "yaml", "yml", "toml", "proto", "go"];
             let named = entry.path().extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e));
             if named && entry.file_type().map_err(problem)?.is_file() {
                 inside.push(entry.path());
             }
         }
         if inside.is_empty() {
-            return Err(format!("{word} has no .json, .yaml or .toml files"));
+            return Err(format!("{word} has no .json, .yaml, .toml, .proto or .go files"));
         }
         inside.sort();
         found.extend(inside);

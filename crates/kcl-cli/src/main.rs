@@ -18,6 +18,7 @@ mod fmt;
 mod import;
 mod krm;
 mod lint;
+mod list;
 mod packages;
 mod parallel;
 mod plugin;
@@ -49,7 +50,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("mod", "packages: init, add, update, vendor, push, …", packages::main),
     ("registry", "credentials of registries: login, logout", packages::registry),
     ("clean", "remove the packages that were fetched", packages::clean),
-    ("import", "make KCL of JSON Schema, OpenAPI, CRDs, Terraform, JSON, YAML, TOML", import::main),
+    (
+        "import",
+        "make KCL of JSON Schema, OpenAPI, CRDs, Terraform, protobuf, Go, JSON, YAML, TOML",
+        import::main,
+    ),
+    ("list", "variables, options, schemas, files, dependencies, symbols of a program", list::main),
     ("krm", "run a program over Kubernetes resources: KRM function, Helm post-renderer", krm::main),
     ("server", "answer questions over gRPC, JSON-RPC and REST (the program kcl-server)", server),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),

@@ -28,7 +28,10 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "rename" None, "NAME" "add: the name in imports";
     "version" None, "VERSION" "init: the version of the new module (default 0.1.0)";
     "target" None, "DIR" "pull, pkg: write there instead of here";
-    "vendor" None, "" "pkg, push: with the packages in vendor/";
+    "tar-path" None, "FILE" "push: upload this file of `kcl mod pkg` instead of the module here";
+    "vendor" None, "" "pkg, push: with the packages in vendor/; metadata: copy them there, and tell those folders";
+    "update" None, "" "metadata: look for newer ones first";
+    "no-sum-check" None, "" "add, update: take a content that is not what kcl.mod.lock says, and lock it";
     "offline" None, "" "fetch nothing: everything must be in the package store";
     "locked" None, "" "fail if kcl.mod.lock would change";
     "help" Some('h'), "" "print this";
@@ -47,8 +50,13 @@ const SUBS: &[Sub] = &[
     ("tree", "", "who needs whom, as a tree", show::tree),
     ("graph", "", "who needs whom, a line each", show::graph),
     ("metadata", "", "names and folders of all packages, as JSON", show::metadata),
-    ("pull", "REF", "copy a package into this folder: oci://HOST/PATH[:TAG]", publish::pull),
-    ("push", "oci://HOST/PATH", "upload this module under its version", publish::push),
+    (
+        "pull",
+        "NAME[:VERSION]",
+        "copy a package into this folder; also oci://HOST/PATH[:TAG], --git",
+        publish::pull,
+    ),
+    ("push", "[oci://HOST/PATH]", "upload this module under its version", publish::push),
     ("pkg", "", "pack this module into NAME_VERSION.tar", publish::pkg),
 ];
 
@@ -92,7 +100,7 @@ fn usage() -> String {
          vendor && kcl run --vendor\n  kcl mod push oci://registry.example.org/team/shop\n\nUsage: kcl mod COMMAND [flags]\n\n",
     );
     for (name, words, text, _) in SUBS {
-        out.push_str(&format!("  {:<21} {text}\n", format!("{name} {words}")));
+        out.push_str(&format!("  {:<22} {text}\n", format!("{name} {words}")));
     }
     out.push_str(&format!(
         "\n{}\nPackages are kept in $KCL_PKG_PATH (default: .kcl/kpm in the home folder), by the sums of their contents; \
@@ -116,6 +124,7 @@ impl Call {
         Ok(Options {
             offline: self.given.has("offline"),
             locked: self.given.has("locked"),
+            no_sum_check: self.given.has("no-sum-check"),
             default_registry: kcl_fetch::default_registry(),
             mirrors: mirrors()?,
             watch: watch(),
@@ -128,6 +137,21 @@ impl Call {
         let resolution = kcl_fetch::resolve(&root, &store()?, options)?;
         Ok((root, resolution))
     }
+}
+
+/// Resolves a manifest that stands in no folder: nothing of the module around us is meant.
+pub(crate) fn resolve_alone(manifest: String) -> Result<Resolution, Wrong> {
+    let store = store()?;
+    // A folder without a lock.
+    let nowhere = store.root().join("run");
+    let options = Options {
+        manifest: Some(manifest),
+        default_registry: kcl_fetch::default_registry(),
+        mirrors: mirrors()?,
+        watch: watch(),
+        ..Options::default()
+    };
+    Ok(kcl_fetch::resolve(&nowhere, &store, &options)?)
 }
 
 impl From<Trouble> for Wrong {

@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use kcl_fetch::{Options, Resolution};
+use kcl_fetch::Resolution;
 
 use crate::flags::Given;
-use crate::packages::{mirrors, split_tag, store, watch};
+use crate::packages::{resolve_alone, split_tag};
 use crate::wrong::Wrong;
 
 /// What a run needs of a package from elsewhere.
@@ -31,17 +31,7 @@ pub(crate) fn fetched(given: &Given) -> Result<Option<Remote>, Wrong> {
     let mut manifest = toml::Table::new();
     manifest.insert("package".to_owned(), package.into());
     manifest.insert("dependencies".to_owned(), dependencies.into());
-    let store = store()?;
-    // A folder without a lock: nothing of the module around us is meant.
-    let nowhere = store.root().join("run");
-    let options = Options {
-        manifest: Some(manifest.to_string()),
-        default_registry: kcl_fetch::default_registry(),
-        mirrors: mirrors()?,
-        watch: watch(),
-        ..Options::default()
-    };
-    let resolution = kcl_fetch::resolve(&nowhere, &store, &options)?;
+    let resolution = resolve_alone(manifest.to_string())?;
     Ok(Some(remote(resolution)?))
 }
 

@@ -1,36 +1,12 @@
-//! `kcl import` as a user meets it: the commands of its page, wrong calls, what is written.
+//! `kcl import` as a user meets it: wrong calls, and what is written. Its page is run by `pages.rs`.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use support::{err, kcl, out};
-
-#[test]
-fn the_commands_of_the_page_print_what_it_says() {
-    let page = include_str!("../../../docs/import.md");
-    let fence = |info: &str| page.split(info).nth(1).unwrap().split("```\n").next().unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("service.schema.json"), fence("```json\n")).unwrap();
-    let bin = Path::new(env!("CARGO_BIN_EXE_kcl")).parent().unwrap().display().to_string();
-    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
-    let mut commands = 0;
-    for block in format!("\n{}", fence("```console\n")).split("\n$ ").skip(1) {
-        let (command, expected) = block.split_once('\n').unwrap();
-        let output = Command::new("sh")
-            .args(["-c", &format!("{{ {command}; }} 2>&1")])
-            .current_dir(dir.path())
-            .envs([("PATH", path.as_str()), ("NO_COLOR", "1")])
-            .output()
-            .unwrap();
-        assert_eq!(out(&output).trim_end(), expected.trim_end(), "{command}");
-        commands += 1;
-    }
-    assert_eq!(commands, 6);
-}
 
 #[test]
 fn wrong_input_is_told_and_nothing_is_written() {

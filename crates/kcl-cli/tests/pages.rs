@@ -77,3 +77,13 @@ fn test() {
 fn krm() {
     compare("krm.md", 5);
 }
+
+#[test]
+fn import() {
+    compare("import.md", 7);
+}
+
+#[test]
+fn list() {
+    compare("list.md", 9);
+}

@@ -398,7 +398,7 @@ impl Loader<'_> {
                 format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
             }
             None => format!(
-                "name it in kcl.mod and put a copy into vendor/{name}, or say where it is: -E {name}=PATH"
+                "`kcl mod add {name}` fetches it, `kcl mod update` what kcl.mod names; or say where it is: -E {name}=PATH"
             ),
         }
     }

@@ -1,6 +1,6 @@
 //! Commands that change a module: nothing is written before everything is there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kcl_fetch::{Options, Resolution};
 use kcl_mod::{LockedSource, Pin, Requirement, Source};
@@ -76,7 +76,7 @@ fn write_both(root: &Path, manifest: &str, resolution: &Resolution) -> Result<()
 }
 
 /// What the flags ask for; checked by the same reader as kcl.mod.
-fn asked(call: &Call) -> Result<Requirement, Wrong> {
+pub(super) fn asked(call: &Call) -> Result<Requirement, Wrong> {
     let flag = |name: &str| call.given.last(name).map(str::to_owned);
     let (mut git, mut oci, mut tag) = (flag("git"), flag("oci"), flag("tag"));
     let (mut name, mut version) = (None, None);
@@ -131,7 +131,7 @@ pub(crate) fn split_tag(address: &str) -> Option<(String, String)> {
 }
 
 fn last_part(from: &str) -> Option<String> {
-    let last = from.trim_end_matches('/').rsplit('/').next()?;
+    let last = from.trim_end_matches('/').trim_end_matches("/.git").rsplit('/').next()?;
     Some(last.strip_suffix(".git").unwrap_or(last).to_owned()).filter(|name| !name.is_empty() && name != "..")
 }
 
@@ -176,15 +176,26 @@ pub(super) fn update(call: &Call) -> Result<(), Wrong> {
 pub(super) fn vendor(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
     let (root, resolution) = call.resolve(&call.options()?)?;
-    let mut count = 0;
-    for kept in resolution.packages.iter().filter(|kept| kept.locked.sum.is_some()) {
-        let (_, content) = kcl_fetch::read_kept(&kept.folder)?;
-        kcl_fetch::write_folder(&root.join("vendor").join(kept.locked.full_name()), &content)?;
-        count += 1;
-    }
+    let copies = copied(&root, &resolution)?;
     if !call.given.has("locked") {
         write_lock(&root, &resolution)?;
     }
-    println!("{count} packages in {}", root.join("vendor").display());
+    println!("{} packages in {}", copies.len(), root.join("vendor").display());
     Ok(())
+}
+
+/// Copies every package that was fetched into `vendor`; returns names in imports and folders.
+pub(super) fn copied(root: &Path, resolution: &Resolution) -> Result<Vec<(String, PathBuf)>, Wrong> {
+    let mut copies = Vec::new();
+    for kept in resolution.packages.iter().filter(|kept| kept.locked.sum.is_some()) {
+        let folder = root.join("vendor").join(kept.locked.full_name());
+        // What is there already and right may be what it would be copied from.
+        let right = kept.locked.sum.as_ref().is_some_and(|sum| kcl_fetch::compare(&folder, sum).is_ok());
+        if !right {
+            let (_, content) = kcl_fetch::read_kept(&kept.folder)?;
+            kcl_fetch::write_folder(&folder, &content)?;
+        }
+        copies.push((kept.locked.name.clone(), folder));
+    }
+    Ok(copies)
 }

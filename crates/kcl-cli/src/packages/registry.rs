@@ -49,7 +49,7 @@ fn login(given: &Given, host: &str) -> Result<(), Wrong> {
         None if given.has("password-stdin") || !std::io::stdin().is_terminal() => first_line()?,
         None => return Err(Wrong::with_help("there is no password", "`--password-stdin < FILE` reads it")),
     };
-    let credentials = Credentials { user: user.to_owned(), password };
+    let credentials = Credentials { user: user.to_owned(), password: password.into() };
     Client::with(Registry::new(host), Some(credentials.clone())).check()?;
     let place = kcl_fetch::login(host, &credentials)?;
     println!("{host} knows you; remembered in {place}");

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kcl_fetch::Resolution;
+use kcl_fetch::{Kept, Options, Resolution};
 
-use super::{Call, store};
+use super::change::copied;
+use super::{Call, write_lock};
 use crate::wrong::Wrong;
 
 /// Looking fetches what is missing, but changes nothing in the module.
@@ -53,29 +54,31 @@ fn branch(resolution: &Resolution, from: &str, indent: &str, shown: &mut BTreeSe
 }
 
 pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
-    let (_, resolution) = look(call)?;
-    let packages: serde_json::Map<String, serde_json::Value> = resolution
-        .packages
-        .iter()
-        .map(|kept| {
-            let name = kept.locked.name.clone();
-            (
-                name.clone(),
-                serde_json::json!({"name": name, "manifest_path": kept.folder.display().to_string()}),
-            )
-        })
-        .collect();
+    call.no_words()?;
+    let refresh = call.given.has("update").then(Vec::new);
+    let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
+    let copies = if call.given.has("vendor") { copied(&root, &resolution)? } else { Vec::new() };
+    if call.given.has("update") || call.given.has("vendor") {
+        write_lock(&root, &resolution)?;
+    }
+    let entry = |kept: &Kept| {
+        let name = kept.locked.name.clone();
+        let copy = copies.iter().find(|(known, _)| *known == name).map(|(_, folder)| folder);
+        let folder = copy.unwrap_or(&kept.folder).display().to_string();
+        (name.clone(), serde_json::json!({"name": name, "manifest_path": folder}))
+    };
+    let packages: serde_json::Map<String, serde_json::Value> =
+        resolution.packages.iter().map(entry).collect();
     println!("{}", serde_json::json!({ "packages": packages }));
     Ok(())
 }
 
 pub(super) fn verify(call: &Call) -> Result<(), Wrong> {
     let (root, resolution) = look(call)?;
-    let store = store()?;
     let mut count = 0;
     for kept in &resolution.packages {
         let Some(sum) = &kept.locked.sum else { continue };
-        store.verify(sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
+        kcl_fetch::compare(&kept.folder, sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
         let copy = root.join("vendor").join(kept.locked.full_name());
         if copy.exists() {
             kcl_fetch::compare(&copy, sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
