@@ -2,10 +2,11 @@
 //!
 //! Wall-clock time of the whole process on a folder in memory, reading, planning and writing included.
 
-use super::{measure, median, verdict};
+use super::measure::{self, Scratch};
+use super::{median, verdict};
 use crate::ChoreResult;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -17,21 +18,17 @@ const LIMIT: f64 = 1.0;
 const ONE: f64 = 0.005;
 
 pub(super) fn main(words: &[String]) -> ChoreResult {
-    let samples = match words {
-        [] => 9,
-        [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,
-        _ => return Err("usage: cargo xtask bench edit [--samples N]".into()),
-    };
+    let samples = super::samples(words, "usage: cargo xtask bench edit [--samples N]")?;
     let repository = Repository::new()?;
     let kcl = measure::kcl_binary()?;
     let (mut batches, mut singles) = (Vec::new(), Vec::new());
     for round in 0..samples {
         repository.batch(round)?;
-        batches.push(timed(&kcl, &repository.folder, &["edit", "--batch", "batch.json"])?);
+        batches.push(timed(&kcl, &repository.scratch.folder, &["edit", "--batch", "batch.json"])?);
         repository.holds(round)?;
         let stack = format!("apps/p{:04}/dev", PROJECTS - 1);
         let change = format!("app.image=\"pay:single-{round}\"");
-        singles.push(timed(&kcl, &repository.folder, &["edit", "set", &stack, &change])?);
+        singles.push(timed(&kcl, &repository.scratch.folder, &["edit", "set", &stack, &change])?);
     }
     let (batch, single) = (median(&mut batches), median(&mut singles));
     let good = batch <= LIMIT && single <= ONE;
@@ -55,13 +52,12 @@ fn timed(kcl: &Path, folder: &Path, words: &[&str]) -> Result<f64, String> {
 
 /// A repository that goes away with this value.
 struct Repository {
-    folder: PathBuf,
+    scratch: Scratch,
 }
 
 impl Repository {
     fn new() -> Result<Repository, String> {
-        let base = if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
-        let made = Repository { folder: base.join(format!("kcl-bench-edit-{}", std::process::id())) };
+        let made = Repository { scratch: Scratch::new("edit")? };
         made.write("kcl.mod", "[package]\nname = \"apps\"\n")?;
         made.write(
             "models/app.k",
@@ -78,9 +74,9 @@ impl Repository {
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), String> {
-        let path = self.folder.join(path);
+        let path = self.scratch.folder.join(path);
         let problem = |e: std::io::Error| format!("{}: {e}", path.display());
-        std::fs::create_dir_all(path.parent().unwrap_or(&self.folder)).map_err(problem)?;
+        std::fs::create_dir_all(path.parent().unwrap_or(&self.scratch.folder)).map_err(problem)?;
         std::fs::write(&path, text).map_err(problem)
     }
 
@@ -98,7 +94,7 @@ impl Repository {
     /// A fast answer that did nothing would be no answer.
     fn holds(&self, round: usize) -> Result<(), String> {
         for number in 0..CHANGES {
-            let path = self.folder.join(format!("apps/p{number:04}/dev/main.k"));
+            let path = self.scratch.folder.join(format!("apps/p{number:04}/dev/main.k"));
             let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
             let wanted = stack_text(number).replace("pay:v41", &format!("pay:v{round}-{number}"));
             if text != wanted {
@@ -106,12 +102,6 @@ impl Repository {
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for Repository {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

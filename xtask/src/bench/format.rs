@@ -19,11 +19,7 @@ const LINES: usize = 10_000;
 const LIMIT: f64 = 5.0;
 
 pub(super) fn main(words: &[String]) -> ChoreResult {
-    let samples = match words {
-        [] => 9,
-        [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,
-        _ => return Err("usage: cargo xtask bench fmt [--samples N]".into()),
-    };
+    let samples = super::samples(words, "usage: cargo xtask bench fmt [--samples N]")?;
     let folder = Folder::new()?;
     let good = beside_the_wheel(&folder, samples)? & long_row(&folder, samples.min(3))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -16,11 +16,7 @@ const SECONDS: f64 = 10.0;
 const MEGABYTES: u64 = 1_024;
 
 pub(super) fn main(words: &[String]) -> ChoreResult {
-    let samples = match words {
-        [] => 3,
-        [flag, n] if flag == "--samples" => n.parse().map_err(|_| "--samples takes a number")?,
-        _ => return Err("usage: cargo xtask bench lint [--samples N]".into()),
-    };
+    let samples = super::samples(words, "usage: cargo xtask bench lint [--samples N]")?;
     let mut pass = true;
     // Clean text, and text with something to find in one line of fifty, which is mostly the cost of the report.
     for with_findings in [false, true] {

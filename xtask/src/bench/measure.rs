@@ -15,6 +15,26 @@ pub(super) struct Sample {
     pub(super) peak_kib: u64,
 }
 
+/// A folder in memory that goes away with this value.
+pub(super) struct Scratch {
+    pub(super) folder: PathBuf,
+}
+
+impl Scratch {
+    pub(super) fn new(name: &str) -> Result<Scratch, String> {
+        let base = if Path::new("/dev/shm").is_dir() { "/dev/shm".into() } else { std::env::temp_dir() };
+        let folder = base.join(format!("kcl-bench-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        Ok(Scratch { folder })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// A program on the disk that `kcl run` evaluates, in a folder that goes away with this value.
 pub(super) struct OnDisk {
     folder: PathBuf,

@@ -1,5 +1,6 @@
 //! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
-//! `bench vet` and `bench test` in [`authors`], `bench languages` in [`languages`],
+//! `bench import` in [`import`], `bench mod` in [`packages`], `bench vet` and `bench test` in [`authors`],
+//! `bench languages` in [`languages`],
 //! `bench engine` in [`engine`], `bench terraform` in [`terraform`].)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
@@ -10,9 +11,11 @@ mod authors;
 mod edit;
 mod engine;
 mod format;
+mod import;
 mod languages;
 mod lint;
 mod measure;
+mod packages;
 mod plot;
 mod requests;
 mod stacks;
@@ -30,7 +33,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|lint [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] | bench terraform … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|import|lint|mod [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] | bench terraform … | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -41,7 +44,9 @@ struct Wish {
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     match words.first().map(String::as_str) {
-        Some("kcl" | "fmt" | "edit" | "lint" | "vet" | "test" | "languages") if cfg!(debug_assertions) => {
+        Some("kcl" | "fmt" | "edit" | "import" | "lint" | "mod" | "vet" | "test" | "languages")
+            if cfg!(debug_assertions) =>
+        {
             measure::again_in_release(words)
         }
         Some("kcl") => table(&parse(&words[1..])?),
@@ -49,8 +54,10 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         Some("vet") => authors::vet(),
         Some("test") => authors::test(),
         Some("edit") => edit::main(&words[1..]),
+        Some("import") => import::main(&words[1..]),
         Some("lint") => lint::main(&words[1..]),
         Some("languages") => languages::main(&words[1..]),
+        Some("mod") => packages::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("terraform") => terraform::main(&words[1..]),
         Some("state") => state::main(&words[1..]),
@@ -200,6 +207,15 @@ fn growth(wish: &Wish, index: usize, workload: &Workload) -> Result<f64, String>
         }
     }
     Ok(median(&mut large) / median(&mut small))
+}
+
+/// `--samples N`, nine by default.
+fn samples(words: &[String], usage: &str) -> Result<usize, String> {
+    match words {
+        [] => Ok(9),
+        [flag, n] if flag == "--samples" => n.parse().map_err(|_| usage.to_owned()),
+        _ => Err(usage.to_owned()),
+    }
 }
 
 fn median(values: &mut [f64]) -> f64 {

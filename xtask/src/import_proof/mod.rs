@@ -18,7 +18,8 @@ use std::time::Instant;
 use manifests::Manifest;
 pub(crate) use manifests::json as json_of;
 use server::{Server, Verdict};
-use sources::{PROJECTS, Project, import, walk};
+pub(crate) use sources::walk;
+use sources::{PROJECTS, Project, import};
 
 use crate::ChoreResult;
 use crate::oracle::root;
@@ -233,6 +234,15 @@ impl Proof {
             n => Err(format!("{n} things are wrong")),
         }
     }
+}
+
+/// The OpenAPI document of Kubernetes, for whoever wants to import it.
+pub(crate) fn kubernetes_document() -> Result<PathBuf, String> {
+    let home = target_dir().join("import-proof");
+    make(&home)?;
+    let project = PROJECTS.first().ok_or("there is no project")?;
+    let files = project.files(&home, "documents", project.documents)?;
+    files.into_iter().next().ok_or_else(|| format!("{} has no document", project.module))
 }
 
 fn target_dir() -> PathBuf {

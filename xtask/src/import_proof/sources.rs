@@ -97,6 +97,20 @@ pub(super) const PROJECTS: &[Project] = &[
         samples: &["*/config/samples/*", "*/config/testdata/*"],
         short: false,
     },
+    Project {
+        module: "github.com/fluxcd/image-reflector-controller@v1.2.0",
+        mode: "crd",
+        documents: &["*/config/crd/bases/*.yaml"],
+        samples: &["*/config/samples/*", "*/config/testdata/*"],
+        short: false,
+    },
+    Project {
+        module: "github.com/fluxcd/image-automation-controller@v1.2.0",
+        mode: "crd",
+        documents: &["*/config/crd/bases/*.yaml"],
+        samples: &["*/config/samples/*", "*/config/testdata/*"],
+        short: false,
+    },
 ];
 
 /// Samples that are wrong themselves or templates, with the reason.
@@ -146,7 +160,8 @@ impl Project {
     }
 }
 
-pub(super) fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+/// Every file below a folder.
+pub(crate) fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for entry in entries.flatten() {
         let path = entry.path();
