@@ -51,7 +51,6 @@ impl Bench {
     /// Plan, apply, plan again, destroy with ours.
     pub(super) fn ours(&self, n: usize) -> Result<[Cost; 4], String> {
         let stack = self.stack("ours", &graph::spec(&graph::resources(n, &self.path("out"))))?;
-        self.kusion(&["provider", "install", &stack.dir])?;
         let plan = self.path("ours.plan");
         let spec = ["--spec-file", stack.spec.as_str()];
         let save = ["preview", stack.dir.as_str(), spec[0], spec[1], "--plan", plan.as_str()];
@@ -112,10 +111,9 @@ impl Bench {
         Ok(sums)
     }
 
-    /// Takes over passwords that exist.
+    /// Takes over texts that exist.
     pub(super) fn import(&self, n: usize) -> Result<Cost, String> {
         let stack = self.stack("import", &graph::import_spec(n))?;
-        self.kusion(&["provider", "install", &stack.dir])?;
         let apply = self.kusion(&["apply", &stack.dir, "--spec-file", &stack.spec, "-y"])?;
         self.kusion(&["destroy", &stack.dir, "-y"])?;
         Ok(apply)
