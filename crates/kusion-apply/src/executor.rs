@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use futures::future::join;
-use kusion_model::{DigestKey, Note, Observed, Plan, Prior, ReleaseNo, ResourceKey, StackOutput};
+use kusion_model::{DigestKey, Note, Observed, Plan, Platforms, Prior, ReleaseNo, ResourceKey, StackOutput};
 use kusion_runtime::Runtimes;
 use kusion_store::{ReleaseDraft, Session, StoreError};
 
@@ -57,6 +57,8 @@ pub struct ApplyInput<'a> {
     /// The records before, and what an interrupted release was going to make.
     pub prior: &'a Prior,
     pub digest_key: &'a DigestKey,
+    /// What a value that becomes known has to look like.
+    pub platforms: &'a Platforms,
     pub outputs: &'a [StackOutput],
     pub runtimes: &'a Runtimes,
     pub health: &'a dyn Health,

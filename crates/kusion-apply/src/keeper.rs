@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use futures::channel::mpsc::UnboundedReceiver;
+use futures::channel::oneshot::Sender;
 use futures::future::{BoxFuture, Either, pending, select};
 use futures::stream::StreamExt;
-use kusion_model::ReleaseNo;
+use kusion_model::{ReleaseNo, ResourceKey};
 use kusion_store::{Outcome, Session, StoreError};
 
 use crate::{CancelToken, Clock};
@@ -21,6 +22,8 @@ const GROUP_TIME: Duration = Duration::from_millis(1000);
 /// What the walk tells.
 pub(crate) enum Told {
     Came(Outcome),
+    /// A step is about to make something that cannot be made twice, and waits until that is written.
+    Tries(ResourceKey, Sender<()>),
     /// Only health is waited for, and that may take minutes: write down what is known.
     Idle,
 }
@@ -37,7 +40,7 @@ pub(crate) struct Keeper<'k> {
 impl Keeper<'_> {
     /// Keeps until the walk has ended and everything is written, or cannot be.
     pub(crate) async fn run(mut self) -> Result<(), StoreError> {
-        let mut group = Vec::new();
+        let (mut group, mut waiting) = (Vec::new(), Vec::<Sender<()>>::new());
         let mut beat = self.clock.sleep(HEARTBEAT);
         let mut due: BoxFuture<'static, ()> = Box::pin(pending());
         loop {
@@ -48,6 +51,13 @@ impl Keeper<'_> {
                     }
                     group.push(outcome);
                     if group.len() < GROUP_SIZE { Ok(()) } else { self.commit(&mut group).await }
+                }
+                Either::Left((Some(Told::Tries(key, waiter)), _)) => {
+                    group.push(Outcome::Tried(key));
+                    waiting.push(waiter);
+                    self.gather(&mut group, &mut waiting);
+                    due = Box::pin(pending());
+                    self.commit(&mut group).await
                 }
                 Either::Left((None, _)) => return self.commit(&mut group).await,
                 Either::Left((Some(Told::Idle), _)) | Either::Right((Either::Right(_), _)) => {
@@ -60,7 +70,26 @@ impl Keeper<'_> {
                 }
             };
             if let Err(error) = written {
+                drop(waiting);
                 return self.give_up(error).await;
+            }
+            // Whoever does not wait any more has gone with the run.
+            for waiter in waiting.drain(..) {
+                let _ = waiter.send(());
+            }
+        }
+    }
+
+    /// Takes along what else has been told by now: one write for all of it.
+    fn gather(&mut self, group: &mut Vec<Outcome>, waiting: &mut Vec<Sender<()>>) {
+        while let Ok(told) = self.inbox.try_recv() {
+            match told {
+                Told::Came(outcome) => group.push(outcome),
+                Told::Tries(key, waiter) => {
+                    group.push(Outcome::Tried(key));
+                    waiting.push(waiter);
+                }
+                Told::Idle => {}
             }
         }
     }
@@ -72,6 +101,7 @@ impl Keeper<'_> {
     /// A state that cannot be written stops the run: what is in flight ends, nothing new starts, and it is heard to its end.
     async fn give_up(mut self, error: StoreError) -> Result<(), StoreError> {
         self.trouble.cancel();
+        // A step that waits is told by the end of its channel.
         while self.inbox.next().await.is_some() {}
         Err(error)
     }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{Attr, DigestKey, Observed, Reference, ResourceKey, Secret, Step};
+use kusion_model::{Attr, DigestKey, Observed, Platforms, Reference, ResourceKey, Secret, Step};
 
 /// The attributes to send, with no reference left in them.
 pub(crate) fn resolve(
     step: &Step,
     outputs: &BTreeMap<ResourceKey, Observed>,
+    platforms: &Platforms,
     key: &DigestKey,
 ) -> Result<Attr, String> {
     let mut attributes = step.desired.clone().unwrap_or_default();
+    let mut values = Vec::new();
     for use_ in &step.unknown {
         let mut found: BTreeMap<&Reference, Attr> = BTreeMap::new();
         for reference in use_.template.references() {
@@ -27,11 +29,12 @@ pub(crate) fn resolve(
             return Err(format!("`{}` has no value after the apply", use_.template.source()));
         };
         let value = if use_.secret { Attr::Secret(Secret::new(&value, key)) } else { value };
-        match use_.at.get_mut(&mut attributes) {
-            Some(place) => *place = value,
-            None => return Err(format!("field `{}` is gone", use_.at)),
+        if use_.at.get(&attributes).is_none() {
+            return Err(format!("field `{}` is gone", use_.at));
         }
+        values.push((use_.at.clone(), value));
     }
+    platforms.fill((&step.kind, &step.key.id), &mut attributes, values, key);
     Ok(attributes)
 }
 

@@ -28,6 +28,14 @@ pub(crate) enum Done {
     },
 }
 
+impl Done {
+    /// The state could not be written, so nothing was asked for.
+    pub(crate) fn never_tried() -> Done {
+        let message = "it was not tried, because the state cannot be written".to_owned();
+        Done::Failed { message, uncertain: false }
+    }
+}
+
 /// How the object that a step is about came to its end.
 enum End {
     Gone,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::channel::mpsc::UnboundedSender;
+use futures::channel::oneshot::{self, Canceled};
 use futures::future::{BoxFuture, Either, select};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kusion_model::{
@@ -123,6 +124,18 @@ impl<'i> Walk<'i> {
         step.aliases.iter().cloned().for_each(|alias| self.note(Outcome::Forgotten(alias)));
     }
 
+    /// Has it written down that a step is tried, where the plan asks for that; ends when it is written.
+    fn note_trial(&mut self, step: &Step) -> impl Future<Output = Result<(), Canceled>> + Send + use<> {
+        let (tell, told) = oneshot::channel();
+        if step.once {
+            let key = step.key.clone();
+            let _ = self.outbox.unbounded_send(Told::Tries(key, tell));
+        } else {
+            let _ = tell.send(());
+        }
+        told
+    }
+
     /// Tells the keeper what came of a step. It has gone only if the run itself has.
     fn note(&mut self, outcome: Outcome) {
         let _ = self.outbox.unbounded_send(Told::Came(outcome));
@@ -182,10 +195,17 @@ impl<'i> Walk<'i> {
         let (input, step) = (self.input, self.steps[at]);
         self.started[at] = Some(input.clock.now());
         self.emit(EventKind::StepStarted { key: step.key.clone(), action: step.action });
-        match resolve(step, &self.seen, input.digest_key) {
+        match resolve(step, &self.seen, input.platforms, input.digest_key) {
             Ok(attributes) => {
                 self.n_calls += 1;
-                let call = async move { Finished::Call(at, run_step(input, step, attributes).await) };
+                let noted = self.note_trial(step);
+                let call = async move {
+                    // Nobody may be asked to make it before it is written down. Where that failed, the keeper has told.
+                    match noted.await {
+                        Ok(()) => Finished::Call(at, run_step(input, step, attributes).await),
+                        Err(_) => Finished::Call(at, Done::never_tried()),
+                    }
+                };
                 flight.push(Box::pin(call));
             }
             Err(message) => self.fail(at, message, false),
@@ -252,6 +272,7 @@ impl<'i> Walk<'i> {
             kind: step.kind.clone(),
             attributes,
             depends_on: step.depends_on.clone(),
+            references: step.references.clone(),
             extensions: step.extensions.clone(),
             uid: observed.uid.clone(),
             release: self.release,

@@ -184,6 +184,9 @@ pub struct Step {
     /// All dependencies, as the record will keep them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<ResourceKey>,
+    /// All fields that are filled in from other resources of the stack, as the record will keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceUse>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
     /// All attributes as they will be, where the platform can tell.
@@ -195,6 +198,9 @@ pub struct Step {
     /// A replacement whose new object comes before the old one goes; the old one goes when all steps have ended well.
     #[serde(default, skip_serializing_if = "is_false")]
     pub create_first: bool,
+    /// Making it twice makes two: that it is being made is written down before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub once: bool,
     /// Objects that an earlier replacement has left behind; they go with this step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deposed: Vec<Deposed>,

@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::{Attr, FieldPath, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError, Wait};
+use serde_json::{Map, Value};
+
+use crate::{
+    Attr, DigestKey, FieldPath, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError, Wait, seal,
+};
 
 /// An edge that follows from what objects mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +54,11 @@ pub trait Platform: Send + Sync {
         Vec::new()
     }
 
+    /// Whether a resource with these extensions is only looked at, never made: a data source.
+    fn only_looks(&self, _extensions: &Map<String, Value>) -> bool {
+        false
+    }
+
     /// Fields of a live object that are nothing for a plan to show.
     fn hidden(&self) -> Vec<FieldPath> {
         Vec::new()
@@ -88,6 +97,45 @@ impl Platforms {
     #[must_use]
     pub fn sensitive(&self, kind: &ResourceType, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
         self.get(kind).map(|platform| platform.sensitive(id, attributes)).unwrap_or_default()
+    }
+
+    /// Returns whether a resource is only looked at.
+    #[must_use]
+    pub fn only_looks(&self, kind: &ResourceType, extensions: &Map<String, Value>) -> bool {
+        self.get(kind).is_some_and(|platform| platform.only_looks(extensions))
+    }
+
+    /// Puts values where references stood. What the platform calls secret there is brought into the platform's form and sealed,
+    /// as it would have been if the value had been written.
+    pub fn fill(
+        &self,
+        (kind, id): (&ResourceType, &ResourceId),
+        attributes: &mut Attr,
+        values: Vec<(FieldPath, Attr)>,
+        key: &DigestKey,
+    ) {
+        let sensitive = self.sensitive(kind, id, attributes);
+        let mut in_clear = false;
+        for (at, value) in values {
+            let secret = sensitive.iter().any(|path| path.covers(&at));
+            let value = match value {
+                Attr::Secret(known) if secret => match known.expose() {
+                    Some(clear) => Attr::from(clear),
+                    None => Attr::Secret(known),
+                },
+                value => value,
+            };
+            in_clear |= secret;
+            if let Some(place) = at.get_mut(attributes) {
+                *place = value;
+            }
+        }
+        if let Some(platform) = self.get(kind).filter(|_| in_clear) {
+            platform.settle(attributes);
+            let sensitive = platform.sensitive(id, attributes);
+            // A reference inside a secret text was told when the resource was read.
+            seal(attributes, &sensitive, key, &mut Vec::new());
+        }
     }
 
     /// Returns the edges of meaning of all platforms.

@@ -1,13 +1,13 @@
 //! State: what the engine has made, one record per resource.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Attr, Deposed, Kept, Observed, ReleaseNo, ResourceKey, ResourceType};
+use crate::{Attr, Deposed, Kept, Observed, ReferenceUse, ReleaseNo, ResourceKey, ResourceType};
 
 /// What is remembered of one resource.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct ResourceRecord {
     /// The identity that the platform gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
+    /// Which fields of `attributes` were filled in from other resources of the stack: a rollback fills them in anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceUse>,
     /// The release that wrote it last.
     pub release: ReleaseNo,
     /// It existed before we came.
@@ -65,6 +68,8 @@ pub struct Prior {
     pub records: Records,
     /// What an interrupted release was going to make and may have made. Counts as recorded.
     pub intents: Records,
+    /// What was being made when a release was cut off: it may exist although nothing is recorded of it.
+    pub tried: Arc<BTreeSet<ResourceKey>>,
 }
 
 impl Prior {

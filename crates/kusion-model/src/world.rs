@@ -142,6 +142,8 @@ pub struct Proposal {
     pub planned: Option<Attr>,
     /// What the platform wants to get back when this is applied.
     pub blob: Option<Blob>,
+    /// Nobody can find out afterwards whether a create that was cut off has made something, and trying again would make another.
+    pub once: bool,
 }
 
 impl Proposal {
@@ -160,7 +162,7 @@ impl Proposal {
     /// Returns a proposal without details.
     #[must_use]
     pub fn of(what: Proposed) -> Self {
-        Proposal { what, changes: Vec::new(), warnings: Vec::new(), planned: None, blob: None }
+        Proposal { what, changes: Vec::new(), warnings: Vec::new(), planned: None, blob: None, once: false }
     }
 
     /// Returns the action that this proposal stands for when the object is ours.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
     Attr, Desired, DigestKey, Observed, Platforms, Prior, Proposal, Proposed, Reference, ReferenceUse,
-    ResourceKey, Secret, StackRef, adopt, seal_like,
+    ResourceKey, StackRef, adopt, seal_like,
 };
 
 use crate::{Prepared, Problem, Via};
@@ -43,7 +43,8 @@ pub fn waves(prepared: &Prepared<'_>) -> Vec<Vec<usize>> {
     for edge in &prepared.edges {
         let refers = matches!(edge.via, Via::Reference(_))
             || refers_to(prepared, edge.after, edge.before)
-            || only_looks(prepared, edge.after);
+            // What is only looked at is looked at when it is known whether what it depends on changes.
+            || prepared.looks[edge.after];
         before[edge.after].push((edge.before, refers));
     }
     let mut number = vec![0; prepared.keys.len()];
@@ -57,11 +58,6 @@ pub fn waves(prepared: &Prepared<'_>) -> Vec<Vec<usize>> {
         waves[number[at]].push(at);
     }
     waves
-}
-
-/// What is only looked at is looked at when it is known whether what it depends on changes.
-fn only_looks(prepared: &Prepared<'_>, at: usize) -> bool {
-    prepared.resources[at].extensions.get("mode").is_some_and(|mode| mode == "data")
 }
 
 /// An edge has one reason, the first that was found; a reference may stand behind another one.
@@ -157,11 +153,20 @@ impl<'s, 'a> Filling<'s, 'a> {
             unknown: Vec::new(),
             extensions: &resource.extensions,
         };
+        let of = (&resource.kind, &resource.id);
+        let sensitive = self.input.platforms.sensitive(of.0, of.1, &resource.attributes);
+        let mut values = Vec::new();
         for use_ in &self.prepared.uses[at] {
-            if let Err(problem) = self.fill_use(at, use_, live, &mut desired) {
-                problems.push(problem);
+            match self.value_of(at, use_, live) {
+                Err(problem) => problems.push(problem),
+                Ok(Some(value)) => values.push((use_.at.clone(), value)),
+                Ok(None) => {
+                    let secret = sensitive.iter().any(|path| path.covers(&use_.at));
+                    desired.unknown.push(ReferenceUse { secret, ..use_.clone() });
+                }
             }
         }
+        self.input.platforms.fill(of, &mut desired.attributes, values, self.input.key);
         // A recorded Spec knows its secrets by digest only; those that live unchanged have their values there.
         let nameless = |leaf: &Attr| matches!(leaf, Attr::Secret(secret) if !secret.is_known());
         if desired.attributes.any(&nameless)
@@ -172,32 +177,21 @@ impl<'s, 'a> Filling<'s, 'a> {
         desired
     }
 
-    fn fill_use(
+    /// The value of a field that refers to others; `None` if it is not known yet.
+    fn value_of(
         &self,
         at: usize,
         use_: &ReferenceUse,
         live: &BTreeMap<ResourceKey, Observed>,
-        desired: &mut Desired<'_>,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<Attr>, Problem> {
         let mut found: BTreeMap<&Reference, Attr> = BTreeMap::new();
         for reference in use_.template.references() {
             if let Some(value) = self.look_up(at, reference, live)? {
                 found.insert(reference, value);
             }
         }
-        let sensitive = self.input.platforms.sensitive(&desired.kind, &desired.key.id, &desired.attributes);
-        let secret = sensitive.iter().any(|path| path.covers(&use_.at));
         let filled = use_.template.fill(self.input.key, |reference| found.get(reference).cloned());
-        match filled.map_err(|error| Problem::Reference { at: self.prepared.keys[at].clone(), error })? {
-            None => desired.unknown.push(ReferenceUse { secret, ..use_.clone() }),
-            Some(value) => {
-                let value = if secret { Attr::Secret(Secret::new(&value, self.input.key)) } else { value };
-                if let Some(place) = use_.at.get_mut(&mut desired.attributes) {
-                    *place = value;
-                }
-            }
-        }
-        Ok(())
+        filled.map_err(|error| Problem::Reference { at: self.prepared.keys[at].clone(), error })
     }
 
     fn look_up(

@@ -34,6 +34,6 @@ pub use fill::{FillInput, Filling, OtherStacks, fill_known, waves};
 pub use identity::{Identities, United, unite};
 pub use lint::{Problem, Via};
 pub use moved::{Moved, moved_since};
-pub use planner::{PlanInput, conflicts, plan, strangers};
+pub use planner::{PlanInput, conflicts, plan, plan_take_over, strangers};
 pub use prepare::{Dependency, Prepared, prepare};
-pub use rollback::rollback_spec;
+pub use rollback::{recorded_spec, rollback_spec};

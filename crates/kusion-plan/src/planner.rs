@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
     Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Mover, Note, Observed, OwnerRules,
-    Ownership, PLAN_SCHEMA, Plan, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ResourceKey,
-    ResourceRecord, ResourceType, Scope, Segment, Step,
+    Ownership, PLAN_SCHEMA, Plan, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ReferenceUse,
+    ResourceKey, ResourceRecord, ResourceType, Scope, Segment, Step,
 };
 
 use crate::action::{Recorded, Whose, decide_owned, decide_unwanted, decide_wanted};
@@ -64,6 +64,41 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         spec_digest: input.spec_digest.clone(),
         rules: input.rules.to_vec(),
         steps: in_order(nodes, &sequence),
+        hash: String::new(),
+    }
+    .sealed()
+}
+
+/// Makes the plan of taking objects over as they are: only records change.
+///
+/// # Errors
+/// Two records of one object.
+pub fn plan_take_over(
+    scope: &Scope,
+    engine: &str,
+    prior: &Prior,
+    records: &[ResourceRecord],
+) -> Result<Plan, PlanError> {
+    let step = |record: &ResourceRecord| {
+        let (key, kind, extensions) = (record.key.clone(), record.kind.clone(), &record.extensions);
+        let attributes = record.attributes.clone();
+        let desired = Desired { key, kind, attributes, unknown: Vec::new(), extensions };
+        Step {
+            desired: Some(desired.attributes.clone()),
+            depends_on: record.depends_on.clone(),
+            live_uid: record.uid.clone(),
+            ..blank(&record.key, &desired, Action::Import, Reason::ExistsUnmanaged)
+        }
+    };
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        engine: engine.to_owned(),
+        scope: scope.clone(),
+        lineage: prior.lineage.clone(),
+        serial: prior.serial,
+        spec_digest: String::new(),
+        rules: Vec::new(),
+        steps: records.iter().map(step).collect(),
         hash: String::new(),
     }
     .sealed()
@@ -136,6 +171,7 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     let depends_on = dependencies(input.prepared, key);
     let mut step = blank(key, desired, action, reason);
     step.depends_on = depends_on;
+    step.references = references(input.prepared, key);
     step.aliases = aliases(input, key);
     if let Some(finalizers) = leaving {
         step.warnings.push(waits_for(finalizers));
@@ -151,10 +187,15 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
         }
         step.planned = proposal.planned;
         step.blob = proposal.blob;
+        step.once = proposal.once && action == Action::Replace;
     } else if let Some(proposal) = input.proposals.get(key) {
         step.planned = proposal.planned.clone();
         step.blob = proposal.blob.clone();
+        step.once = proposal.once;
         step.warnings.extend(proposal.warnings.iter().cloned());
+    }
+    if step.action == Action::Create && input.prior.tried.contains(key) {
+        step.warnings.push(may_exist(key));
     }
     clean_up(&mut step, record);
     if recorded == Recorded::No && action == Action::Replace {
@@ -162,6 +203,14 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     }
     name_sources(input.prepared, &mut step);
     finish_wanted(input, step, desired, record, live)
+}
+
+/// A create that was cut off: nobody knows whether it has made something.
+fn may_exist(key: &ResourceKey) -> String {
+    format!(
+        "a release was cut off while it made this: it may exist already, and would exist twice. Look for it; \
+         if it is there, take it over: kusion import STACK {key} ID"
+    )
 }
 
 /// The proposal about something that is only looked at: there is nothing live that could be changed.
@@ -192,6 +241,7 @@ fn finish_wanted(
         (step.planned, step.blob) = (None, None);
         step.rerecord = record.and_then(|record| stale(record, desired, &step, live));
         step.depends_on.clear();
+        step.references.clear();
         return step;
     }
     step.desired = Some(desired.attributes.clone());
@@ -223,6 +273,7 @@ fn stale(
     (!same).then(|| ResourceRecord {
         attributes: desired.attributes.clone(),
         depends_on: depends_on.clone(),
+        references: step.references.clone(),
         extensions: desired.extensions.clone(),
         uid: uid.cloned(),
         kept: kept.cloned(),
@@ -278,6 +329,11 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         (action, Reason::NotInConfiguration) if input.destroy => (action, Reason::Destroyed),
         decided => decided,
     };
+    let leaving = live.and_then(|live| live.terminating.as_deref()).map(waits_for);
+    let tried = (live.is_none() && input.prior.tried.contains(key)).then(|| {
+        "a release was cut off while it made this: if it exists, nothing knows of it any more after this; look for it"
+            .to_owned()
+    });
     Step {
         key: key.clone(),
         kind: record.map(|record| record.kind.clone()).unwrap_or_default(),
@@ -285,7 +341,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         reason,
         drift: false,
         changes: Vec::new(),
-        warnings: live.and_then(|live| live.terminating.as_deref()).map(waits_for).into_iter().collect(),
+        warnings: leaving.into_iter().chain(tried).collect(),
         lost: None,
         desired: None,
         unknown: Vec::new(),
@@ -295,10 +351,12 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         live_uid: live.and_then(|live| live.uid.clone()),
         after: Vec::new(),
         depends_on: record.map(|record| record.depends_on.clone()).unwrap_or_default(),
+        references: Vec::new(),
         extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
         planned: None,
         blob: None,
         create_first: false,
+        once: false,
         deposed: record.map(|record| record.deposed.clone()).unwrap_or_default(),
         rerecord: None,
         aliases: aliases(input, key),
@@ -322,10 +380,12 @@ fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reaso
         live_uid: None,
         after: Vec::new(),
         depends_on: Vec::new(),
+        references: Vec::new(),
         extensions: desired.extensions.clone(),
         planned: None,
         blob: None,
         create_first: false,
+        once: false,
         deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),
@@ -375,6 +435,16 @@ fn dependencies(prepared: &Prepared<'_>, key: &ResourceKey) -> Vec<ResourceKey> 
     let keys: BTreeSet<ResourceKey> =
         prepared.graph.predecessors(at).map(|before| prepared.keys[before].clone()).collect();
     keys.into_iter().collect()
+}
+
+/// The fields of a resource that are filled in from others of the same stack.
+fn references(prepared: &Prepared<'_>, key: &ResourceKey) -> Vec<ReferenceUse> {
+    let Some(&at) = prepared.index.get(key) else { return Vec::new() };
+    let own = |use_: &&ReferenceUse| {
+        let mut all = use_.template.references().peekable();
+        all.peek().is_some() && all.all(|reference| reference.stack.is_none())
+    };
+    prepared.uses[at].iter().filter(own).cloned().collect()
 }
 
 fn name_sources(prepared: &Prepared<'_>, step: &mut Step) {

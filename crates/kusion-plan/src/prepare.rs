@@ -32,6 +32,8 @@ pub struct Prepared<'a> {
     pub graph: Graph,
     /// A topological order of the resources.
     pub order: Vec<usize>,
+    /// Which resources are only looked at.
+    pub looks: Vec<bool>,
 }
 
 /// Builds the graph and checks the Spec; returns everything that is wrong, not only the first.
@@ -56,7 +58,8 @@ pub fn prepare<'a>(spec: &'a Spec, platforms: &Platforms) -> Result<Prepared<'a>
     if !builder.problems.is_empty() {
         return Err(builder.problems);
     }
-    Ok(Prepared { resources: spec.resources.iter().collect(), keys, index, uses, edges, graph, order })
+    let looks = spec.resources.iter().map(|one| platforms.only_looks(&one.kind, &one.extensions)).collect();
+    Ok(Prepared { resources: spec.resources.iter().collect(), keys, index, uses, edges, graph, order, looks })
 }
 
 struct Builder {

@@ -38,6 +38,7 @@ mod secrets;
 mod survey;
 mod watch;
 mod witness;
+mod written;
 
 pub use chest::{Kept, KubeChest};
 pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, connect_as, contexts};
@@ -49,3 +50,4 @@ pub use platform::KubePlatform;
 pub use runtime::{DryRun, FIELD_MANAGER, KubeRuntime};
 pub use secrets::KubeSecrets;
 pub use survey::unwell;
+pub use written::as_written;

@@ -12,7 +12,7 @@ use crate::Held;
 use crate::attr::{loose_resource, seal_known, sealed, secrets_of};
 use crate::backend::Backend;
 use crate::draft::{Draft, draft, told, warnings};
-use crate::observe::identity_text;
+use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Seen, TfRuntime};
 use crate::settings::{Settings, invalid};
 
@@ -61,6 +61,7 @@ impl TfRuntime {
         let held = Held {
             private: made.private,
             identity: identity_text(&of, made.identity.as_ref()),
+            identity_version: identity_version(&of),
             // What a failed create left is not whole.
             tainted: wrong.is_some() && draft.prior.is_null(),
             secrets: secrets_of(ask.attributes),
@@ -115,6 +116,14 @@ impl TfRuntime {
             return Err(invalid(what));
         }
         let made = draft(backend, of, settings, config, seen).await?;
+        // What was consented to may turn out to be nothing, and never to be more.
+        if matches!(made.action, tf_schema::Action::Replace(_)) {
+            return Err(invalid(format!(
+                "the provider wants to replace it now that everything is known, and that is not what was planned ({}); \
+                 nothing was done to it: run the same command again",
+                ask.action
+            )));
+        }
         if let Some(shown) = shown.filter(|_| made.action != tf_schema::Action::NoOp) {
             let problems = check_applied(&of.schema.block, &shown.planned, &made.planned);
             if !problems.is_empty() && !made.legacy {
@@ -209,7 +218,7 @@ fn maybe_made(mut error: RuntimeError, draft: &Draft) -> RuntimeError {
         error.kind = ErrorKind::Unexpected;
         if draft.prior.is_null() {
             error.message.push_str(
-                "\nit may have been made all the same; if it exists, import it: extension `kusionstack.io/import-id`",
+                "\nit may have been made all the same: look for it, and take it over: kusion import STACK RESOURCE ID",
             );
         }
     }

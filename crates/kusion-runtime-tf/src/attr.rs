@@ -125,7 +125,7 @@ pub(crate) fn seal_known(tree: &mut Attr, secrets: &BTreeSet<String>, key: &Dige
 }
 
 /// What is not known yet and what is not there have nothing to hide.
-fn seal(place: &mut Attr, key: &DigestKey) {
+pub(crate) fn seal(place: &mut Attr, key: &DigestKey) {
     match place {
         Attr::Null | Attr::Unknown | Attr::Reference(_) | Attr::Secret(_) => {}
         Attr::Map(map) => std::sync::Arc::make_mut(map).values_mut().for_each(|item| seal(item, key)),

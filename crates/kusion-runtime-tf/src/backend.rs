@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_host::{
-    Applied, ApplyAsk, DataSource, Diagnostic, Failure, HostError, ImportedObject, PlanAsk, Planned,
+    Applied, ApplyAsk, DataSource, Diagnostic, Failure, HostError, ImportedObject, MoveAsk, PlanAsk, Planned,
     Provider, Read, ReadAsk, Resource,
 };
 use tf_value::Value;
@@ -80,6 +80,43 @@ impl Backend {
                 provider.upgrade(of, version, json.as_bytes()).await.map_err(|e| failed(&e))
             }
             Backend::Builtin => builtin::upgrade(of, json),
+        }
+    }
+
+    pub(crate) async fn upgrade_identity(
+        &self,
+        of: &Resource,
+        version: u64,
+        json: &str,
+    ) -> Answer<Option<Value>> {
+        let Backend::Process(provider) = self else { return Ok(None) };
+        let version = i64::try_from(version).unwrap_or(i64::MAX);
+        let answer = provider.upgrade_identity(of, version, json.as_bytes()).await;
+        let (identity, said) = answer.map_err(|e| failed(&e))?;
+        match tf_host::errors(&said) {
+            Some(what) => Err(RuntimeError::new(
+                ErrorKind::Invalid,
+                format!("its recorded identity cannot be read: {what}"),
+            )),
+            None => Ok(identity),
+        }
+    }
+
+    pub(crate) fn moves(&self) -> bool {
+        match self {
+            Backend::Process(provider) => provider.capabilities().move_state,
+            Backend::Builtin => false,
+        }
+    }
+
+    pub(crate) async fn move_state(
+        &self,
+        to: &Resource,
+        ask: MoveAsk<'_>,
+    ) -> Answer<(Option<Value>, Vec<u8>, Vec<Diagnostic>)> {
+        match self {
+            Backend::Process(provider) => provider.move_state(to, ask).await.map_err(|e| failed(&e)),
+            Backend::Builtin => Ok((None, Vec::new(), Vec::new())),
         }
     }
 

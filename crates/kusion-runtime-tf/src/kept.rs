@@ -31,6 +31,9 @@ pub struct Held {
     pub private: Vec<u8>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
+    /// The version of the schema that the identity follows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub identity_version: u64,
     /// Left of a failed create.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
@@ -40,6 +43,11 @@ pub struct Held {
     /// The configuration that the provider had; null for none.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub config: serde_json::Value,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 mod bytes {

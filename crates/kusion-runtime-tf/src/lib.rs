@@ -23,11 +23,15 @@ mod pool;
 mod propose;
 mod runtime;
 mod settings;
+mod takeover;
+mod tfstate;
 
 pub use attr::PROVIDER;
 pub use kept::Held;
 pub use platform::{TfPlatform, settle};
 pub use pool::Locate;
 pub use runtime::TfRuntime;
-pub use settings::{BUILTIN, Source};
+pub use settings::{BUILTIN, IMPORT_ID, Source};
+pub use takeover::Takeover;
 pub use tf_host::SchemaCache;
+pub use tfstate::{Exported, Found, found_in};

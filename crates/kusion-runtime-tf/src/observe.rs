@@ -54,7 +54,7 @@ impl TfRuntime {
         stored: Value,
         held: Held,
     ) -> Result<Option<Seen>, RuntimeError> {
-        let identity = identity_of(of, &held)?;
+        let identity = identity_of(backend, of, &held).await?;
         let (private, meta) = (&held.private[..], None);
         let ask = ReadAsk { state: &stored, private, identity: identity.as_ref(), meta };
         let read = backend.read(of, ask).await?;
@@ -69,6 +69,7 @@ impl TfRuntime {
         let fresh = Held {
             private: read.private,
             identity: identity_text(of, identity.as_ref()),
+            identity_version: identity_version(of),
             tainted: held.tainted,
             secrets: held.secrets,
             config,
@@ -98,7 +99,12 @@ impl TfRuntime {
             one.ok_or_else(|| invalid(format!("import of `{id}` found {n_found} objects; one is needed")))?;
         let state = one.state.unwrap_or_default();
         let held = self.held(&of, &settings.source, &state, config)?;
-        let held = Held { private: one.private, identity: identity_text(&of, one.identity.as_ref()), ..held };
+        let held = Held {
+            private: one.private,
+            identity: identity_text(&of, one.identity.as_ref()),
+            identity_version: identity_version(&of),
+            ..held
+        };
         let seen = self.refreshed(&backend, &of, &settings.source, state, held).await?;
         let seen = seen.ok_or_else(|| invalid(format!("import of `{id}`: there is no such object")))?;
         let seen = Arc::new(Seen { recorded: None, ..seen });
@@ -114,7 +120,7 @@ impl TfRuntime {
         held: Held,
     ) -> Result<Seen, RuntimeError> {
         let state = upgraded(backend, of, &held).await?;
-        let identity = identity_of(of, &held)?;
+        let identity = identity_of(backend, of, &held).await?;
         Ok(Seen { of: Arc::clone(of), state, identity, held, recorded: None })
     }
 }
@@ -139,10 +145,24 @@ async fn upgraded(backend: &Backend, of: &Resource, held: &Held) -> Result<Value
     Ok(fill_blocks(&of.schema.block, &state))
 }
 
-fn identity_of(of: &Resource, held: &Held) -> Result<Option<Value>, RuntimeError> {
+async fn identity_of(backend: &Backend, of: &Resource, held: &Held) -> Result<Option<Value>, RuntimeError> {
     let (Some(text), Some(schema)) = (&held.identity, &of.identity) else { return Ok(None) };
+    let known = identity_version(of);
+    if held.identity_version > known {
+        return Err(invalid(format!(
+            "it was written by a newer version of the provider: its identity has version {}, this provider knows {known}",
+            held.identity_version
+        )));
+    }
+    if held.identity_version < known {
+        return backend.upgrade_identity(of, held.identity_version, text).await;
+    }
     let value = tf_value::json::decode(text.as_bytes(), &schema.ty);
     value.map(Some).map_err(|e| invalid(format!("its recorded identity: {e}")))
+}
+
+pub(crate) fn identity_version(of: &Resource) -> u64 {
+    of.identity.as_ref().and_then(|schema| u64::try_from(schema.version).ok()).unwrap_or_default()
 }
 
 /// What is not known yet is never recorded.

@@ -6,7 +6,7 @@ use kusion_model::{
     Attr, DigestKey, FieldPath, Platform, Platforms, Resource, ResourceId, ResourceType, Spec, SpecError,
     seal,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tf_schema::{AttributeKind, Block, BlockNesting};
 
 use crate::attr::PROVIDER;
@@ -35,6 +35,10 @@ impl Platform for TfPlatform {
             Ok(_) => Ok(()),
             Err(error) => Err(SpecError::Resource { number: 0, message: error.message }),
         }
+    }
+
+    fn only_looks(&self, extensions: &Map<String, Value>) -> bool {
+        extensions.get("mode").is_some_and(|mode| mode == "data")
     }
 
     fn sensitive(&self, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::join_all;
 use kusion_model::Attr;
-use kusion_runtime::RuntimeError;
+use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_host::{Launch, Provider, Reattach, SchemaCache, errors};
 use tokio::sync::OnceCell;
 
@@ -61,7 +61,8 @@ impl Pool {
             }
             let (locate, wanted) = (Arc::clone(&self.locate), source.clone());
             let found = tokio::task::spawn_blocking(move || locate.locate(&wanted)).await;
-            let program = found.map_err(|e| invalid(e.to_string()))?.map_err(invalid)?;
+            let absent = |what: String| RuntimeError::new(ErrorKind::NotFound, what);
+            let program = found.map_err(|e| invalid(e.to_string()))?.map_err(absent)?;
             let launch = Launch::new(&source.address, &program);
             let provider = Provider::start(&launch, self.cache.as_ref()).await;
             provider.map(Arc::new).map_err(|e| failed(&e))

@@ -1,16 +1,20 @@
 //! What applying would do to one resource.
 
-use kusion_model::{Attr, FieldPath, Proposal, Proposed, seal_like};
+use std::sync::Arc;
+
+use kusion_model::{Attr, FieldPath, Proposal, Proposed, ResourceKey, seal_like};
 use kusion_runtime::{ProposeAsk, RuntimeError};
-use tf_host::errors;
-use tf_schema::{Action, configure, proposed_read};
+use tf_host::{MoveAsk, Resource, errors};
+use tf_schema::{Action, configure, fill_blocks, proposed_read};
 use tf_value::Value;
 
 use crate::attr::{field_path, loose_resource, seal_known, sealed, secrets_of};
+use crate::backend::Backend;
 use crate::changes::changes;
 use crate::draft::{draft, told, warnings};
-use crate::runtime::{Object, TfRuntime};
+use crate::runtime::{Object, Seen, TfRuntime};
 use crate::settings::{Settings, invalid};
+use crate::{Held, Source};
 
 impl TfRuntime {
     pub(crate) async fn propose_one(&self, ask: &ProposeAsk<'_>) -> Result<Proposal, RuntimeError> {
@@ -30,18 +34,25 @@ impl TfRuntime {
             return Err(invalid(what));
         }
         let live = ask.live.and_then(|live| live.attributes.native::<Object>());
-        let draft = draft(&backend, &of, &settings, config, live.map(|live| &*live.seen)).await?;
+        let was_other_type = live.is_some_and(|live| live.seen.of.name != of.name);
+        let live = match live {
+            Some(live) => Some(self.arrived(&desired.key, &backend, &of, &live.seen).await?),
+            None => None,
+        };
+        let draft = draft(&backend, &of, &settings, config, live.as_deref()).await?;
         let mut planned = sealed(block, &draft.planned, &self.key);
         seal_like(&mut planned, &desired.attributes, &self.key);
         seal_known(&mut planned, &secrets_of(&desired.attributes), &self.key);
         let before = ask.live.map(|live| live.attributes.tree()).unwrap_or(&Attr::Null);
         let recorded = || {
-            let moved = live?.seen.recorded.as_ref()?;
+            let moved = live.as_ref()?.recorded.as_ref()?;
             let mut tree = sealed(block, moved, &self.key);
             seal_like(&mut tree, before, &self.key);
             Some(tree)
         };
         let what = match &draft.action {
+            // Only the record changes: it is of another type now.
+            Action::NoOp if was_other_type => Proposed::Update,
             Action::NoOp => Proposed::Same,
             Action::Create => Proposed::Create,
             Action::Update => Proposed::Update,
@@ -61,10 +72,9 @@ impl TfRuntime {
             proposal.changes = changes(before, &planned, recorded().as_ref());
         }
         proposal.warnings = warnings(&said).into_iter().chain(draft.warnings.iter().cloned()).collect();
-        if ask.live.is_none() && ask.prior.is_some_and(|record| record.kept.is_none()) {
-            proposal.warnings.push(MAY_EXIST.to_owned());
-        }
         proposal.planned = Some(planned);
+        // What the host makes itself is made nowhere else.
+        proposal.once = !settings.source.is_builtin();
         let mut memory = self.memory();
         if draft.action != Action::NoOp {
             memory.changing.insert(desired.key.clone());
@@ -73,12 +83,60 @@ impl TfRuntime {
         Ok(proposal)
     }
 
+    /// The object under the key that it has now: one of another type becomes one of this, if the provider knows how.
+    async fn arrived(
+        &self,
+        key: &ResourceKey,
+        backend: &Backend,
+        of: &Arc<Resource>,
+        seen: &Arc<Seen>,
+    ) -> Result<Arc<Seen>, RuntimeError> {
+        let seen = match seen.of.name == of.name {
+            true => Arc::clone(seen),
+            false => Arc::new(self.of_other_type(backend, of, seen).await?),
+        };
+        self.memory().seen.insert(key.clone(), Arc::clone(&seen));
+        Ok(seen)
+    }
+
+    async fn of_other_type(
+        &self,
+        backend: &Backend,
+        of: &Arc<Resource>,
+        seen: &Seen,
+    ) -> Result<Seen, RuntimeError> {
+        let held = &seen.held;
+        let (from, to) = (&held.type_name, &of.name);
+        if !backend.moves() {
+            return Err(invalid(format!("it was a {from}, and its provider makes no {to} of that")));
+        }
+        let ask = MoveAsk {
+            provider_address: &held.provider,
+            type_name: from,
+            schema_version: i64::try_from(held.schema_version).unwrap_or(i64::MAX),
+            state_json: held.state.as_bytes(),
+            private: &held.private,
+        };
+        let (state, private, said) = backend.move_state(of, ask).await?;
+        if let Some(what) = errors(&said) {
+            return Err(invalid(format!("a {from} does not become a {to}: {what}")));
+        }
+        let state = state.filter(|state| !state.is_null());
+        let state = state.ok_or_else(|| invalid(format!("its provider makes no {to} of a {from}")))?;
+        let state = fill_blocks(&of.schema.block, &state);
+        let source = Source { address: held.provider.clone(), version: None };
+        let fresh = self.held(of, &source, &state, &Attr::Null)?;
+        let (secrets, config, tainted) = (held.secrets.clone(), held.config.clone(), held.tainted);
+        let held = Held { private, secrets, config, tainted, ..fresh };
+        Ok(Seen { of: Arc::clone(of), state, identity: None, held, recorded: None })
+    }
+
     /// A data source is read now if everything that it depends on is as it will be.
     async fn propose_data(
         &self,
         ask: &ProposeAsk<'_>,
         settings: &Settings,
-        backend: &crate::backend::Backend,
+        backend: &Backend,
     ) -> Result<Proposal, RuntimeError> {
         let of = backend.data_source(&settings.type_name)?;
         let block = &of.schema.block;
@@ -101,7 +159,7 @@ impl TfRuntime {
 
     pub(crate) async fn read_data(
         &self,
-        backend: &crate::backend::Backend,
+        backend: &Backend,
         of: &tf_host::DataSource,
         config: &Value,
     ) -> Result<Value, RuntimeError> {
@@ -113,6 +171,3 @@ impl TfRuntime {
         state.ok_or_else(|| invalid("the provider answered with an object that is not whole"))
     }
 }
-
-const MAY_EXIST: &str = "a release that was interrupted may have made it already; if it exists, import it instead: \
-    extension `kusionstack.io/import-id`";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{StreamExt as _, iter};
-use kusion_model::{Attr, DigestKey, Native, Observed, Proposal, ResourceKey, Spec};
+use kusion_model::{Attr, DigestKey, Native, Observed, Proposal, ResourceId, ResourceKey, Spec};
 use kusion_runtime::{
     Applied, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError, WriteAsk,
 };
@@ -98,6 +98,10 @@ impl TfRuntime {
     /// # Errors
     /// A provider that does not start, or does not know a type.
     pub async fn platform(&self, spec: &Spec) -> Result<TfPlatform, RuntimeError> {
+        theirs(self.known(spec)).await
+    }
+
+    async fn known(&self, spec: &Spec) -> Result<TfPlatform, RuntimeError> {
         let mut blocks: BTreeMap<(String, bool), Block> = BTreeMap::new();
         for resource in
             spec.resources.iter().filter(|one| one.kind == kusion_model::ResourceType::terraform())
@@ -179,12 +183,27 @@ impl TfRuntime {
     }
 }
 
+/// Says of an error that it is a provider's.
+async fn theirs<T>(work: impl Future<Output = Result<T, RuntimeError>>) -> Result<T, RuntimeError> {
+    work.await.map_err(RuntimeError::of_provider)
+}
+
 impl Runtime for TfRuntime {
     fn identify<'a>(
         &'a self,
         asks: &'a [IdentifyAsk<'a>],
     ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>> {
-        Box::pin(async move { Ok(asks.iter().map(|ask| ask.key.to_string()).collect()) })
+        // What has moved is the object that it was, until it is recorded under its new id.
+        let of = |ask: &IdentifyAsk<'_>| {
+            let known = |id: &&ResourceId| asks.iter().any(|ask| ask.recorded && ask.key.id == **id);
+            let before = crate::settings::moved_from(ask.extensions).unwrap_or_default();
+            match before.iter().find(known).filter(|_| !ask.recorded) {
+                Some(id) => id.to_string(),
+                None => ask.key.to_string(),
+            }
+        };
+        let answers: Vec<String> = asks.iter().map(of).collect();
+        Box::pin(futures::future::ready(Ok(answers)))
     }
 
     fn observe<'a>(
@@ -197,7 +216,7 @@ impl Runtime for TfRuntime {
             let mut answers = iter(looks).buffer_unordered(AT_ONCE);
             let mut found = BTreeMap::new();
             while let Some(answer) = answers.next().await {
-                if let Some((key, observed)) = answer? {
+                if let Some((key, observed)) = answer.map_err(RuntimeError::of_provider)? {
                     found.insert(key, observed);
                 }
             }
@@ -210,16 +229,16 @@ impl Runtime for TfRuntime {
         asks: &'a [ProposeAsk<'a>],
     ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>> {
         let questions: Vec<BoxFuture<'a, Result<Proposal, RuntimeError>>> =
-            asks.iter().map(|ask| Box::pin(self.propose_one(ask)) as BoxFuture<'a, _>).collect();
+            asks.iter().map(|ask| Box::pin(theirs(self.propose_one(ask))) as BoxFuture<'a, _>).collect();
         Box::pin(iter(questions).buffered(AT_ONCE).collect())
     }
 
     fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
-        Box::pin(self.apply_one(ask))
+        Box::pin(theirs(self.apply_one(ask)))
     }
 
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
-        Box::pin(self.delete_one(ask))
+        Box::pin(theirs(self.delete_one(ask)))
     }
 
     /// Nothing in the object says whose it is.

@@ -1,6 +1,6 @@
 //! What the extensions of a resource say: which provider, which type, how it lives.
 
-use kusion_model::{FieldPath, ResourceKey, Segment};
+use kusion_model::{FieldPath, ResourceId, ResourceKey, Segment};
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::{Map, Value};
 use tf_schema::Ignore;
@@ -8,6 +8,8 @@ use tf_value::{Path, Step, Type};
 
 /// The provider that is part of the host itself.
 pub const BUILTIN: &str = "terraform.io/builtin/terraform";
+/// The extension that names an object which exists already.
+pub const IMPORT_ID: &str = "kusionstack.io/import-id";
 /// Where providers come from that name no host.
 const DEFAULT_HOST: &str = "registry.terraform.io";
 
@@ -58,6 +60,7 @@ impl Settings {
                 parts.len()
             )));
         };
+        moved_from(extensions)?;
         let text = |key: &str| extensions.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let source = match text("provider") {
             Some(provider) => Source::parse(provider).map_err(invalid)?,
@@ -75,11 +78,23 @@ impl Settings {
             source,
             type_name: text("resourceType").unwrap_or(type_name).to_owned(),
             is_data,
-            import_id: text("kusionstack.io/import-id").map(str::to_owned),
+            import_id: text(IMPORT_ID).map(str::to_owned),
             lifecycle: Lifecycle::read(extensions.get("lifecycle"))?,
             meta: extensions.get("providerMeta").filter(|meta| !meta.is_null()).cloned(),
         })
     }
+}
+
+/// Reads the ids that a resource had before: a text or a list of them.
+pub(crate) fn moved_from(extensions: &Map<String, Value>) -> Result<Vec<ResourceId>, RuntimeError> {
+    let wrong = || invalid("extension `movedFrom` is an id, or a list of ids");
+    let texts = match extensions.get("movedFrom") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(all)) => all.iter().collect(),
+        Some(one) => vec![one],
+    };
+    let read = |text: &Value| ResourceId::parse(text.as_str().ok_or_else(wrong)?).map_err(|_| wrong());
+    texts.into_iter().map(read).collect()
 }
 
 impl Source {
@@ -177,7 +192,6 @@ fn typed_path(path: &FieldPath, ty: &Type) -> Option<Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kusion_model::ResourceId;
     use serde_json::json;
 
     fn read(id: &str, extensions: Value) -> Result<Settings, RuntimeError> {

@@ -80,6 +80,7 @@ impl Lab {
             attributes,
             depends_on: Vec::new(),
             extensions: self.extensions.clone(),
+            references: Vec::new(),
             uid: None,
             release: ReleaseNo(1),
             imported: false,

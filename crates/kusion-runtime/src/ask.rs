@@ -24,6 +24,9 @@ pub struct IdentifyAsk<'a> {
     pub key: &'a ResourceKey,
     /// The wanted or recorded attributes: a definition among them tells about objects of its kind.
     pub attributes: &'a Attr,
+    pub extensions: &'a Map<String, Value>,
+    /// Whether the state has it under this very key.
+    pub recorded: bool,
 }
 
 /// What would this become?

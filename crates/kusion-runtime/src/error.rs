@@ -39,6 +39,15 @@ pub enum ErrorKind {
     Unexpected,
 }
 
+/// Who was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Party {
+    #[default]
+    Cluster,
+    /// A Terraform provider.
+    Provider,
+}
+
 /// A failed request. The message never holds attribute values of secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -47,12 +56,19 @@ pub struct RuntimeError {
     pub message: String,
     /// When the platform says to come back.
     pub retry_after: Option<Duration>,
+    pub by: Party,
 }
 
 impl RuntimeError {
     /// Builds an error.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        RuntimeError { kind, message: message.into(), retry_after: None }
+        RuntimeError { kind, message: message.into(), retry_after: None, by: Party::Cluster }
+    }
+
+    /// The same, of a provider.
+    #[must_use]
+    pub fn of_provider(self) -> Self {
+        RuntimeError { by: Party::Provider, ..self }
     }
 
     /// Returns whether the same request may succeed later.

@@ -21,7 +21,7 @@ use kusion_model::{Observed, Proposal, ResourceKey, ResourceType};
 use std::collections::BTreeMap;
 
 pub use ask::{Applied, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk, WriteAsk};
-pub use error::{ErrorKind, RuntimeError};
+pub use error::{ErrorKind, Party, RuntimeError};
 pub use select::{NoRuntime, Runtimes};
 pub use witness::{Witness, WitnessPlace};
 

@@ -37,6 +37,9 @@ pub(crate) enum Entry {
         /// The sealed values of the secrets in the records.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         secrets: Vault,
+        /// What was being made when a release was cut off.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tried: Vec<ResourceKey>,
     },
     /// A release starts; the steps that change something are here before the first of them is tried.
     Begin { serial: u64, token: u64, release: Box<Release>, steps: Vec<Step> },
@@ -93,6 +96,8 @@ fn is_none(no: &ReleaseNo) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
+    /// Nothing yet: it is being made from now on, and a crash would leave nobody who knows whether it was.
+    Tried(ResourceKey),
     /// It exists as recorded.
     Recorded(Box<ResourceRecord>),
     /// It is gone, or never was.
@@ -107,7 +112,7 @@ impl Outcome {
     pub fn key(&self) -> &ResourceKey {
         match self {
             Outcome::Recorded(record) => &record.key,
-            Outcome::Forgotten(key) | Outcome::Failed { key, .. } => key,
+            Outcome::Tried(key) | Outcome::Forgotten(key) | Outcome::Failed { key, .. } => key,
         }
     }
 }

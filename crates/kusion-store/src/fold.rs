@@ -25,6 +25,8 @@ pub struct State {
     pub records: Records,
     /// What an interrupted release was going to make and may have made.
     pub intents: Records,
+    /// What was being made when a release was cut off, or is being made by the open one.
+    pub tried: Arc<BTreeSet<ResourceKey>>,
     pub releases: BTreeMap<ReleaseNo, Release>,
     pub outputs: BTreeMap<String, Attr>,
     /// The release that has begun and not ended: it runs, or it was interrupted.
@@ -84,6 +86,7 @@ impl State {
             token: 0,
             records: Records::default(),
             intents: Records::default(),
+            tried: Arc::default(),
             releases: BTreeMap::new(),
             outputs: BTreeMap::new(),
             open: None,
@@ -106,6 +109,7 @@ impl State {
             serial: self.serial,
             records: Arc::clone(&self.records),
             intents: Arc::clone(&self.intents),
+            tried: Arc::clone(&self.tried),
         }
     }
 
@@ -178,7 +182,16 @@ impl State {
         match entry {
             Entry::Header { .. } => {}
             Entry::Base {
-                serial, token, records, intents, releases, outputs, last_release, secrets, ..
+                serial,
+                token,
+                records,
+                intents,
+                releases,
+                outputs,
+                last_release,
+                secrets,
+                tried,
+                ..
             } => {
                 let by_key = |list: Vec<ResourceRecord>| {
                     Records::new(list.into_iter().map(|r| (r.key.clone(), r)).collect())
@@ -186,6 +199,7 @@ impl State {
                 (self.serial, self.token) = (serial, token);
                 self.records = by_key(records);
                 self.intents = by_key(intents);
+                self.tried = Arc::new(tried.into_iter().collect());
                 self.releases = releases.into_iter().map(|r| (r.no, ended(r))).collect();
                 self.outputs = outputs;
                 self.last_release = last_release;
@@ -240,7 +254,9 @@ impl State {
             return;
         }
         for records in [&mut self.records, &mut self.intents] {
-            Arc::make_mut(records).retain(|key, _| !left.contains(&*key.cluster));
+            // What a provider made lives in no cluster, and goes where the stack goes.
+            Arc::make_mut(records)
+                .retain(|key, record| !record.kind.lives_in_cluster() || !left.contains(&*key.cluster));
         }
     }
 
@@ -253,8 +269,17 @@ impl State {
     }
 
     fn outcome(&mut self, outcome: Outcome) {
+        if let Outcome::Tried(key) = outcome {
+            Arc::make_mut(&mut self.tried).insert(key);
+            return;
+        }
+        let unsure = matches!(outcome, Outcome::Failed { uncertain: true, .. });
+        if !unsure && self.tried.contains(outcome.key()) {
+            Arc::make_mut(&mut self.tried).remove(outcome.key());
+        }
         let action = self.pending.remove(outcome.key());
         match outcome {
+            Outcome::Tried(_) => {}
             Outcome::Recorded(record) => {
                 self.forget_intent(&record.key);
                 Arc::make_mut(&mut self.records).insert(record.key.clone(), *record);
@@ -306,6 +331,7 @@ impl State {
             token: self.token,
             records: self.records.values().cloned().collect(),
             intents: self.intents.values().cloned().collect(),
+            tried: self.tried.iter().cloned().collect(),
             releases: self.releases.values().cloned().collect(),
             outputs: self.outputs.clone(),
         }
@@ -326,6 +352,7 @@ fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {
         key: step.key,
         kind: step.kind,
         depends_on: step.depends_on,
+        references: step.references,
         extensions: step.extensions,
         uid: None,
         release,

@@ -50,6 +50,8 @@ pub(crate) struct Line<S> {
     ring: Option<u64>,
     at: Option<Timestamp>,
     way: Option<Way>,
+    #[serde(default)]
+    tried: Vec<ResourceKey>,
 }
 
 /// The kind of an entry.
@@ -93,7 +95,9 @@ impl<S> Line<S> {
                 created: self.created?,
             },
             Tag::Base => {
-                let Line { records, intents, releases, outputs, folded, last_release, secrets, .. } = self;
+                let Line {
+                    records, intents, releases, outputs, folded, last_release, secrets, tried, ..
+                } = self;
                 Entry::Base {
                     serial,
                     token,
@@ -104,6 +108,7 @@ impl<S> Line<S> {
                     folded,
                     last_release,
                     secrets,
+                    tried,
                 }
             }
             Tag::Begin => {

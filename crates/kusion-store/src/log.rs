@@ -310,7 +310,7 @@ fn settled(lines: &[Line<StepKey>]) -> Vec<bool> {
             _ => done.extend(line.outcomes.iter().filter_map(|outcome| match outcome {
                 Outcome::Recorded(record) => Some(&record.key),
                 Outcome::Forgotten(key) => Some(key),
-                Outcome::Failed { .. } => None,
+                Outcome::Tried(_) | Outcome::Failed { .. } => None,
             })),
         }
     }

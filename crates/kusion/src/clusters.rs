@@ -1,6 +1,6 @@
 //! The clusters of one operation: a runtime and a health judge for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use kusion_runtime_k8s::{
     Client, Connected, DryRun, KubeHealth, KubePlatform, KubeRuntime, OnVerdict, unwell,
 };
 use kusion_runtime_tf::{Locate, SchemaCache, TfPlatform, TfRuntime};
+use kusion_store::State;
 
 use crate::{PlanFailure, Target};
 
@@ -73,6 +74,17 @@ impl Cluster {
         let Connected { client, context, server, authority, namespace: _ } = to;
         Cluster { client, context, profile, server, authority }
     }
+}
+
+/// The names of the clusters in which something is wanted or recorded; the default one has the empty name. Nothing for a stack
+/// that has only resources of providers.
+#[must_use]
+pub fn clusters_of(spec: &Spec, state: &State) -> BTreeSet<String> {
+    let wanted = spec.resources.iter().filter(|resource| resource.kind.lives_in_cluster());
+    let wanted = wanted.map(|resource| resource.key().cluster.to_string());
+    let recorded = state.records.values().chain(state.intents.values());
+    let recorded = recorded.filter(|record| record.kind.lives_in_cluster());
+    wanted.chain(recorded.map(|record| record.key.cluster.to_string())).collect()
 }
 
 /// The clusters of one operation, each with a runtime for one stack's secrets; the empty name is the default one.
@@ -231,17 +243,14 @@ impl Clusters {
         let seen = terraform.observe(&asks).await;
         terraform.close().await;
         let seen = seen?;
+        // A data source makes nothing that could be gone.
+        let only_looks = |record: &ResourceRecord| platforms().only_looks(&record.kind, &record.extensions);
         let verdict = |record: &ResourceRecord| match seen.contains_key(&record.key) || only_looks(record) {
             true => Verdict::healthy("Provided", "its provider says so"),
             false => Verdict::failed("Gone", "it does not exist any more").then("apply again makes it anew"),
         };
         Ok(own.into_iter().map(|record| (record.key.clone(), verdict(record))).collect())
     }
-}
-
-/// A data source makes nothing that could be gone.
-fn only_looks(record: &ResourceRecord) -> bool {
-    record.extensions.get("mode").is_some_and(|mode| mode == "data")
 }
 
 /// Waits in the cluster that a resource lives in.

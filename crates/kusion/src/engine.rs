@@ -271,8 +271,14 @@ impl Engine {
     /// Works on one cluster, with the clock of this machine.
     #[must_use]
     pub fn on(cluster: Cluster) -> Self {
+        Engine::without_cluster().with_cluster("", cluster)
+    }
+
+    /// Works on no cluster: for stacks that have only resources of providers.
+    #[must_use]
+    pub fn without_cluster() -> Self {
         Engine {
-            clusters: BTreeMap::from([(String::new(), cluster)]),
+            clusters: BTreeMap::new(),
             clock: Arc::new(WallClock),
             request_limit: REQUEST_LIMIT,
             rules: None,

@@ -42,6 +42,7 @@ pub async fn execute(
         live: planned.live(),
         prior: planned.prior(),
         digest_key: with.key,
+        platforms: planned.platforms(),
         outputs: with.outputs,
         runtimes: with.runtimes,
         health: with.health,

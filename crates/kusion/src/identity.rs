@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use kusion_model::{ClusterIdentity, Prior, Records, SameCluster};
+use kusion_model::{ClusterIdentity, Prior, Records, ResourceKey, ResourceRecord, SameCluster};
 use kusion_store::State;
 
 /// So many resources are named one by one.
@@ -50,7 +50,7 @@ impl Recognised {
         let mut recognised = Recognised::default();
         let known = state.clusters();
         let prior = state.prior();
-        for key in prior.keys() {
+        for key in in_clusters(&prior) {
             let (Some(now), Some(before)) = (found.get(&*key.cluster), known.get(&*key.cluster)) else {
                 continue;
             };
@@ -76,7 +76,7 @@ impl Recognised {
         for (name, before) in &self.moved {
             let prior = state.prior();
             let keys: Vec<String> =
-                prior.keys().iter().filter(|key| *key.cluster == **name).map(ToString::to_string).collect();
+                in_clusters(&prior).filter(|key| *key.cluster == **name).map(ToString::to_string).collect();
             let mut list = keys.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
             if keys.len() > NAMED {
                 list.push_str(&format!(" and {} more", keys.len() - NAMED));
@@ -104,11 +104,20 @@ impl Recognised {
         let mut prior = state.prior();
         if !self.moved.is_empty() {
             let stays = |records: &mut Records| {
-                Arc::make_mut(records).retain(|key, _| !self.moved.contains_key(&*key.cluster));
+                let stays = |key: &ResourceKey, record: &ResourceRecord| {
+                    !record.kind.lives_in_cluster() || !self.moved.contains_key(&*key.cluster)
+                };
+                Arc::make_mut(records).retain(|key, record| stays(key, record));
             };
             stays(&mut prior.records);
             stays(&mut prior.intents);
         }
         prior
     }
+}
+
+/// What is recorded of objects that live in clusters.
+fn in_clusters(prior: &Prior) -> impl Iterator<Item = &ResourceKey> {
+    let lives = |key: &&ResourceKey| prior.get(key).is_some_and(|record| record.kind.lives_in_cluster());
+    prior.keys().into_iter().filter(lives)
 }

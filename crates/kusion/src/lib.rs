@@ -58,11 +58,12 @@ mod refusal;
 mod road;
 mod saved;
 mod secrets;
+mod takeover;
 mod tree;
 mod witness;
 mod words;
 
-pub use clusters::{Cluster, Clusters, Healths, Providers, WallClock, platforms};
+pub use clusters::{Cluster, Clusters, Healths, Providers, WallClock, clusters_of, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
@@ -77,7 +78,7 @@ pub use refusal::{Owned, RoadError, refuse};
 pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
 pub use saved::SavedPlan;
 pub use secrets::{SecretProblem, SecretUse, configured_stores, open_stores, resolve_secrets, secret_uses};
-
+pub use takeover::take_over;
 pub use tree::{Node, below, find, judge_key};
 pub use witness::Stand;
 pub use words::{plan_failed, remote_failed, spec_failed};

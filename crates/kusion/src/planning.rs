@@ -39,6 +39,7 @@ pub struct Planned {
     plan: Plan,
     live: BTreeMap<ResourceKey, Observed>,
     prior: Prior,
+    platforms: Platforms,
 }
 
 impl Planned {
@@ -52,6 +53,12 @@ impl Planned {
     #[must_use]
     pub fn live(&self) -> &BTreeMap<ResourceKey, Observed> {
         &self.live
+    }
+
+    /// What is known of the platforms.
+    #[must_use]
+    pub fn platforms(&self) -> &Platforms {
+        &self.platforms
     }
 
     /// The records as they were before.
@@ -146,7 +153,7 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         destroy: ask.destroy,
     })
     .map_err(PlanFailure::Plan)?;
-    Ok(Planned { plan, live, prior })
+    Ok(Planned { plan, live, prior, platforms: ask.platforms.clone() })
 }
 
 /// What somebody made anew under the name of ours is not ours to replace.
@@ -170,12 +177,16 @@ type PlaceKey = (ResourceType, String);
 async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identities, PlanFailure> {
     let mut by_place: BTreeMap<PlaceKey, Vec<IdentifyAsk<'_>>> = BTreeMap::new();
     let wanted = prepared.resources.iter().zip(&prepared.keys);
-    let wanted =
-        wanted.map(|(resource, key)| (&resource.kind, IdentifyAsk { key, attributes: &resource.attributes }));
+    let wanted = wanted.map(|(resource, key)| {
+        let recorded = ask.prior.get(key).is_some();
+        let (attributes, extensions) = (&resource.attributes, &resource.extensions);
+        (&resource.kind, IdentifyAsk { key, attributes, extensions, recorded })
+    });
     let unwanted = ask.prior.keys().into_iter().filter(|key| !prepared.index.contains_key(key));
     let unwanted = unwanted.filter_map(|key| {
         let record = ask.prior.get(key)?;
-        Some((&record.kind, IdentifyAsk { key, attributes: &record.attributes }))
+        let (attributes, extensions) = (&record.attributes, &record.extensions);
+        Some((&record.kind, IdentifyAsk { key, attributes, extensions, recorded: true }))
     });
     for (kind, ask) in wanted.chain(unwanted) {
         by_place.entry((kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);

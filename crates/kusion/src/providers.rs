@@ -41,6 +41,10 @@ pub fn needed_providers(spec: &Spec) -> Result<Vec<NeededProvider>, Failure> {
         let key = resource.key();
         let wrong = |what: String| Failure::usage(format!("{key} names no provider")).cause(what);
         let text = resource.extensions.get("provider").and_then(|value| value.as_str());
+        let kind = key.id.parts().into_iter().nth(2);
+        if text.is_none() && kind.as_deref() == Some("terraform_data") {
+            continue;
+        }
         let text = text.ok_or_else(|| wrong("it has no text `extensions.provider`".to_owned()))?;
         let (address, version) = read_provider(text).map_err(wrong)?;
         if address.is_built_in() {

@@ -17,7 +17,8 @@ use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::refusal::{RoadError, refuse};
 use crate::{
-    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Target, previous_good, rollback_target,
+    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Target, clusters_of, previous_good,
+    rollback_target,
 };
 
 /// What is to become of a stack.
@@ -79,9 +80,7 @@ impl Wanted {
     /// The clusters that a plan of it works on.
     #[must_use]
     pub fn clusters(&self) -> BTreeSet<String> {
-        let wanted = self.spec.resources.iter().map(|resource| resource.key().cluster.to_string());
-        let recorded = self.state.records.keys().chain(self.state.intents.keys());
-        wanted.chain(recorded.map(|key| key.cluster.to_string())).collect()
+        clusters_of(&self.spec, &self.state)
     }
 
     /// The release that a rollback goes to.
@@ -347,7 +346,7 @@ impl Road<'_> {
             Aim::Apply | Aim::Destroy => None,
         };
         let draft = ReleaseDraft {
-            cluster: Some(self.engine.context().to_owned()),
+            cluster: Some(self.engine.context().to_owned()).filter(|context| !context.is_empty()),
             destroy: ready.aim == Aim::Destroy,
             rollback_to,
             ..errand.ask.draft.clone()

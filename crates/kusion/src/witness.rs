@@ -23,8 +23,11 @@ impl Stand {
     /// Finds the places of a stack: its first namespace as configured, and as recorded.
     #[must_use]
     pub fn of(scope: &Scope, spec: &Spec, state: &State, clusters: &Clusters) -> Stand {
-        let wanted: Vec<ResourceKey> = spec.resources.iter().map(kusion_model::Resource::key).collect();
-        let recorded: Vec<&ResourceKey> = state.records.keys().chain(state.intents.keys()).collect();
+        let wanted = spec.resources.iter().filter(|resource| resource.kind.lives_in_cluster());
+        let wanted: Vec<ResourceKey> = wanted.map(kusion_model::Resource::key).collect();
+        let recorded = state.records.values().chain(state.intents.values());
+        let recorded = recorded.filter(|record| record.kind.lives_in_cluster());
+        let recorded: Vec<&ResourceKey> = recorded.map(|record| &record.key).collect();
         let lists = [wanted.iter().collect(), recorded];
         let mut places: Vec<(Arc<KubeRuntime>, WitnessPlace)> = Vec::new();
         for (runtime, place) in lists.iter().filter_map(|keys| first(keys, scope, clusters)) {

@@ -3,7 +3,7 @@
 use kusion_apply::ApplyError;
 use kusion_generate::FileProblem;
 use kusion_plan::Problem;
-use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_runtime::{ErrorKind, Party, RuntimeError};
 use kusion_secrets::Refusal;
 use kusion_store::{Damage, StoreError};
 
@@ -112,6 +112,9 @@ impl From<ApplyError> for Failure {
 /// A failed request.
 #[must_use]
 pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
+    if error.by == Party::Provider && error.kind != ErrorKind::UnknownSecret {
+        return provider_failed(error);
+    }
     let failure = |what: &str| Failure::new(Exit::Remote, what).cause(error.message.clone()).place(server);
     match error.kind {
         ErrorKind::Unreachable => failure("the cluster cannot be reached")
@@ -145,6 +148,18 @@ pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
         ErrorKind::Invalid => failure("the cluster refuses it").next("correct what the message names"),
         _ => failure("the cluster refuses it"),
     }
+}
+
+/// A provider that refuses something, or fails at it.
+fn provider_failed(error: &RuntimeError) -> Failure {
+    let (what, next) = match error.kind {
+        ErrorKind::NotFound => ("a provider is not to be had", "kusion provider install"),
+        ErrorKind::Invalid | ErrorKind::Immutable => {
+            ("a provider refuses it", "correct what the message names")
+        }
+        _ => ("a provider failed", "look at what it says; run the same command again when it is mended"),
+    };
+    Failure::new(Exit::Remote, what).cause(error.message.clone()).next(next)
 }
 
 /// Everything wrong with a Spec, and the next step for the first.

@@ -22,6 +22,7 @@ mod ignore;
 mod loose;
 mod problem;
 mod proposed;
+mod recover;
 mod schema;
 mod sensitive;
 pub mod state;
@@ -36,6 +37,7 @@ pub use ignore::{Ignore, ignore_changes};
 pub use loose::Loose;
 pub use problem::Problem;
 pub use proposed::{proposed_new, proposed_read};
+pub use recover::{KEPT, Recovered, recover};
 pub use schema::{
     Attribute, AttributeKind, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TypeText,
 };

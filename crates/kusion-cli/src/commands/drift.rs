@@ -1,13 +1,11 @@
 //! `kusion drift`: what others have changed since the last release. Compares what was recorded with what is live; the
 //! configuration is not read.
 
-use std::collections::BTreeSet;
-
-use kusion::{DryRun, PlanFailure, Ready, drifted, plan_failed};
+use kusion::{DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed};
 use kusion_model::{ResourceKey, Spec};
-use kusion_plan::rollback_spec;
+use kusion_plan::recorded_spec;
 use kusion_runtime::{ErrorKind, RuntimeError};
-use kusion_store::wait;
+use kusion_store::{State, wait};
 use serde_json::json;
 
 use crate::input::chosen::{ChosenStack, open};
@@ -27,15 +25,15 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let chosen = open(given)?;
     let state = wait(chosen.target.store.read())?;
-    let spec = rollback_spec(&state.records);
+    let spec = recorded_spec(&state.records);
     let tokio = tokio()?;
     // A record has no value of a secret: where the live one differs, that it differs is all that can be said.
-    let (ready, connection, secrets) = tokio.block_on(compare(given, &chosen, spec))?;
+    let (ready, connection, secrets) = tokio.block_on(compare(given, &chosen, &state, spec))?;
     let plan = ready.plan();
     let steps = drifted(plan);
     match format {
         Format::Json => print_json(&json!({
-            "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": connection.context,
+            "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": plan_view::named(&connection.context),
             "release": state.latest().map(|release| release.no), "drift": steps,
             "refused": Refused::of(&ready).map(|refused| refused.json(&chosen)),
             "secrets": secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -71,11 +69,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 async fn compare(
     given: &Given,
     chosen: &ChosenStack,
+    state: &State,
     mut spec: Spec,
 ) -> Result<(Ready, Connection, Vec<ResourceKey>), Failure> {
-    let mut names: BTreeSet<String> = spec.resources.iter().map(|r| r.key().cluster.to_string()).collect();
-    names.insert(String::new());
-    let connection = connect(given, chosen, &names).await?;
+    let connection = connect(given, chosen, &clusters_of(&spec, state)).await?;
     let mut secrets = Vec::new();
     // Each round takes out what was refused for its secrets; what is left can be planned.
     loop {

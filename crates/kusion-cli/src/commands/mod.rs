@@ -8,9 +8,12 @@ mod deps;
 mod diff;
 mod docs;
 mod drift;
+mod export;
 mod generate;
 mod graph;
 mod health;
+mod import;
+mod import_cluster;
 mod init;
 mod logs;
 mod ls;
@@ -164,6 +167,30 @@ pub(crate) const COMMANDS: &[Command] = &[
         ],
         &[provider::flags, providers::flags, spec_file, stack],
         provider::main,
+    ),
+    command(
+        "import",
+        "[STACK] RESOURCE [ID] | [STACK] --from-tfstate FILE",
+        "take over what exists, without touching it, and write the KCL that asks for it",
+        &[
+            "kusion import dev --from-tfstate terraform.tfstate",
+            "kusion import dev hashicorp:random:random_pet:p upbeat-bear",
+            "kusion import dev apps/v1:Deployment:shop:web --write web.k",
+        ],
+        &[import::flags, stack, clusters],
+        import::main,
+    ),
+    command(
+        "export",
+        "[STACK] --tfstate FILE",
+        "what a stack has made with providers, as a state of Terraform and OpenTofu",
+        &[
+            "kusion export dev --tfstate terraform.tfstate",
+            "kusion export dev --tfstate terraform.tfstate --with-secrets",
+            "kusion export dev --tfstate -",
+        ],
+        &[export::flags, stack, clusters],
+        export::main,
     ),
     command(
         "state",

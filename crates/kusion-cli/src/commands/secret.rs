@@ -65,7 +65,7 @@ fn stores(given: &Given, chosen: &ChosenStack) -> Result<Stores, Failure> {
     let kube = match in_cluster {
         false => None,
         true => {
-            let connection = tokio()?.block_on(connect(given, chosen, &Default::default()))?;
+            let connection = tokio()?.block_on(connect(given, chosen, &[String::new()].into()))?;
             connection.engine.clusters(target, kusion::DryRun::default()).kube("").cloned()
         }
     };

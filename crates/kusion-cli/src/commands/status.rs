@@ -11,7 +11,7 @@ use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
-use crate::views::plan_view::header;
+use crate::views::plan_view::{header, named};
 use crate::views::screen::{Screen, fitted, size};
 use crate::views::style::Style;
 use crate::views::tree::{folded, mark, row_of};
@@ -114,7 +114,7 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
                 })
                 .collect();
             let document = json!({
-                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": sight.context,
+                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": named(&sight.context),
                 "release": state.latest(), "verdict": all.as_str(), "resources": resources,
             });
             let text = match given.has("watch") {

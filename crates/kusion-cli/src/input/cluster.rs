@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kusion::{Cluster, Connected, Engine, Profile};
 use kusion_health::Rules;
+use kusion_model::{Provider, StoreConfig};
 use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
 use crate::input::chosen::{ChosenStack, here};
@@ -44,6 +45,7 @@ pub(crate) fn clusters() -> Vec<Arg> {
 /// The cluster that a command works on, connected.
 pub(crate) struct Connection {
     pub(crate) engine: Engine,
+    /// What people call the cluster; empty if none is needed.
     pub(crate) context: String,
     pub(crate) server: String,
 }
@@ -70,12 +72,19 @@ pub(crate) fn choice(
     Ok((file, given.last("context").or_else(|| of_stack(|stack| stack.context.clone()))))
 }
 
-/// Connects to the default cluster and to those that resources name. Nothing is sent yet.
+/// Connects to the default cluster and to those that resources name; to none if nothing of the stack is in any. Nothing is
+/// sent yet.
 pub(crate) async fn connect(
     given: &Given,
     chosen: &ChosenStack,
     names: &BTreeSet<String>,
 ) -> Result<Connection, Failure> {
+    let providers = providers(given, &chosen.folder.project_dir)?;
+    let in_cluster = |store: &StoreConfig| matches!(store.provider, Provider::Kubernetes { .. });
+    if names.is_empty() && !chosen.target.secret_stores.values().any(in_cluster) {
+        let engine = Engine::without_cluster().with_providers(providers);
+        return Ok(Connection { engine, context: String::new(), server: String::new() });
+    }
     let (file, context) = choice(given, Some(chosen))?;
     let limit = seconds(given, "request-timeout")?.unwrap_or(Duration::from_secs(60));
     let identity = Identity {
@@ -91,7 +100,6 @@ pub(crate) async fn connect(
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
     let engine = Engine::on(Cluster::connected(default, profile.clone())).with_request_limit(limit);
-    let providers = providers(given, &chosen.folder.project_dir)?;
     let engine = engine.with_rules(rules(given, chosen)?).with_providers(providers);
     let mut engine = engine.with_move(given.has("move-cluster"));
     for name in names.iter().filter(|name| !name.is_empty()) {

@@ -82,11 +82,12 @@ fn words(question: &Question<'_>) -> String {
     let Question { aim, plan, cluster } = question;
     let n = plan.steps.iter().filter(|step| step.is_change()).count();
     let scope = &plan.scope;
+    let on = plan_view::named(cluster).map(|name| format!(" on {name}")).unwrap_or_default();
     match aim {
-        Aim::Destroy => format!("Destroy {} of {scope} on {cluster}?", count(n, "resource")),
+        Aim::Destroy => format!("Destroy {} of {scope}{on}?", count(n, "resource")),
         Aim::Rollback(to) => {
-            format!("Roll back {} of {scope} on {cluster} to release {to}?", count(n, "resource"))
+            format!("Roll back {} of {scope}{on} to release {to}?", count(n, "resource"))
         }
-        Aim::Apply => format!("Apply {} to {scope} on {cluster}?", count(n, "change")),
+        Aim::Apply => format!("Apply {} to {scope}{on}?", count(n, "change")),
     }
 }

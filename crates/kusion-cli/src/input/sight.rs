@@ -56,7 +56,8 @@ pub(crate) async fn look(
     state: &State,
     keys: &[ResourceKey],
 ) -> Result<Sight, Failure> {
-    let names = keys.iter().map(|key| key.cluster.to_string()).collect();
+    let lives = |key: &&ResourceKey| state.records.get(*key).is_some_and(|r| r.kind.lives_in_cluster());
+    let names = keys.iter().filter(lives).map(|key| key.cluster.to_string()).collect();
     let connection = connect(given, chosen, &names).await?;
     let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
     let recognised = connection.engine.recognise(&clusters, state).await;

@@ -212,7 +212,15 @@ fn branches(nodes: &[Node], indent: &str, frame: &Frame<'_>, room: usize, lines:
 /// `Deployment`, `shop-dev/web`.
 pub(crate) fn short(key: &ResourceKey) -> (String, String) {
     let cluster = if key.cluster.is_empty() { String::new() } else { format!(" @{}", key.cluster) };
-    match KubeId::from_parts(key.id.parts()) {
+    let parts = key.id.parts();
+    if let [first, _, kind, name] = &parts[..]
+        && !first.contains('/')
+        && !first.starts_with('v')
+    {
+        // `namespace:provider:type:name`: the API of a cluster has a group, or is v1.
+        return (kind.clone(), name.clone());
+    }
+    match KubeId::from_parts(parts) {
         Ok(id) => {
             let name = match &id.namespace {
                 Some(namespace) => format!("{namespace}/{}", id.name),

@@ -15,7 +15,7 @@ use crate::input::planned::warn;
 use crate::views::ending;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, tell};
-use crate::views::plan_view::Detail;
+use crate::views::plan_view::{Detail, named};
 use crate::views::preview::{detail_of, show};
 use crate::views::progress::{Look, Progress};
 use crate::views::style::Style;
@@ -117,7 +117,10 @@ impl Inner {
     async fn wait_for_clusters(&self) {
         tokio::time::sleep(PATIENCE).await;
         if self.asking.load(Ordering::Relaxed) && std::io::stderr().is_terminal() {
-            let what = format!("waiting for the cluster {} at {} ...\n", self.context, self.server);
+            let what = match named(&self.context) {
+                Some(context) => format!("waiting for the cluster {context} at {} ...\n", self.server),
+                None => "waiting for the providers ...\n".to_owned(),
+            };
             tell(&Style::stderr().dim(&what));
         }
     }

@@ -34,10 +34,13 @@ pub(crate) fn header(state: &State, context: &str, style: &Style) -> String {
         }
         None => String::new(),
     };
-    format!(
-        "Stack {scope} {dot} workspace {} {dot} cluster {context} {dot} {release}\n{interrupted}",
-        scope.workspace
-    )
+    let cluster = named(context).map(|name| format!(" {dot} cluster {name}")).unwrap_or_default();
+    format!("Stack {scope} {dot} workspace {}{cluster} {dot} {release}\n{interrupted}", scope.workspace)
+}
+
+/// The name of the cluster; none for a stack that needs none.
+pub(crate) fn named(context: &str) -> Option<&str> {
+    Some(context).filter(|context| !context.is_empty())
 }
 
 /// `1 resource`, `2 resources`.

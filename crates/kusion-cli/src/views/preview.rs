@@ -38,7 +38,7 @@ pub(crate) fn show(
             print_json(&json!({
                 "schema": "kusion.io/preview/v1",
                 "stack": plan.scope,
-                "cluster": context,
+                "cluster": plan_view::named(context),
                 "release": ready.state.latest(),
                 "tally": plan.tally(),
                 "refused": refused,

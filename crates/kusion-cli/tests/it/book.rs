@@ -163,7 +163,8 @@ book! {
     json: "reference/json.md", 4;
     helm: "migrate/helm.md", 1;
     kubectl: "migrate/kubectl.md", 4;
-    terraform: "migrate/terraform.md", 6;
+    terraform: "migrate/terraform.md", 8;
+    databases: "howto/databases.md", 5;
     upstream: "migrate/kusion.md", 1;
     backend_choose: "backends/choose.md", 6;
     backend_folder: "backends/folder.md", 3;

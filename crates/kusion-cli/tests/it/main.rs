@@ -10,6 +10,7 @@ mod picture;
 mod providers;
 mod quickstart;
 mod road;
+mod terraform;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -117,7 +117,7 @@ fn a_mirror_is_made_and_wrong_words_are_told() {
 }
 
 /// A project that takes providers as they were built for these tests; none if they are not.
-fn real() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+pub(crate) fn real() -> Option<(tempfile::TempDir, std::path::PathBuf)> {
     let random = testenv::needed("terraform-provider-random")?;
     let bin = random.parent().unwrap().to_owned();
     let folder = project();

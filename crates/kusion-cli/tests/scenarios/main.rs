@@ -59,6 +59,12 @@ fn trial(root: &Path, on: &str, file: PathBuf, backend: Option<Arc<dyn Backend>>
             testenv::skip(&format!("{shown}: Helm is not built (cargo xtask testenv build helm)"));
             return Ok(());
         }
+        if scenario.needs_providers && run::providers().is_none() {
+            testenv::skip(&format!(
+                "{shown}: the providers are not built (cargo xtask testenv build providers)"
+            ));
+            return Ok(());
+        }
         let rewritten = run::run(&shown, &scenario, backend.as_deref()).map_err(Failed::from)?;
         if !rewritten.is_empty() {
             std::fs::write(&file, update::rewrite(&text, &rewritten)).unwrap();

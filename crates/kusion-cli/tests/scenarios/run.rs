@@ -250,12 +250,29 @@ impl Runner<'_> {
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_NAME"), "wang").env(format!("GIT_{who}_EMAIL"), "wang@corp");
         }
+        if let Some(rc) = self.providers()? {
+            command.env("TF_CLI_CONFIG_FILE", rc);
+        }
         match self.backend {
             Some(backend) => command.env("KUBECONFIG", backend.kubeconfig()),
             None => command.env_remove("KUBECONFIG"),
         };
         command.envs(self.env.iter().cloned());
         Ok(command)
+    }
+
+    /// A CLI configuration with the providers of the test environment.
+    fn providers(&self) -> Result<Option<PathBuf>, String> {
+        let Some(bin) = providers() else { return Ok(None) };
+        let rows = ["random", "time", "local", "tls", "http"]
+            .map(|name| format!("    \"hashicorp/{name}\" = \"{}\"\n", bin.display()));
+        let text = format!(
+            "provider_installation {{\n  dev_overrides {{\n{}  }}\n  direct {{}}\n}}\n",
+            rows.concat()
+        );
+        let rc = self.folder.path().join("providers.rc");
+        std::fs::write(&rc, text).map_err(|e| e.to_string())?;
+        Ok(Some(rc))
     }
 
     fn helm(&self) -> Result<Command, String> {
@@ -317,6 +334,11 @@ impl Runner<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// The folder of the Terraform providers, if they are built.
+pub(crate) fn providers() -> Option<PathBuf> {
+    Some(testenv::program("terraform-provider-random")?.parent()?.to_owned())
 }
 
 /// The pinned Helm, if it is built.

@@ -9,6 +9,8 @@ pub(crate) struct Scenario {
     pub(crate) needs_cluster: bool,
     /// Without Helm it is skipped.
     pub(crate) needs_helm: bool,
+    /// Without Terraform providers it is skipped.
+    pub(crate) needs_providers: bool,
 }
 
 /// One step of a script.
@@ -110,6 +112,10 @@ impl Scenario {
         }
         if line == "needs cluster" {
             self.needs_cluster = true;
+            return Ok(());
+        }
+        if line == "needs providers" {
+            self.needs_providers = true;
             return Ok(());
         }
         if line == "needs helm" {

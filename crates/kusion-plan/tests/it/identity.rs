@@ -44,6 +44,7 @@ fn record(object: usize, spelling: usize, release: u64, depends_on: Vec<Resource
         attributes: manifest(object, spelling).into(),
         depends_on,
         extensions: serde_json::Map::new(),
+        references: Vec::new(),
         uid: None,
         release: ReleaseNo(release),
         imported: false,

@@ -127,3 +127,20 @@ fn secret_values_are_in_no_plan() {
     assert!(!shown.contains("Y2FuYXJ5") && !shown.contains("canary"), "{shown}");
     assert!(!format!("{KEY:?}").contains('1'));
 }
+
+#[test]
+fn what_was_being_made_when_a_release_was_cut_off_is_told_by_name_and_only_that() {
+    let mut situation = Situation::default().want("cut", 1, &[]).want("later", 1, &[]);
+    situation = situation.intend("cut", 1).intend("later", 1).intend("gone", 1);
+    situation.prior.tried = std::sync::Arc::new([key("cut"), key("gone")].into());
+    let plan = situation.plan();
+    let warnings = |name: &str| {
+        let step = plan.steps.iter().find(|step| step.key == key(name)).unwrap();
+        (step.action, step.warnings.join(" "))
+    };
+    let (action, told) = warnings("cut");
+    assert!(action == Action::Create && told.contains(&format!("kusion import STACK {} ID", key("cut"))), "{told}");
+    assert_eq!(warnings("later"), (Action::Create, String::new()));
+    let (action, told) = warnings("gone");
+    assert!(action == Action::Delete && told.contains("look for it"), "{told}");
+}

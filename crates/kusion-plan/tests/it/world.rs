@@ -104,6 +104,7 @@ fn record(name: &str, value: i32, depends_on: &[&str]) -> ResourceRecord {
         attributes: manifest(name, value).into(),
         depends_on: depends_on.iter().map(|on| key(on)).collect(),
         extensions: serde_json::Map::new(),
+        references: Vec::new(),
         uid: Some(format!("uid-{name}")),
         release: ReleaseNo(3),
         imported: false,

@@ -171,6 +171,7 @@ impl Lab {
             live: &ready.live,
             prior: &ready.prior,
             digest_key: &KEY,
+            platforms: &Platforms::new(vec![Arc::new(KubePlatform)]),
             outputs: &[],
             runtimes: &ready.runtimes,
             health: &*health,

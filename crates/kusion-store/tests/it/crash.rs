@@ -10,6 +10,7 @@ on_every_medium! {
     lost_answers_lose_nothing_and_write_nothing_twice
     release_after_an_interrupted_one_marks_it_failed_and_keeps_its_intents
     certain_failure_forgets_the_intent_and_an_uncertain_one_keeps_it
+    what_was_being_made_is_known_after_a_crash
     full_medium_is_told_and_the_log_stays_good
 }
 
@@ -116,6 +117,28 @@ fn certain_failure_forgets_the_intent_and_an_uncertain_one_keeps_it(new: fn() ->
     wait(session.end(no, end(Phase::Failed))).unwrap();
     let intents: Vec<_> = session.state().intents.keys().cloned().collect();
     assert_eq!(intents, [key("unsure")]);
+}
+
+/// A create that was announced and has no outcome may have happened; what it was is known after a crash, a fold and a release.
+fn what_was_being_made_is_known_after_a_crash(new: fn() -> Medium) {
+    let medium = new();
+    let mut session = medium.open().unwrap();
+    let names = ["made", "failed", "cut-off", "unsure"];
+    let plan = plan(session.state(), names.map(|n| step(n, Action::Create)).to_vec());
+    let no = wait(session.begin(&plan, Default::default(), at(1))).unwrap();
+    wait(session.record(no, names.map(|n| Outcome::Tried(key(n))).to_vec())).unwrap();
+    let failed = |name: &str, uncertain| Outcome::Failed { key: key(name), message: "x".into(), uncertain };
+    let came = vec![recorded("made", no), failed("failed", false), failed("unsure", true)];
+    wait(session.record(no, came)).unwrap();
+    drop(session);
+    let tried = |state: &kusion_store::State| state.tried.iter().cloned().collect::<Vec<_>>();
+    assert_eq!(tried(&medium.read()), [key("cut-off"), key("unsure")]);
+    let mut session = medium.open().unwrap();
+    release(&mut session, &["other"]).unwrap();
+    wait(session.compact(1)).unwrap();
+    assert_eq!(tried(&medium.read()), [key("cut-off"), key("unsure")], "until something came of it");
+    release(&mut session, &["cut-off", "unsure"]).unwrap();
+    assert_eq!(tried(&medium.read()), []);
 }
 
 fn full_medium_is_told_and_the_log_stays_good(new: fn() -> Medium) {

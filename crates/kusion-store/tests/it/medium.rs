@@ -152,6 +152,7 @@ pub(crate) fn recorded(name: &str, release: ReleaseNo) -> Outcome {
         attributes: json!({"data": {"name": name, "by": release.0}}).into(),
         depends_on: Vec::new(),
         extensions: Map::new(),
+        references: Vec::new(),
         uid: Some(format!("uid-{name}")),
         release,
         imported: false,

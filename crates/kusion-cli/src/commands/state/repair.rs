@@ -1,8 +1,6 @@
 //! `kusion state repair`: first what can be saved is shown, then, on demand, saved.
 
-use std::collections::BTreeSet;
-
-use kusion::{DryRun, Stand};
+use kusion::{DryRun, Stand, clusters_of};
 use kusion_model::{Head, Scope, Spec};
 use kusion_store::{Findings, State, wait};
 use serde_json::json;
@@ -42,10 +40,7 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
 /// What the cluster knows about the stack, if it can be asked.
 async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<Head> {
     let spec = wanted(given, chosen).unwrap_or_else(|_| Spec::default());
-    let wanted = spec.resources.iter().map(|resource| resource.key().cluster.to_string());
-    let names: BTreeSet<String> =
-        wanted.chain(saved.records.keys().map(|key| key.cluster.to_string())).collect();
-    let connection = match connect(given, chosen, &names).await {
+    let connection = match connect(given, chosen, &clusters_of(&spec, saved)).await {
         Ok(connection) => connection,
         Err(failure) => {
             warn(&format!("the cluster was not asked what it knows about this state: {}", failure.what));
