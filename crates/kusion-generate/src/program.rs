@@ -33,9 +33,22 @@ const RENDER: &str = "\
 import konfig.models.frontend as kusion_frontend
 import konfig.models.render as kusion_render
 
+_kusionProvided = [kusion_frontend.Database.instances(), kusion_frontend.Storage.instances()]
+kusionRenderedModels = kusion_frontend.Server.instances() + kusion_frontend.Job.instances() + sum(_kusionProvided, [])
+kusionRenderedResources = kusion_render.resources(kusion_frontend.Server.instances(), kusion_frontend.Job.instances(), _kusionProvided[0], _kusionProvided[1])
+";
+
+/// The same for a copy of the models from before they knew databases.
+const RENDER_BEFORE: &str = "\
+import konfig.models.frontend as kusion_frontend
+import konfig.models.render as kusion_render
+
 kusionRenderedModels = kusion_frontend.Server.instances() + kusion_frontend.Job.instances()
 kusionRenderedResources = kusion_render.resources(kusion_frontend.Server.instances(), kusion_frontend.Job.instances())
 ";
+
+/// What only models have that know databases.
+const CLOUD_MODELS: &str = "models/frontend/cloud.k";
 
 const RENDER_ENTRY: &str = "${konfig:KCL_MOD}/render.k";
 
@@ -65,9 +78,14 @@ pub(crate) fn request(
     if request.entries.is_empty() {
         request.entries = default_entries(files, stack)?;
     }
+    // Without a word about them the models are those that come with the program.
+    let models = request.externals.iter().find(|(name, _)| name == "konfig").map(|(_, path)| path.clone());
+    let has_cloud =
+        models.is_none_or(|at| files.is_file(&stack.stack_dir.join(at).join(CLOUD_MODELS)));
+    let render = if has_cloud { RENDER } else { RENDER_BEFORE };
     for entry in &mut request.entries {
         if matches!(entry, Entry::Path(path) if path == RENDER_ENTRY) {
-            *entry = Entry::Source { path: RENDER_FILE.to_owned(), text: RENDER.to_owned() };
+            *entry = Entry::Source { path: RENDER_FILE.to_owned(), text: render.to_owned() };
         }
     }
     Ok(request)

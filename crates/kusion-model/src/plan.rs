@@ -467,6 +467,8 @@ pub(crate) mod tests {
             planned: None,
             blob: None,
             create_first: false,
+            once: false,
+            references: Vec::new(),
             deposed: Vec::new(),
             rerecord: None,
             aliases: Vec::new(),

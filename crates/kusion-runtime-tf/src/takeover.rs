@@ -80,6 +80,15 @@ impl TfRuntime {
     pub async fn import(
         &self,
         key: &ResourceKey,
+        extensions: Map<String, Value>,
+        id: &str,
+    ) -> Result<Takeover, RuntimeError> {
+        self.imported_by(key, extensions, id).await.map_err(RuntimeError::of_provider)
+    }
+
+    async fn imported_by(
+        &self,
+        key: &ResourceKey,
         mut extensions: Map<String, Value>,
         id: &str,
     ) -> Result<Takeover, RuntimeError> {

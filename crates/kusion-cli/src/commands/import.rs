@@ -317,11 +317,14 @@ fn kcl(records: &[ResourceRecord], spec: &Spec, file: Option<&Path>) -> Result<S
     let stem = file.and_then(Path::file_stem).map_or("imported".into(), |stem| stem.to_string_lossy());
     let name: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let load = |path: &str| Err(format!("there is no {path}"));
-    let text = json!({name: rows}).to_string();
+    let text = json!({name.as_str(): rows}).to_string();
     let input = kcl_import::Input { name: "kusion import".to_owned(), text, load: &load };
     let made = kcl_import::import(&input, kcl_import::Mode::Json, "");
     let made = made.map_err(|e| Failure::usage("what was taken over cannot be said in KCL").cause(e))?;
-    Ok(made.files.into_iter().map(|(_, text)| text).collect())
+    let text: String = made.files.into_iter().map(|(_, text)| text).collect();
+    // It is a beginning, not a copy that is made again: the note of the writer says otherwise.
+    let body = text.find(&format!("{name} = ")).map_or(text.as_str(), |at| &text[at..]);
+    Ok(format!("# Taken over by `kusion import`; from here on it is yours.\n{body}"))
 }
 
 /// A resource as a Spec has it: an object of a cluster is its own document.

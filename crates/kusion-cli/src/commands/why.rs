@@ -4,6 +4,7 @@ use base_diag::nearest;
 use kcl::{OriginKind, WhyAt, WhyStep};
 use kube_meaning::id::KubeId;
 use kusion_model::{Attr, FieldPath, Resource, Segment};
+use kusion_store::wait;
 use serde_json::{Value, json};
 
 use crate::input::chosen::{ChosenStack, open_named};
@@ -35,7 +36,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let resources = &generated.spec.resources;
     let at = meant(&chosen, resources, id, path)?;
     let resource = &resources[at];
-    let (value, way) = field(resource, path)?.ok_or_else(|| unknown_field(resource, path))?;
+    let Some((value, way)) = field(resource, path)? else {
+        return provided(&chosen, resource, path, format);
+    };
     let prefix = generated.paths.get(at).cloned().unwrap_or_default();
     let asked = |way: &[Way]| {
         let why = generated.why.as_ref()?;
@@ -86,6 +89,29 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         .collect();
     let head: &[&str] = if known { &["WHERE", "LINE", "STEP", "BY"] } else { &["WHERE", "LINE", "STEP"] };
     print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
+}
+
+/// A field that no line sets: its provider has, and the state says what.
+fn provided(chosen: &ChosenStack, resource: &Resource, path: &str, format: Format) -> Result<(), Failure> {
+    let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
+    let state = wait(chosen.target.store.read())?;
+    let record = state.records.get(&resource.key()).filter(|record| !record.kind.lives_in_cluster());
+    let kept = record.and_then(|record| Some((record, record.kept.as_ref()?)));
+    let found = kept.and_then(|(record, kept)| Some((record, field.get(&kept.state)?)));
+    let (record, value) = found.ok_or_else(|| unknown_field(resource, path))?;
+    let shown = if value.has_secret() { "(secret)".to_owned() } else { short(value) };
+    let provider = resource.extensions.get("provider").and_then(Value::as_str).unwrap_or("built in");
+    if format == Format::Json {
+        let step = json!({"where": provider, "text": "", "step": "set by the provider", "author": null, "authored": null});
+        return print_json(&json!({
+            "schema": "kusion.io/why/v1", "id": resource.id, "path": path, "value": shown, "steps": [step],
+        }));
+    }
+    let release = record.release;
+    print(&format!(
+        "{} {path} = {shown}\n\nno line sets it: its provider sets it ({provider}), recorded by release {release}\n",
+        resource.id
+    ))
 }
 
 /// The stack's own lines before those of the models; where something is merely used is told only when nobody wrote it here.

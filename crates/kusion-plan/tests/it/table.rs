@@ -139,7 +139,10 @@ fn what_was_being_made_when_a_release_was_cut_off_is_told_by_name_and_only_that(
         (step.action, step.warnings.join(" "))
     };
     let (action, told) = warnings("cut");
-    assert!(action == Action::Create && told.contains(&format!("kusion import STACK {} ID", key("cut"))), "{told}");
+    assert!(
+        action == Action::Create && told.contains(&format!("kusion import STACK {} ID", key("cut"))),
+        "{told}"
+    );
     assert_eq!(warnings("later"), (Action::Create, String::new()));
     let (action, told) = warnings("gone");
     assert!(action == Action::Delete && told.contains("look for it"), "{told}");

@@ -123,6 +123,8 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         planned: None,
         blob: None,
         create_first: false,
+        once: false,
+        references: Vec::new(),
         deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),

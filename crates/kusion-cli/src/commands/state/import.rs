@@ -147,6 +147,7 @@ fn records(
             kind: ResourceType::kubernetes(),
             attributes: resource.attributes.clone(),
             depends_on,
+            references: Vec::new(),
             extensions: resource.extensions.clone(),
             uid: None,
             release: kusion_model::ReleaseNo(0),
