@@ -82,6 +82,9 @@ async fn compare(
                 let keys = list.into_iter().filter(|(_, error)| is_unknown_secret(error)).map(|(key, _)| key);
                 let keys: Vec<ResourceKey> = keys.collect();
                 spec.resources.retain(|resource| !keys.contains(&resource.key()));
+                for resource in &mut spec.resources {
+                    resource.depends_on.retain(|on| !keys.iter().any(|key| key.id == *on));
+                }
                 secrets.extend(keys);
             }
             Err(failure) => return Err(plan_failed(failure, &chosen.target, &connection.server)),
