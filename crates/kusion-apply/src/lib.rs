@@ -16,6 +16,7 @@ mod cancel;
 mod clock;
 mod event;
 mod executor;
+mod farewell;
 mod health;
 mod keeper;
 mod report;

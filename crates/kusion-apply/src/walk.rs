@@ -14,7 +14,7 @@ use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
 use crate::keeper::Told;
 use crate::resolve::resolve;
-use crate::step::{Done, delete_deposed, run_step};
+use crate::step::{Done, run_step};
 use crate::{
     ApplyError, ApplyInput, CancelToken, Doubt, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
     HealthVerdict, Report, StepEnd,
@@ -51,7 +51,7 @@ pub(crate) struct Walk<'i> {
     /// The latest view of every object, for references.
     pub(crate) seen: BTreeMap<ResourceKey, Observed>,
     /// Records of resources that have replaced something which is still there, by place in `steps`.
-    leaving: BTreeMap<usize, ResourceRecord>,
+    pub(crate) leaving: BTreeMap<usize, ResourceRecord>,
     pub(crate) n_calls: usize,
     /// To the keeper of the records.
     outbox: UnboundedSender<Told>,
@@ -137,7 +137,7 @@ impl<'i> Walk<'i> {
     }
 
     /// Tells the keeper what came of a step. It has gone only if the run itself has.
-    fn note(&mut self, outcome: Outcome) {
+    pub(crate) fn note(&mut self, outcome: Outcome) {
         let _ = self.outbox.unbounded_send(Told::Came(outcome));
         self.flushed = false;
     }
@@ -282,42 +282,6 @@ impl<'i> Walk<'i> {
         }
     }
 
-    /// Begins to delete what was replaced, when everything that used it has moved on. After a failure it stays, and stays
-    /// recorded. Returns whether there was anything to begin.
-    fn start_farewells(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) -> bool {
-        if self.failed || self.stopping || self.leaving.is_empty() {
-            return false;
-        }
-        for (at, record) in std::mem::take(&mut self.leaving) {
-            self.n_calls += 1;
-            let (input, step) = (self.input, self.steps[at]);
-            let farewell = async move {
-                let mut gone = Ok(());
-                for deposed in &record.deposed {
-                    if gone.is_ok() {
-                        gone = delete_deposed(input, step, deposed).await.map_err(|error| error.message);
-                    }
-                }
-                Finished::Farewell(at, Box::new(record), gone)
-            };
-            flight.push(Box::pin(farewell));
-        }
-        true
-    }
-
-    fn take_farewell(&mut self, at: usize, record: ResourceRecord, gone: Result<(), String>) {
-        self.n_calls -= 1;
-        match gone {
-            Ok(()) => {
-                let record = ResourceRecord { deposed: Vec::new(), ..record };
-                self.note(Outcome::Recorded(Box::new(record)));
-            }
-            Err(message) => {
-                self.fail(at, format!("what it has replaced is still there: {message}"), false);
-            }
-        }
-    }
-
     fn await_health(
         &mut self,
         at: usize,
@@ -369,7 +333,7 @@ impl<'i> Walk<'i> {
         self.note_failure(at);
     }
 
-    fn fail(&mut self, at: usize, message: String, uncertain: bool) {
+    pub(crate) fn fail(&mut self, at: usize, message: String, uncertain: bool) {
         let step = self.steps[at];
         self.note(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
         self.emit(EventKind::StepFailed {

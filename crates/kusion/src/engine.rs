@@ -9,9 +9,8 @@ use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Plan, Platforms, Reference, Release,
-    ResourceKey, ResourceType, Scope, Spec, StackOutput, StackRef, Step, StoreConfig, Timestamp,
-    references_in,
+    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Plan, Reference, Release, ResourceKey,
+    ResourceType, Scope, Spec, StackOutput, StackRef, Step, StoreConfig, Timestamp, references_in,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
@@ -21,7 +20,7 @@ use kusion_store::{
 
 use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, learn};
 use crate::namesake::real;
-use crate::secrets::{SecretProblem, configured_stores, open_stores, resolve_secrets, secret_uses};
+use crate::secrets::{configured_stores, resolve};
 use crate::{Aim, Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
@@ -109,23 +108,6 @@ impl Target {
         }
         Ok(others)
     }
-}
-
-/// The Spec with the secrets of stores in it; they are fetched for each plan, so a plan never knows an older value.
-async fn resolve(
-    target: &Target,
-    spec: &Spec,
-    clusters: &Clusters,
-    platforms: &Platforms,
-) -> Result<Option<Spec>, PlanFailure> {
-    let uses = secret_uses(spec);
-    let Some(first) = uses.first() else { return Ok(None) };
-    let stores = open_stores(&target.secret_stores, &target.project_dir, clusters.kube(""));
-    let stores = stores.map_err(|error| {
-        let reference = first.reference.clone();
-        PlanFailure::Secrets(vec![SecretProblem { reference, error, uses: uses.clone() }])
-    })?;
-    resolve_secrets(spec, &stores, platforms, &target.key).await.map_err(PlanFailure::Secrets)
 }
 
 /// Something a person may want to see on the road, in the order in which it happens.

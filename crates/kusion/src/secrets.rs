@@ -131,6 +131,23 @@ pub async fn resolve_secrets(
     Ok(Some(Spec { resources: resources.collect() }))
 }
 
+/// The Spec with the secrets of stores in it; they are fetched for each plan, so a plan never knows an older value.
+pub(crate) async fn resolve(
+    target: &crate::Target,
+    spec: &Spec,
+    clusters: &crate::Clusters,
+    platforms: &Platforms,
+) -> Result<Option<Spec>, crate::PlanFailure> {
+    let uses = secret_uses(spec);
+    let Some(first) = uses.first() else { return Ok(None) };
+    let stores = open_stores(&target.secret_stores, &target.project_dir, clusters.kube(""));
+    let stores = stores.map_err(|error| {
+        let reference = first.reference.clone();
+        crate::PlanFailure::Secrets(vec![SecretProblem { reference, error, uses: uses.clone() }])
+    })?;
+    resolve_secrets(spec, &stores, platforms, &target.key).await.map_err(crate::PlanFailure::Secrets)
+}
+
 fn no_text() -> SecretError {
     SecretError::new(Refusal::Unusable, "its value is no text")
         .next("keep it as base64 in the store, and write it under `data`")

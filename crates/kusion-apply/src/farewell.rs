@@ -1,0 +1,47 @@
+//! The end of objects that others have replaced: they go when everything that used them has moved on.
+
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use kusion_model::ResourceRecord;
+use kusion_store::Outcome;
+
+use crate::step::delete_deposed;
+use crate::walk::{Finished, Walk};
+
+impl<'i> Walk<'i> {
+    /// Begins to delete what was replaced, when everything that used it has moved on. After a failure it stays, and stays
+    /// recorded. Returns whether there was anything to begin.
+    pub(crate) fn start_farewells(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) -> bool {
+        if self.failed || self.stopping || self.leaving.is_empty() {
+            return false;
+        }
+        for (at, record) in std::mem::take(&mut self.leaving) {
+            self.n_calls += 1;
+            let (input, step) = (self.input, self.steps[at]);
+            let farewell = async move {
+                let mut gone = Ok(());
+                for deposed in &record.deposed {
+                    if gone.is_ok() {
+                        gone = delete_deposed(input, step, deposed).await.map_err(|error| error.message);
+                    }
+                }
+                Finished::Farewell(at, Box::new(record), gone)
+            };
+            flight.push(Box::pin(farewell));
+        }
+        true
+    }
+
+    pub(crate) fn take_farewell(&mut self, at: usize, record: ResourceRecord, gone: Result<(), String>) {
+        self.n_calls -= 1;
+        match gone {
+            Ok(()) => {
+                let record = ResourceRecord { deposed: Vec::new(), ..record };
+                self.note(Outcome::Recorded(Box::new(record)));
+            }
+            Err(message) => {
+                self.fail(at, format!("what it has replaced is still there: {message}"), false);
+            }
+        }
+    }
+}
