@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_host::{
-    Applied, ApplyAsk, DataSource, Diagnostic, Failure, HostError, ImportedObject, MoveAsk, PlanAsk, Planned,
-    Provider, Read, ReadAsk, Resource,
+    Applied, ApplyAsk, DataSource, Diagnostic, Failure, HostError, ImportedObject, MoveAsk, Moved, PlanAsk,
+    Planned, Provider, Read, ReadAsk, Resource,
 };
 use tf_value::Value;
 
@@ -109,14 +109,12 @@ impl Backend {
         }
     }
 
-    pub(crate) async fn move_state(
-        &self,
-        to: &Resource,
-        ask: MoveAsk<'_>,
-    ) -> Answer<(Option<Value>, Vec<u8>, Vec<Diagnostic>)> {
+    pub(crate) async fn move_state(&self, to: &Resource, ask: MoveAsk<'_>) -> Answer<Moved> {
         match self {
             Backend::Process(provider) => provider.move_state(to, ask).await.map_err(|e| failed(&e)),
-            Backend::Builtin => Ok((None, Vec::new(), Vec::new())),
+            Backend::Builtin => {
+                Ok(Moved { state: None, private: Vec::new(), identity: None, said: Vec::new() })
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion_model::{Attr, FieldPath, Proposal, Proposed, ResourceKey, seal_like};
 use kusion_runtime::{ProposeAsk, RuntimeError};
-use tf_host::{MoveAsk, Resource, errors};
+use tf_host::{MoveAsk, Moved, Resource, errors};
 use tf_schema::{Action, configure, fill_blocks, proposed_read};
 use tf_value::Value;
 
@@ -12,6 +12,7 @@ use crate::attr::{field_path, loose_resource, seal_known, sealed, secrets_of};
 use crate::backend::Backend;
 use crate::changes::changes;
 use crate::draft::{draft, told, warnings};
+use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Object, Seen, TfRuntime};
 use crate::settings::{Settings, invalid};
 use crate::{Held, Source};
@@ -116,8 +117,12 @@ impl TfRuntime {
             schema_version: i64::try_from(held.schema_version).unwrap_or(i64::MAX),
             state_json: held.state.as_bytes(),
             private: &held.private,
+            identity: held
+                .identity
+                .as_ref()
+                .map(|json| (json.as_bytes(), i64::try_from(held.identity_version).unwrap_or(i64::MAX))),
         };
-        let (state, private, said) = backend.move_state(of, ask).await?;
+        let Moved { state, private, identity, said } = backend.move_state(of, ask).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(format!("a {from} does not become a {to}: {what}")));
         }
@@ -127,8 +132,10 @@ impl TfRuntime {
         let source = Source { address: held.provider.clone(), version: None };
         let fresh = self.held(of, &source, &state, &Attr::Null)?;
         let (secrets, config, tainted) = (held.secrets.clone(), held.config.clone(), held.tainted);
-        let held = Held { private, secrets, config, tainted, ..fresh };
-        Ok(Seen { of: Arc::clone(of), state, identity: None, held, recorded: None })
+        let (text, version) = (identity_text(of, identity.as_ref()), identity_version(of));
+        let held =
+            Held { private, identity: text, identity_version: version, secrets, config, tainted, ..fresh };
+        Ok(Seen { of: Arc::clone(of), state, identity, held, recorded: None })
     }
 
     /// A data source is read now if everything that it depends on is as it will be.
