@@ -1,7 +1,5 @@
 //! `kusion export`: what a stack has made with providers, as a state of Terraform and OpenTofu.
 
-use std::path::Path;
-
 use kusion::{DryRun, Exit, remote_failed};
 use kusion_store::wait;
 use serde_json::json;
@@ -12,7 +10,6 @@ use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::count;
-use crate::views::private;
 
 /// So many fields are named one by one.
 const NAMED: usize = 10;
@@ -67,7 +64,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         return print(&text);
     }
     let path = here()?.join(&file);
-    private::write(Path::new(&path), &text).map_err(|e| {
+    base_file::replace(&path, text.as_bytes(), base_file::How::Private).map_err(|e| {
         Failure::usage("the state cannot be written").cause(e.to_string()).place(path.display().to_string())
     })?;
     let left = state.records.values().filter(|record| record.kind.lives_in_cluster()).count();
