@@ -80,8 +80,7 @@ pub(crate) fn request(
     }
     // Without a word about them the models are those that come with the program.
     let models = request.externals.iter().find(|(name, _)| name == "konfig").map(|(_, path)| path.clone());
-    let has_cloud =
-        models.is_none_or(|at| files.is_file(&stack.stack_dir.join(at).join(CLOUD_MODELS)));
+    let has_cloud = models.is_none_or(|at| files.is_file(&stack.stack_dir.join(at).join(CLOUD_MODELS)));
     let render = if has_cloud { RENDER } else { RENDER_BEFORE };
     for entry in &mut request.entries {
         if matches!(entry, Entry::Path(path) if path == RENDER_ENTRY) {
