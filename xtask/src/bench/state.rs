@@ -249,7 +249,7 @@ fn owner() -> Owner {
 fn record(number: usize, release: ReleaseNo) -> Outcome {
     let name = format!("settings-{number}");
     Outcome::Recorded(Box::new(ResourceRecord {
-        key: ResourceKey::new(ResourceId::kubernetes("v1", "ConfigMap", Some("bench"), &name)),
+        key: ResourceKey::new(ResourceId::from_parts(["v1", "ConfigMap", "bench", &name])),
         kind: ResourceType::kubernetes(),
         attributes: json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "bench"},
