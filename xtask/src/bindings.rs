@@ -1,17 +1,19 @@
-//! `cargo xtask bindings [python|node|go]`: builds the C library and what stands on it, installs each artefact into an empty
-//! environment, runs its tests with its own test runner, and the example of its README.
+//! `cargo xtask bindings [c] [python] [node] [go]`: builds what other languages use, installs each artefact into an empty environment,
+//! runs the example of its README there, and its tests with its own test runner. (The C library's tests are `cargo test -p kcl-c`.)
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use crate::ChoreResult;
+use crate::build::{built, clean, ran, target};
 use crate::oracle::root;
 
 /// A language: its name, and what builds and judges it.
 type Language = (&'static str, fn(&Place) -> Result<(), String>);
 
-const LANGUAGES: &[Language] = &[("python", python), ("node", node), ("go", go)];
+const LANGUAGES: &[Language] = &[("c", c), ("python", python), ("node", node), ("go", go)];
 
 /// Where things are.
 struct Place {
@@ -24,32 +26,20 @@ struct Place {
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let Some(word) = words.iter().find(|word| !LANGUAGES.iter().any(|(name, _)| name == word)) {
-        return Err(format!("usage: cargo xtask bindings [python] [node] [go], not `{word}`"));
+        return Err(format!("usage: cargo xtask bindings [c] [python] [node] [go], not `{word}`"));
     }
-    let root = root();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let place = Place { out: target.join("bindings"), built: target.join("debug"), root };
-    fs::create_dir_all(&place.out).map_err(|e| format!("{}: {e}", place.out.display()))?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    ran(Command::new(cargo).args(["build", "-p", "kcl-c", "-p", "kcl-server"]).current_dir(&place.root))?;
+    let out = target().join("bindings");
+    fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let built = built(&["kcl-c", "kcl-python", "kcl-server"])?;
+    let place = Place { root: root(), out, built };
     for (name, judge) in
         LANGUAGES.iter().filter(|(name, _)| words.is_empty() || words.iter().any(|w| w == name))
     {
+        let begun = Instant::now();
         judge(&place).map_err(|message| format!("{name}: {message}"))?;
-        eprintln!("bindings: {name}: ok");
+        eprintln!("bindings: {name}: ok in {:.1} s", begun.elapsed().as_secs_f64());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Runs a command; its output is told only if it fails.
-fn ran(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.success() {
-        Ok(out.into_owned())
-    } else {
-        Err(format!("{command:?}: {}\n{out}{err}", output.status))
-    }
 }
 
 fn fresh(folder: &Path) -> Result<(), String> {
@@ -83,37 +73,70 @@ fn same(wanted: &str, printed: &str) -> Result<(), String> {
     }
 }
 
+/// The library and its header in a folder of their own, as a package installs them; a program that sees nothing else.
+fn c(place: &Place) -> Result<(), String> {
+    let prefix = place.out.join("c-empty");
+    for folder in ["include", "lib"] {
+        fresh(&prefix.join(folder))?;
+    }
+    let source = place.root.join("crates/kcl-c");
+    copy(&source.join("include/kcl.h"), &prefix.join("include/kcl.h"))?;
+    copy(&place.built.join("libkcl_c.so"), &prefix.join("lib/libkcl.so"))?;
+    let (code, wanted) = example(&source.join("README.md"), "c")?;
+    let program = prefix.join("example");
+    fs::write(prefix.join("example.c"), code).map_err(|e| format!("example.c: {e}"))?;
+    ran(Command::new("cc")
+        .args(["-Wall", "-Wextra", "-Werror", "-Iinclude", "-Llib", "-Wl,-rpath,$ORIGIN/lib"])
+        .args(["-o", "example", "example.c", "-lkcl"])
+        .current_dir(&prefix))?;
+    same(&wanted, &ran(&mut Command::new(&program))?)?;
+    let flags =
+        ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"];
+    same(&wanted, &ran(Command::new("valgrind").args(flags).arg(&program))?)
+}
+
 fn python(place: &Place) -> Result<(), String> {
     let source = place.root.join("bindings/python");
     let tools = place.out.join("python-tools");
-    if !tools.join("bin/maturin").exists() {
-        ran(Command::new("python3").args(["-m", "venv"]).arg(&tools))?;
-        ran(Command::new(tools.join("bin/pip")).args(["-q", "install", "maturin>=1.7,<2", "cffi>=1.16"]))?;
+    let pip = |environment: &Path| {
+        let mut command = Command::new(environment.join("bin/pip"));
+        command.args(["install", "-q", "--disable-pip-version-check"]);
+        command
+    };
+    if !tools.join("bin/mypy").exists() {
+        ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&tools))?;
+        ran(pip(&tools).args(["maturin>=1.7,<2", "mypy>=1.10,<2", "pytest>=8,<10"]))?;
     }
     let wheels = place.out.join("wheels");
     fresh(&wheels)?;
-    ran(Command::new(tools.join("bin/maturin"))
-        .args(["build", "--profile", "dev", "--compatibility", "linux", "-i"])
-        .arg(tools.join("bin/python"))
-        .arg("--out")
+    ran(clean(&mut Command::new(tools.join("bin/maturin")))
+        .args(["build", "--locked", "--profile", "dev", "--compatibility", "linux", "--out"])
         .arg(&wheels)
         .current_dir(&source))?;
     let wheel = only_file(&wheels, "whl")?;
+    if !wheel.to_string_lossy().contains("-cp39-abi3-") {
+        return Err(format!("{} is not for every Python from 3.9 on", wheel.display()));
+    }
     let empty = place.out.join("python-empty");
-    fresh(&empty)?;
-    ran(Command::new("python3").args(["-m", "venv"]).arg(&empty))?;
-    ran(Command::new(empty.join("bin/pip")).args(["-q", "install"]).arg(&wheel))?;
+    ran(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&empty))?;
+    ran(pip(&empty).args(["--no-index"]).arg(&wheel))?;
     let (code, wanted) = example(&source.join("README.md"), "python")?;
-    // The example runs with the wheel alone; the test runner comes afterwards.
-    same(
-        &wanted,
-        &ran(Command::new(empty.join("bin/python")).args(["-I", "-c", &code]).current_dir(&place.out))?,
-    )?;
-    ran(Command::new(empty.join("bin/pip")).args(["-q", "install", "pytest"]))?;
-    let tests = source.join("tests");
-    ran(Command::new(empty.join("bin/pytest"))
-        .args(["-q", "-p", "no:cacheprovider"])
-        .arg(&tests)
+    let python = empty.join("bin/python");
+    // The example runs with the wheel alone.
+    same(&wanted, &ran(Command::new(&python).args(["-I", "-c", &code]).current_dir(&place.out))?)?;
+    // The test runner stands beside it: the environment stays empty.
+    let packages = ran(Command::new(tools.join("bin/python"))
+        .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')"]))?;
+    ran(Command::new(&python)
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .arg(source.join("tests"))
+        .env("PYTHONPATH", packages)
+        .current_dir(&place.out))?;
+    // The types are those that a user's own checker sees.
+    ran(pip(&tools).args(["--no-index", "--no-deps", "--force-reinstall"]).arg(&wheel))?;
+    ran(Command::new(tools.join("bin/mypy"))
+        .args(["--strict", "--no-incremental"])
+        .arg(source.join("tests"))
         .current_dir(&place.out))
     .map(|_| ())
 }

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::ChoreResult;
+use crate::build::clean;
 
 /// Name, and the words after `cargo`.
 type Stage = (&'static str, &'static [&'static str]);
@@ -34,6 +35,8 @@ const STAGES: &[Stage] = &[
     ("documentation", &["doc", "--workspace", "--no-deps", "--lib", "--locked"]),
     ("fuzz targets compile", &["check", "--manifest-path", "fuzz/Cargo.toml", "--bins", "--locked"]),
     ("imports of real documents", &["xtask", "import-proof", "--short"]),
+    ("bindings of other languages", &["xtask", "bindings"]),
+    ("wheels: every method of the API, over every carrier", &["xtask", "oracle", "rpc"]),
     ("documents, by other people's validators", &["xtask", "documents"]),
     ("wheel: every spec program", &["xtask", "oracle", "--spec", "--self-check"]),
     // The ratchet: so many generated programs may still differ. docs/status.md has the count; it only goes down.
@@ -71,7 +74,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
     for (name, words) in STAGES {
         eprintln!("== {name}: cargo {}", words.join(" "));
         let begun = Instant::now();
-        let status = Command::new("cargo")
+        let status = clean(&mut Command::new("cargo"))
             .args(*words)
             .env("RUSTDOCFLAGS", "-D warnings")
             .status()

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 mod bench;
 mod bindings;
+mod build;
 mod ci;
 mod codegen;
 mod documents;
@@ -34,7 +35,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "bindings",
-        "[python] [node] [go]: what stands on the C library, built, installed and tested",
+        "[c] [python] [node] [go]: what other languages use, built, installed and tested",
         bindings::main,
     ),
     ("codegen", "kube|protobuf: fact tables, from the real API server and from its Go types", codegen::main),

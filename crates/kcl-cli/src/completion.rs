@@ -6,7 +6,7 @@ use crate::flags::Flag;
 use crate::{COMMANDS, EXIT_WRONG, doc, edit, fmt, import, krm, lint, list, packages, run, test, vet};
 
 /// Commands that have flags.
-const FLAGS: &[(&str, &[Flag])] = &[
+pub(crate) const FLAGS: &[(&str, &[Flag])] = &[
     ("run", run::FLAGS),
     ("fmt", fmt::FLAGS),
     ("lint", lint::FLAGS),

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use base_diag::Code;
-use kcl::{Compiler, Disk, DiskOutside, Formats, ReadOnly, Request};
+use kcl::{Compiler, Disk, DiskOutside, Formats, ReadOnly};
 
 use crate::flags::{Flag, Given, flags, help, opened};
 use crate::run::{error_format, render};
@@ -79,9 +79,7 @@ fn run(given: &Given) -> Result<ExitCode, Wrong> {
             "put it into spec.source of the functionConfig, or name it with --source",
         )
     })?;
-    let (entry, work_dir) = source::find(&wanted)?;
-    let mut request =
-        Request { entries: vec![entry], work_dir, vendor: kcl::package_folder(), ..Request::default() };
+    let mut request = source::find(&wanted)?;
     request.formats = Formats { json: true, ..Formats::NONE };
     request.arguments = resources.arguments();
     if let Some(steps) = given.last("max-steps") {

@@ -19,6 +19,7 @@ mod import;
 mod krm;
 mod lint;
 mod list;
+mod man;
 mod packages;
 mod parallel;
 mod plugin;
@@ -60,6 +61,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ("server", "answer questions over gRPC, JSON-RPC and REST (the program kcl-server)", server),
     ("explain", "explain an error code, e.g. `kcl explain E2G22`", explain::main),
     ("completion", "print completions for bash, zsh or fish", completion::main),
+    ("man", "print the manual page", man::main),
     ("version", "print the version", version),
 ];
 

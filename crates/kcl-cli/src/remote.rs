@@ -23,7 +23,22 @@ const NAME: &str = "program";
 
 /// Fetches the package that a command line names, if it names one.
 pub(crate) fn fetched(given: &Given) -> Result<Option<Remote>, Wrong> {
-    let Some(row) = asked(given)? else { return Ok(None) };
+    asked(given)?.map(resolved).transpose()
+}
+
+/// Fetches the package of an address, `oci://HOST/PATH:TAG`; without a tag the newest one.
+pub(crate) fn of_registry(address: &str) -> Result<Remote, Wrong> {
+    // The reference writes `oci://HOST/PATH?tag=TAG`, too.
+    let (address, query) = address.split_once('?').unwrap_or((address, ""));
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("tag=")).map(str::to_owned);
+    let (oci, tag) = split_tag(address).map_or((address.to_owned(), asked), |(oci, tag)| (oci, Some(tag)));
+    let package = oci.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let rows = [("oci", Some(oci)), ("tag", tag), ("package", Some(package))];
+    resolved(rows.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))).collect())
+}
+
+/// Resolves the row of a dependency as if a module had it and nothing else.
+fn resolved(row: toml::Table) -> Result<Remote, Wrong> {
     let mut dependencies = toml::Table::new();
     dependencies.insert(NAME.to_owned(), row.into());
     let mut package = toml::Table::new();
@@ -31,8 +46,7 @@ pub(crate) fn fetched(given: &Given) -> Result<Option<Remote>, Wrong> {
     let mut manifest = toml::Table::new();
     manifest.insert("package".to_owned(), package.into());
     manifest.insert("dependencies".to_owned(), dependencies.into());
-    let resolution = resolve_alone(manifest.to_string())?;
-    Ok(Some(remote(resolution)?))
+    remote(resolve_alone(manifest.to_string())?)
 }
 
 fn remote(resolution: Resolution) -> Result<Remote, Wrong> {

@@ -12,6 +12,7 @@ mod anchor;
 mod constraints;
 mod dialect;
 mod keep;
+mod manual;
 mod markdown;
 mod proto;
 mod schemas;
@@ -20,6 +21,7 @@ pub mod web;
 
 use kcl_model::{Model, SchemaRef};
 
+pub use manual::roff;
 pub use markdown::{markdown, markdown_page};
 pub use proto::proto;
 pub use schemas::{json_schema, openapi};

@@ -32,7 +32,8 @@ pub(crate) struct Oracle {
     line: Option<Line>,
 }
 
-struct Line {
+/// A child that answers a line with a line.
+pub(crate) struct Line {
     child: Child,
     stdin: ChildStdin,
     answers: Receiver<String>,
@@ -43,6 +44,49 @@ impl Drop for Line {
         // Both fail only if the child is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Line {
+    /// Starts a child.
+    pub(crate) fn start(command: &mut Command) -> Result<Line, String> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("cannot start {command:?}: {e}"))?;
+        let stdin = child.stdin.take().ok_or("the child has no stdin")?;
+        let stdout = child.stdout.take().ok_or("the child has no stdout")?;
+        let (send, answers) = channel();
+        std::thread::spawn(move || {
+            for text in BufReader::new(stdout).lines() {
+                let Ok(text) = text else { break };
+                if send.send(text).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Line { child, stdin, answers })
+    }
+
+    /// Waits for a line; the error says how the child broke.
+    pub(crate) fn heard(&mut self, timeout: Duration) -> Result<String, String> {
+        match self.answers.recv_timeout(timeout) {
+            Ok(text) => Ok(text),
+            Err(RecvTimeoutError::Timeout) => Err(HANG.into()),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+                Err(format!("abort ({status})"))
+            }
+        }
+    }
+
+    /// Sends a line and waits for one.
+    pub(crate) fn ask(&mut self, question: &str, timeout: Duration) -> Result<String, String> {
+        match writeln!(self.stdin, "{question}").and_then(|()| self.stdin.flush()) {
+            Ok(()) => self.heard(timeout),
+            Err(_) => Err("died before the question".into()),
+        }
     }
 }
 
@@ -117,17 +161,7 @@ impl Oracle {
             self.line = Some(start(self.memory_mib)?);
         }
         let line = self.line.as_mut().expect("started above");
-        if writeln!(line.stdin, "{question}").and_then(|()| line.stdin.flush()).is_err() {
-            return Ok(Err("died before the question".into()));
-        }
-        match line.answers.recv_timeout(timeout) {
-            Ok(text) => Ok(Ok(text)),
-            Err(RecvTimeoutError::Timeout) => Ok(Err(HANG.into())),
-            Err(RecvTimeoutError::Disconnected) => {
-                let status = line.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-                Ok(Err(format!("abort ({status})")))
-            }
-        }
+        Ok(line.ask(question, timeout))
     }
 }
 
@@ -150,27 +184,13 @@ impl Runner for Oracle {
 fn start(memory_mib: u32) -> Result<Line, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle/worker.py");
     let python = std::env::var("KCL_ORACLE_PYTHON").unwrap_or_else(|_| "python3".into());
-    let mut child = Command::new(&python)
-        .arg(script)
-        .env("ORACLE_MEMORY_MIB", memory_mib.to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|e| format!("cannot start {python}: {e}"))?;
-    let stdin = child.stdin.take().ok_or("the oracle has no stdin")?;
-    let stdout = child.stdout.take().ok_or("the oracle has no stdout")?;
-    let (send, answers) = channel();
-    std::thread::spawn(move || {
-        for text in BufReader::new(stdout).lines() {
-            let Ok(text) = text else { break };
-            if send.send(text).is_err() {
-                break;
-            }
-        }
-    });
-    let line = Line { child, stdin, answers };
-    match line.answers.recv_timeout(Duration::from_secs(60)) {
+    let mut line = Line::start(
+        Command::new(&python)
+            .arg(script)
+            .env("ORACLE_MEMORY_MIB", memory_mib.to_string())
+            .stderr(Stdio::null()),
+    )?;
+    match line.heard(Duration::from_secs(60)) {
         Ok(text) if text == "ready" => Ok(line),
         _ => Err("the oracle does not start; install it with: pip install kcl-lib==0.12.4".into()),
     }

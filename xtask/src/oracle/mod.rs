@@ -14,6 +14,7 @@ mod ours;
 mod parameters;
 mod read;
 mod report;
+mod rpc;
 mod shrink;
 mod sources;
 mod terraform;
@@ -59,12 +60,14 @@ const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
     \x20      cargo xtask oracle --vet|--lint|--test N [SEED]\n\
     \x20      cargo xtask oracle cty N [SEED]\n\
+    \x20      cargo xtask oracle rpc [--update]\n\
     \x20      cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]";
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
     if let [which, rest @ ..] = words {
         match which.as_str() {
             "cty" => return cty::main(rest),
+            "rpc" => return rpc::main(rest),
             "terraform" => return terraform::main(rest),
             flag => {
                 if let Some(compared) = commands::main(flag, rest) {

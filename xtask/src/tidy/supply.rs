@@ -50,7 +50,8 @@ pub(super) fn unused() -> Result<Vec<String>, String> {
     let named: BTreeSet<&str> = named.map(|(name, _)| name).collect();
     let mut used = String::new();
     let folders = std::fs::read_dir(root().join("crates")).map_err(|e| e.to_string())?;
-    let mut manifests = vec![root().join("xtask/Cargo.toml")];
+    let mut manifests: Vec<_> =
+        ["xtask", "bindings/python"].map(|folder| root().join(folder).join("Cargo.toml")).into();
     for folder in folders {
         manifests.push(folder.map_err(|e| e.to_string())?.path().join("Cargo.toml"));
     }

@@ -1,7 +1,7 @@
 """KCL in Python: run, edit, format, lint and validate configuration.
 
-Every function is one call into the C library; nothing is kept between calls, and any thread may call. While a call runs,
-other Python threads go on.
+Every function is one call into the native module; nothing is kept between calls, and any thread may call. While a call
+runs, other Python threads go on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, Union
 
-from ._kcl import ffi, lib
+from . import _kcl
+from ._kcl import Error
 
 __all__ = [
     "Error",
@@ -37,26 +38,14 @@ __all__ = [
 Path = Union[str, "PathLike[str]"]
 
 
-class Error(Exception):
-    """What a method refuses: code that does not compile, a file that is not there, a check that does not hold."""
-
-
 def version() -> str:
     """Returns the version of the library."""
-    return ffi.string(lib.kcl_version()).decode()
+    return _kcl.version()
 
 
 def call(method: str, args: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Calls a method of the API by its name, for instance ``KclService.ListVariables``, with the fields of its message."""
-    message = json.dumps(dict(args or {})).encode()
-    answer = lib.kcl_call(method.encode(), 0, ffi.from_buffer("uint8_t[]", message), len(message))
-    try:
-        data = bytes(ffi.buffer(answer.data, answer.len))
-    finally:
-        lib.kcl_free(answer)
-    if answer.status != 0:
-        raise Error(data.decode(errors="replace"))
-    result: dict[str, Any] = json.loads(data)
+    result: dict[str, Any] = json.loads(_kcl.call(method, json.dumps(dict(args or {}))))
     return result
 
 

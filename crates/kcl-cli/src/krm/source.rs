@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl::Entry;
-use kcl_fetch::{Client, Registry, Store};
+use kcl::{Entry, Request};
 
+use crate::remote::of_registry;
 use crate::wrong::Wrong;
 
-/// Finds a program; returns what to run, and the folder that it may read.
-pub(super) fn find(wanted: &str) -> Result<(Entry, PathBuf), Wrong> {
+/// Finds a program; returns how to run it: its files, the folder that it may read, and what it needs.
+pub(super) fn find(wanted: &str) -> Result<Request, Wrong> {
     let here = std::env::current_dir().map_err(|error| format!("the working folder is gone: {error}"))?;
     let wanted_line = wanted.trim();
-    if let Some(address) = wanted_line.strip_prefix("oci://") {
-        let folder = fetched(address)?;
-        return Ok((Entry::Path(folder.display().to_string()), folder));
+    if wanted_line.starts_with("oci://") {
+        let remote = of_registry(wanted_line)?;
+        let entry = Entry::Path(remote.folder.display().to_string());
+        return Ok(Request { externals: remote.externals, ..request(entry, remote.folder) });
     }
     let path = here.join(wanted_line);
     // A program of one line is seldom the name of a file, and a name that ends in .k is no program.
@@ -28,28 +29,15 @@ pub(super) fn find(wanted: &str) -> Result<(Entry, PathBuf), Wrong> {
         } else {
             path.parent().map(Path::to_path_buf).unwrap_or_default()
         };
-        return Ok((Entry::Path(path.display().to_string()), folder));
+        return Ok(request(Entry::Path(path.display().to_string()), folder));
     }
-    Ok((Entry::Source { path: "source.k".into(), text: wanted.to_owned() }, here))
+    Ok(request(Entry::Source { path: "source.k".into(), text: wanted.to_owned() }, here))
+}
+
+fn request(entry: Entry, work_dir: PathBuf) -> Request {
+    Request { entries: vec![entry], work_dir, vendor: kcl::package_folder(), ..Request::default() }
 }
 
 fn is_path(text: &str) -> bool {
     text.ends_with(".k") || ["./", "../", "/"].iter().any(|start| text.starts_with(start))
-}
-
-/// Fetches `HOST/REPOSITORY[:TAG]`, or `HOST/REPOSITORY?tag=TAG`; what is kept already is not fetched again.
-fn fetched(address: &str) -> Result<PathBuf, Wrong> {
-    let (place, query) = address.split_once('?').unwrap_or((address, ""));
-    let (host, rest) = place.split_once('/').ok_or_else(|| {
-        Wrong::with_help(format!("oci://{address} names no repository"), "write oci://HOST/REPOSITORY:TAG")
-    })?;
-    let (repository, tag) = match rest.rsplit_once(':') {
-        Some((repository, tag)) => (repository, Some(tag)),
-        None => (rest, query.split('&').find_map(|pair| pair.strip_prefix("tag="))),
-    };
-    let folder = kcl::package_folder()
-        .ok_or_else(|| Wrong::with_help("there is no home folder to keep packages in", "set KCL_PKG_PATH"))?;
-    let (content, _) = Client::new(Registry::new(host))?.package(repository, tag)?;
-    let (_, folder) = Store::new(folder).keep(&content)?;
-    Ok(folder)
 }

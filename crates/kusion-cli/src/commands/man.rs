@@ -1,5 +1,7 @@
 //! `kusion man`: the manual page, made from the table of commands.
 
+use kcl_doc::roff;
+
 use crate::commands::COMMANDS;
 use crate::input::flags::{self, Given};
 use crate::views::failure::{Exit, Failure};
@@ -14,18 +16,13 @@ fn page() -> String {
     out.push_str(".SH NAME\nkusion \\- from a stack of configuration to healthy resources\n");
     out.push_str(".SH SYNOPSIS\n.B kusion\n.I COMMAND\n[WORDS] [FLAGS]\n.SH COMMANDS\n");
     for command in COMMANDS {
-        out.push_str(&format!(
-            ".SS \"{} {}\"\n{}.\n",
-            command.name,
-            plain(command.words),
-            plain(command.help)
-        ));
+        out.push_str(&format!(".SS \"{} {}\"\n{}.\n", command.name, roff(command.words), roff(command.help)));
         if !command.alias.is_empty() {
             out.push_str(&format!("Also called {}.\n", command.alias));
         }
         out.push_str(".nf\n");
-        command.examples.iter().for_each(|example| out.push_str(&format!("    {}\n", plain(example))));
-        command.flags.iter().for_each(|rows| out.push_str(&plain(&flags::listed(&rows()))));
+        command.examples.iter().for_each(|example| out.push_str(&format!("    {}\n", roff(example))));
+        command.flags.iter().for_each(|rows| out.push_str(&roff(&flags::listed(&rows()))));
         out.push_str(".fi\n");
     }
     out.push_str(".SH ENVIRONMENT\nEach flag is also a variable: --lock-timeout is KUSION_LOCK_TIMEOUT.\n");
@@ -34,16 +31,6 @@ fn page() -> String {
         out.push_str(&format!(".TP\n.B {}\n{}\n", exit.code(), exit.meaning()));
     }
     out
-}
-
-/// Text that roff does not take for its own.
-fn plain(text: &str) -> String {
-    let escaped = text.replace('\\', "\\e").replace('-', "\\-").replace('"', "\\(dq");
-    let guard = |line: &str| {
-        if line.starts_with(['.', '\'']) { format!("\\&{line}\n") } else { format!("{line}\n") }
-    };
-    let lines: String = escaped.lines().map(guard).collect();
-    if text.ends_with('\n') { lines } else { lines.trim_end_matches('\n').to_owned() }
 }
 
 #[cfg(test)]
@@ -60,6 +47,5 @@ mod tests {
         for line in page.lines().filter(|line| line.starts_with('.')) {
             assert!(known.iter().any(|request| line.split(' ').next() == Some(request)), "{line}");
         }
-        assert_eq!(plain(".hidden -x"), "\\&.hidden \\-x");
     }
 }
