@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{Attr, Kept, ResourceId, ResourceKey, ResourceRecord};
+use kusion_model::{Attr, ResourceId, ResourceKey, ResourceRecord};
 use kusion_runtime::RuntimeError;
 use serde_json::{Map, Value, json};
 use tf_host::Resource;
@@ -241,12 +241,15 @@ impl TfRuntime {
         let config = self.config_of(&settings, None, Some(&held));
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
         let of = backend.resource(&settings.type_name)?;
-        let mut instances = vec![instance(&of, kept, &held)?];
+        let mut instances = vec![instance(&of, &record.attributes, &held)?];
         for (number, deposed) in record.deposed.iter().enumerate() {
             let Some(kept) = &deposed.kept else { continue };
             let held = Held::open(kept, &self.key).map_err(invalid)?;
             let name = blake3::hash(format!("{number} {}", held.state).as_bytes()).to_hex();
-            instances.push(Instance { deposed: Some(name[..8].to_owned()), ..instance(&of, kept, &held)? });
+            instances.push(Instance {
+                deposed: Some(name[..8].to_owned()),
+                ..instance(&of, &record.attributes, &held)?
+            });
         }
         let (ty, name) = (settings.type_name.clone(), identifier(&record.key));
         for one in &mut instances {
@@ -261,7 +264,7 @@ impl TfRuntime {
     }
 }
 
-fn instance(of: &Resource, kept: &Kept, held: &Held) -> Result<Instance, RuntimeError> {
+fn instance(of: &Resource, wanted: &Attr, held: &Held) -> Result<Instance, RuntimeError> {
     let json = |text: &str| Json::parse(text.as_bytes()).map_err(|error| invalid(error.message));
     let mut one = Instance {
         tainted: held.tainted,
@@ -272,12 +275,13 @@ fn instance(of: &Resource, kept: &Kept, held: &Held) -> Result<Instance, Runtime
         ..Instance::default()
     };
     one.identity_schema_version = one.identity.as_ref().map(|_| held.identity_version);
-    // The schema knows places that are null; the record knows what came in as a secret.
+    // The schema knows places that are null; the configuration knows what came in as a secret. Where the provider has put that
+    // beside, other tools do not know of it.
     if let Ok(value) = one.value(&of.ty) {
         one.sensitive = sensitive_paths(&of.schema.block, &value);
     }
     let mut secret = Vec::new();
-    secrets_in(&kept.state, &of.ty, &mut Path::default(), &mut secret);
+    secrets_in(wanted, &of.ty, &mut Path::default(), &mut secret);
     let told = one.sensitive.clone();
     one.sensitive.extend(secret.into_iter().filter(|path| !told.iter().any(|outer| path.starts_with(outer))));
     Ok(one)
