@@ -1,5 +1,6 @@
 //! The table of commands, and finding one by its name.
 
+mod advice;
 mod apply;
 mod completion;
 mod config;
@@ -407,26 +408,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Bug, format!("nobody runs `kusion {}`", read.command)));
     };
     read.file = config::load()?;
-    (command.run)(&read).map_err(|failure| with_stack(failure, command, &read.rest))
-}
-
-/// Commands that are advised without a stack, because who advises them does not know it.
-const ADVISED: [&str; 5] =
-    ["kusion state repair", "kusion state unlock", "kusion preview", "kusion apply", "kusion release list"];
-
-/// Advice can be typed as it is: the stack that was named stands in it.
-fn with_stack(mut failure: Failure, command: &Command, words: &[String]) -> Failure {
-    let at = match command.words {
-        "[STACK]" => 0,
-        words if words.split(' ').nth(1) == Some("[STACK]") => 1,
-        _ => return failure,
-    };
-    if let (Some(stack), Some(next)) = (words.get(at), &mut failure.next) {
-        for advised in ADVISED {
-            *next = next.replace(&format!("`{advised}`"), &format!("`{advised} {stack}`"));
-        }
-    }
-    failure
+    (command.run)(&read).map_err(|failure| advice::with_stack(failure, command, &read.rest))
 }
 
 impl Command {
@@ -486,21 +468,6 @@ fn version(given: &Given) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn advice_names_the_stack() {
-        let told = || Failure::usage("x").next("see `kusion state repair`, then `kusion apply -y`");
-        let of = |name: &str, words: &[&str]| {
-            let command = COMMANDS.iter().find(|command| command.name == name).unwrap();
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            with_stack(told(), command, &words).next.unwrap()
-        };
-        let with = "see `kusion state repair p/dev`, then `kusion apply -y`";
-        assert_eq!(of("preview", &["p/dev"]), with);
-        assert_eq!(of("release", &["show", "p/dev", "3"]), with);
-        assert_eq!(of("preview", &[]), told().next.unwrap());
-        assert_eq!(of("why", &["p/dev", "a", "b"]), told().next.unwrap());
-    }
 
     #[test]
     fn every_help_starts_with_three_examples_and_lists_its_flags() {
