@@ -53,9 +53,13 @@ fn project() -> tempfile::TempDir {
             "import konfig.models.frontend\n\n# What is special in dev.\nappConfiguration: frontend.Server {\n    replicas = 1\n}\n",
         ),
         (
-            "dev/main_test.k",
+            "checks/server_test.k",
             "import konfig.models.frontend\n\ntest_replicas = lambda {\n    app = frontend.Server {name = \"a\", image = \"b\"}\n    \
              assert app.replicas == 1\n}\n",
+        ),
+        (
+            "lib/lib.k",
+            "import konfig.models.frontend\n\nschema Shop(frontend.Server):\n    \"\"\"A shop.\"\"\"\n    currency: str = \"EUR\"\n",
         ),
         ("data.yaml", "name: shop\nimage: nginx\n"),
     ];
@@ -73,12 +77,12 @@ fn every_command_finds_the_models_that_come_with_the_program() {
     let calls: [(&[&str], &str); 8] = [
         (&["run", "base/base.k", "dev/main.k", "-S", "appConfiguration.replicas"], "1"),
         (&["lint", "./..."], ""),
-        (&["test", "dev"], "PASS: 1/1"),
+        (&["test", "checks"], "PASS: 1/1"),
         (&["vet", "data.yaml", "-s", "konfig.models.frontend.Server"], ""),
         (&["fmt", "--check", "./..."], ""),
         (&["edit", "get", "dev", "appConfiguration.replicas"], "1"),
-        (&["doc", "base"], ""),
-        (&["edit", "rename", "dev", "appConfiguration=app"], ""),
+        (&["doc", "lib"], "Shop"),
+        (&["edit", "set", "--check", "dev", "appConfiguration.replicas=1"], "unchanged"),
     ];
     for (words, said) in calls {
         let output =

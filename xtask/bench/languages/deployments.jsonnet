@@ -33,9 +33,9 @@ local deployment(name, index) = {
     containers: [
       Container {
         name: 'main',
-        image: 'registry.local/' + name + ':v' + index,
+        image: 'registry.local/main:v' + index,
         ports: [Port { containerPort: 8000 + index % 1000 }, Port { name: 'admin', containerPort: 9000 }],
-        env: { NAME: name, INDEX: std.toString(index) },
+        env: { NAME: 'main', INDEX: std.toString(index) },
       },
       Container {
         name: 'sidecar',
