@@ -263,6 +263,7 @@ fn record(number: usize, release: ReleaseNo) -> Outcome {
         imported: false,
         kept: None,
         deposed: Vec::new(),
+        references: Vec::new(),
     }))
 }
 
@@ -292,6 +293,8 @@ fn step(number: usize) -> Step {
         deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),
+        references: Vec::new(),
+        once: false,
     }
 }
 
