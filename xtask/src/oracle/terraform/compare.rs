@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tf_value::json::Json;
-use tf_value::{Number, Path, Step, Value};
+use tf_value::{Number, Path, Step, Type, Value};
 
 use super::ours::{Change, Changes};
 
@@ -44,7 +44,10 @@ fn one(theirs: &Json, ours: &Change) -> Vec<String> {
     found.extend(differences("after", &json_leaves(part("after")), &values));
     found.extend(differences("unknown", &true_leaves(part("after_unknown")), &unknown));
     let sensitive = if ours.after.is_null() { Leaves::new() } else { path_leaves(&ours.sensitive) };
-    found.extend(differences("sensitive", &true_leaves(part("after_sensitive")), &sensitive));
+    // tofu sometimes says which member of a set is sensitive; that is the set, which has no places.
+    let marked = true_leaves(part("after_sensitive")).into_iter();
+    let marked = marked.map(|(place, text)| (whole_set(&place, ours.of.ty()), text)).collect();
+    found.extend(differences("sensitive", &marked, &sensitive));
     let replace = part("replace_paths")
         .as_array()
         .unwrap_or_default()
@@ -56,6 +59,22 @@ fn one(theirs: &Json, ours: &Change) -> Vec<String> {
         found.extend(differences("replace", &replace.collect(), &kept));
     }
     found
+}
+
+/// A place up to the first set in it.
+fn whole_set(place: &str, ty: &Type) -> String {
+    let (mut kept, mut at) = (String::new(), ty);
+    for step in place.split('/').skip(1) {
+        at = match at {
+            Type::Set(_) => return kept,
+            Type::Object(object) => object.attributes.get(step).unwrap_or(&Type::Dynamic),
+            Type::List(of) | Type::Map(of) => of,
+            _ => &Type::Dynamic,
+        };
+        kept.push('/');
+        kept.push_str(step);
+    }
+    kept
 }
 
 fn differences(what: &str, theirs: &Leaves, ours: &Leaves) -> Vec<String> {

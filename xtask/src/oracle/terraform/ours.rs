@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    fn ty(&self) -> &Type {
+    pub(super) fn ty(&self) -> &Type {
         match self {
             Kind::Resource(of) => &of.ty,
             Kind::Data(of) => &of.ty,
