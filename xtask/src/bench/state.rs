@@ -264,7 +264,6 @@ fn record(number: usize, release: ReleaseNo) -> Outcome {
         imported: false,
         kept: None,
         deposed: Vec::new(),
-        references: Vec::new(),
     }))
 }
 
@@ -296,8 +295,6 @@ fn step(number: usize) -> Step {
         deposed: Vec::new(),
         rerecord: None,
         aliases: Vec::new(),
-        references: Vec::new(),
-        once: false,
     }
 }
 
