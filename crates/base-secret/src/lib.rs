@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod children;
 mod forms;
 mod redactor;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+pub use children::{hidden_variables, keep_from_children};
 pub use redactor::{Redactor, SHORTEST, SHOWN};
 
 /// A value that can be used but not printed.
@@ -50,6 +52,27 @@ impl SecretValue {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Something outside that hides keys and gives them back: a service, or an identity that only its owner has.
+pub trait KeyService: Send + Sync {
+    /// What kind it is, as it is recorded beside what it has hidden.
+    fn kind(&self) -> &'static str;
+
+    /// What it is, for people.
+    fn word(&self) -> String;
+
+    /// Hides a key.
+    ///
+    /// # Errors
+    /// Why not, and what to do about it.
+    fn wrap(&self, key: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// Gives back a key that it has hidden.
+    ///
+    /// # Errors
+    /// Why not, and what to do about it.
+    fn unwrap(&self, wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, String>;
 }
 
 impl From<String> for SecretValue {

@@ -91,6 +91,19 @@ impl Reads {
         })
     }
 
+    /// Returns what was read and what stood in it: source files, and files that the program itself read while it ran.
+    pub fn contents(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        let sources = self.facts.iter().filter_map(|fact| match fact {
+            Fact::Text(path, Ok(text)) => Some((Path::new(path), text.as_bytes())),
+            _ => None,
+        });
+        let data = self.asked.iter().filter_map(|asked| match asked {
+            Asked::Read(path, Ok(bytes)) => Some((path.as_path(), &**bytes)),
+            _ => None,
+        });
+        sources.chain(data)
+    }
+
     /// Returns the folders that were listed.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.facts.iter().filter_map(|fact| match fact {

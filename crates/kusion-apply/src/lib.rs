@@ -19,6 +19,7 @@ mod executor;
 mod farewell;
 mod health;
 mod keeper;
+mod outputs;
 mod report;
 mod resolve;
 mod rest;

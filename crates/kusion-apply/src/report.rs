@@ -64,6 +64,9 @@ pub struct Report {
     pub rollback_wanted: bool,
     #[serde(skip)]
     pub outputs: BTreeMap<String, Attr>,
+    /// Outputs whose value is not of the type that the stack declares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wrong_outputs: Vec<String>,
 }
 
 impl Report {

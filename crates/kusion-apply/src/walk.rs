@@ -13,6 +13,7 @@ use kusion_model::{
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
 use crate::keeper::Told;
+use crate::outputs::Given;
 use crate::resolve::resolve;
 use crate::step::{Done, run_step};
 use crate::{
@@ -404,6 +405,7 @@ impl<'i> Walk<'i> {
             }
             _ => None,
         });
+        let message = message.or_else(|| report.wrong_outputs.first().cloned());
         let message = message.or_else(|| report.cancelled.then(|| INTERRUPTED.to_owned()));
         let end = ReleaseEnd {
             phase: report.phase,
@@ -446,7 +448,8 @@ impl<'i> Walk<'i> {
             _ => *end == Some(StepEnd::Applied),
         };
         let unknown = waited && self.steps.iter().zip(&self.ends).any(unproven);
-        let success = steps.values().all(StepEnd::is_success) && !unknown;
+        let given = Given::of(self.input.outputs, &self.seen);
+        let success = steps.values().all(StepEnd::is_success) && !unknown && given.wrong.is_empty();
         Report {
             release: self.release,
             phase: if success { Phase::Succeeded } else { Phase::Failed },
@@ -456,20 +459,9 @@ impl<'i> Walk<'i> {
             cancelled,
             waited,
             rollback_wanted: self.failed && self.input.options.on_failure == FailurePolicy::Rollback,
-            outputs: self.outputs(),
+            outputs: given.values,
+            wrong_outputs: given.wrong,
         }
-    }
-
-    fn outputs(&self) -> BTreeMap<String, Attr> {
-        let mut outputs = BTreeMap::new();
-        for output in self.input.outputs {
-            let observed =
-                self.seen.iter().find(|(key, _)| key.id == output.id).map(|(_, observed)| observed);
-            if let Some(value) = observed.and_then(|observed| output.path.get(observed.attributes.tree())) {
-                outputs.insert(output.to_string(), value.clone());
-            }
-        }
-        outputs
     }
 
     fn end_step(&mut self, at: usize, end: StepEnd) {

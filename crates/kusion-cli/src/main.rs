@@ -14,9 +14,17 @@ use views::failure::{self, Exit, Failure};
 use views::output;
 use views::style::Style;
 
+/// A core dump of this process would hold every secret that it has seen.
+fn no_core_dumps() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // Where it is forbidden, there is nobody to tell yet; the limit that is there stays.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    no_core_dumps();
     base_secret::Redactor::install();
     std::panic::set_hook(Box::new(|panic| output::tell(&format!("{panic}\n"))));
     let result = std::panic::catch_unwind(|| commands::run(&words));

@@ -1,6 +1,6 @@
 //! Evaluating a stack and reading its output as a Spec.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use kcl::{
@@ -28,6 +28,8 @@ pub struct Generated {
     pub unused: Vec<String>,
     /// The names that it asked for.
     pub options: BTreeSet<String>,
+    /// Digests of what was evaluated, by package.
+    pub models: BTreeMap<String, String>,
 }
 
 /// Evaluates a stack.
@@ -62,7 +64,8 @@ pub fn generate(
     let options: BTreeSet<String> = outcome.reads.options().map(|(name, _)| name.to_owned()).collect();
     let names = inputs.arguments.iter().map(|(name, _)| name);
     let unused = names.filter(|name| !options.contains(*name)).cloned().collect();
-    Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options })
+    let models = crate::digests::digests(&outcome.reads, stack);
+    Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options, models })
 }
 
 fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<RunResult, GenerateError> {

@@ -11,6 +11,7 @@
 
 mod collect;
 mod crds;
+mod digests;
 mod documents;
 mod error;
 mod generate;
@@ -24,4 +25,5 @@ pub use documents::{DocumentError, read_documents};
 pub use error::{FileProblem, GenerateError};
 pub use generate::{Generated, generate, read_spec, source_files};
 pub use locate::{StackFolder, locate, stacks_below};
+pub use meta::read_workspace;
 pub use program::Inputs;

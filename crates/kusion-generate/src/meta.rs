@@ -8,7 +8,7 @@ use std::path::Path;
 use base_diag::nearest;
 use base_yaml::{Data, Limits, MapEntry};
 use kcl::Files;
-use kusion_model::{MetaError, MetaFile};
+use kusion_model::{MetaError, MetaFile, WorkspaceFile};
 
 use crate::documents::value_of;
 use crate::error::FileProblem;
@@ -47,6 +47,24 @@ pub(crate) fn read<T: MetaFile>(
             _ => problem.next("correct it, or remove it"),
         }
     })
+}
+
+/// Reads the file of a workspace in Kusion's home, with notes about keys that are not used; nothing if there is none.
+///
+/// # Errors
+/// A file that cannot be used.
+pub fn read_workspace(
+    files: &dyn Files,
+    home: &Path,
+    workspace: &str,
+) -> Result<(WorkspaceFile, Vec<String>), FileProblem> {
+    let path = home.join("workspaces").join(format!("{workspace}.yaml"));
+    let mut notes = Vec::new();
+    if !files.is_file(&path) {
+        return Ok((WorkspaceFile::default(), notes));
+    }
+    let file = read(files, &path, &mut notes)?;
+    Ok((file, notes))
 }
 
 /// The keys of a file that is one mapping, or empty.

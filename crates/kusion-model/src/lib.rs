@@ -57,14 +57,17 @@ pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, 
 pub use plan_view::upstream_view;
 pub use platform::{MeaningEdge, MovedField, Platform, Platforms};
 pub use project::{
-    Component, ConflictPolicy, ConflictRule, MetaError, MetaFile, NamespaceMapping, Project, Stack,
-    StackOutput,
+    Component, ConflictPolicy, ConflictRule, MetaError, MetaFile, NamespaceMapping, OutputType, Project,
+    Stack, StackOutput, WorkspaceFile,
 };
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, references_in};
-pub use release::{INTERRUPTED, Phase, Release, ReleaseDiff, ReleaseNo, Subject, diff_releases};
+pub use release::{
+    Approval, Approved, Checkout, INTERRUPTED, Identity, OutputUse, Phase, Release, ReleaseDiff, ReleaseNo,
+    Subject, Timings, diff_releases,
+};
 pub use secret::{DigestKey, Secret, adopt, is_seal, seal, seal_like};
 pub use secret_ref::SecretRef;
-pub use secret_stores::{KvVersion, Provider, StoreConfig, VaultAuth, VaultConfig};
+pub use secret_stores::{AwsConfig, KvVersion, Provider, StoreConfig, VaultAuth, VaultConfig};
 pub use source::{SourceMap, SourceRef};
 pub use spec::{Resource, ResourceType, Spec, SpecError};
 pub use state::{Prior, Records, ResourceRecord};

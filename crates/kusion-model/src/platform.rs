@@ -64,6 +64,11 @@ pub trait Platform: Send + Sync {
         Vec::new()
     }
 
+    /// What is gone for good when a resource is deleted, in a few words; `None` if making it anew brings everything back.
+    fn holds(&self, _id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
+        None
+    }
+
     /// What comes before what because of what the objects mean.
     fn edges(&self, _spec: &Spec) -> Vec<MeaningEdge> {
         Vec::new()

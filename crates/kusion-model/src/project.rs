@@ -78,11 +78,23 @@ pub struct Stack {
     pub imported: ImportedPolicy,
     /// What other stacks may refer to, as written; read with [`Stack::read_outputs`].
     #[serde(default)]
-    pub outputs: Vec<String>,
+    pub outputs: Vec<Value>,
     /// Where the state is kept, if not where the project says.
     #[serde(default)]
     pub backend: Option<BackendSetting>,
     /// Where `ref://` values come from, if not from where the project says.
+    #[serde(default)]
+    pub secret_store: Option<StoreConfig>,
+    /// Other stores, for `ref://…?store=NAME`.
+    #[serde(default)]
+    pub secret_stores: BTreeMap<String, StoreConfig>,
+}
+
+/// The file of a workspace, `workspaces/NAME.yaml` in Kusion's home: what stacks share that are applied to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceFile {
+    /// Where `ref://` values come from, if neither stack nor project says.
     #[serde(default)]
     pub secret_store: Option<StoreConfig>,
     /// Other stores, for `ref://…?store=NAME`.
@@ -162,12 +174,64 @@ impl ConflictRule {
     }
 }
 
+/// An entry of `outputs:` that says what kind of value it is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TypedOutput {
+    of: String,
+    #[serde(default, rename = "type")]
+    kind: OutputType,
+}
+
+/// What kind of value an output is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputType {
+    #[default]
+    Any,
+    String,
+    Number,
+    Bool,
+    List,
+    Map,
+}
+
+impl OutputType {
+    /// Returns whether a value is of this kind.
+    #[must_use]
+    pub fn takes(self, value: &Attr) -> bool {
+        match self {
+            OutputType::Any => true,
+            OutputType::String => matches!(value, Attr::Text(_)),
+            OutputType::Number => matches!(value, Attr::Number(_)),
+            OutputType::Bool => matches!(value, Attr::Bool(_)),
+            OutputType::List => matches!(value, Attr::List(_) | Attr::Set(_)),
+            OutputType::Map => matches!(value, Attr::Map(_)),
+        }
+    }
+
+    /// Its name in stack.yaml.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            OutputType::Any => "any",
+            OutputType::String => "string",
+            OutputType::Number => "number",
+            OutputType::Bool => "bool",
+            OutputType::List => "list",
+            OutputType::Map => "map",
+        }
+    }
+}
+
 /// An entry of `outputs:`: a whole resource, or one field of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackOutput {
     pub id: ResourceId,
     /// Empty for the whole resource.
     pub path: FieldPath,
+    /// What it must be.
+    pub kind: OutputType,
 }
 
 impl StackOutput {
@@ -184,6 +248,18 @@ impl StackOutput {
             FieldPath(reference.path.0[output.path.0.len()..].to_vec()).get(value)
         });
         found.filter(|value| !value.is_secret())
+    }
+
+    /// Names what a reference points to, as an entry of `outputs:` would.
+    #[must_use]
+    pub fn of_reference(reference: &Reference) -> Self {
+        StackOutput { id: reference.id.clone(), path: reference.path.clone(), kind: OutputType::Any }
+    }
+
+    /// Returns whether everything that another one names is named by this one, too.
+    #[must_use]
+    pub fn covers(&self, other: &StackOutput) -> bool {
+        self.id == other.id && self.path.covers(&other.path)
     }
 
     /// Returns whether a reference from another stack is covered.
@@ -248,6 +324,15 @@ impl MetaFile for Stack {
     }
 }
 
+impl MetaFile for WorkspaceFile {
+    const FILE: &'static str = "the file of the workspace";
+    const UNUSED: &'static [&'static str] = &["name", "modules", "context", "runtimes", "backends"];
+
+    fn from_value(value: Value) -> Result<Self, MetaError> {
+        read(value, Self::FILE)
+    }
+}
+
 impl MetaFile for Component {
     const FILE: &'static str = "component.yaml";
     const UNUSED: &'static [&'static str] = &["labels"];
@@ -262,7 +347,17 @@ impl MetaFile for Component {
 impl Stack {
     /// Returns what other stacks may refer to: ids, or references in the plain or quoted form without `$kusion_path`.
     pub fn read_outputs(&self) -> Result<Vec<StackOutput>, MetaError> {
-        self.outputs.iter().map(|text| read_output(text)).collect()
+        let read = |entry: &Value| match entry {
+            Value::String(text) => read_output(text),
+            entry => {
+                let typed: TypedOutput = serde_json::from_value(entry.clone()).map_err(|e| {
+                    let message = format!("{e}; write an id, or {{of: ID.FIELD, type: string}}");
+                    MetaError::Output { text: entry.to_string(), message }
+                })?;
+                Ok(StackOutput { kind: typed.kind, ..read_output(&typed.of)? })
+            }
+        };
+        self.outputs.iter().map(read).collect()
     }
 }
 
@@ -273,9 +368,13 @@ fn read_output(text: &str) -> Result<StackOutput, MetaError> {
     match Template::parse(&format!("$kusion_path{dot}{bare}")) {
         Some(Ok(template)) if template.references().all(|r| r.stack.is_none()) => {
             let reference = template.references().next();
-            reference.map(|r| StackOutput { id: r.id.clone(), path: r.path.clone() })
+            let kind = OutputType::Any;
+            reference.map(|r| StackOutput { id: r.id.clone(), path: r.path.clone(), kind })
         }
-        _ => ResourceId::parse(bare).ok().map(|id| StackOutput { id, path: FieldPath::root() }),
+        _ => ResourceId::parse(bare).ok().map(|id| {
+            let kind = OutputType::Any;
+            StackOutput { id, path: FieldPath::root(), kind }
+        }),
     }
     .ok_or_else(|| MetaError::Output {
         text: text.to_owned(),
@@ -318,7 +417,7 @@ mod tests {
         let stack = Stack::from_value(json!({
             "name": "dev",
             "conflicts": [{"kind": "Deployment", "path": "spec.replicas", "policy": "leave"}],
-            "outputs": ["v1:Service:shop-dev:web", "v1:Service:shop-dev:db.spec.clusterIP"],
+            "outputs": ["v1:Service:shop-dev:web", {"of": "v1:Service:shop-dev:db.spec.clusterIP", "type": "string"}],
         }))
         .unwrap();
         assert!(stack.conflicts[0].covers("deployment", &FieldPath::keys(["spec", "replicas"])));
@@ -328,7 +427,17 @@ mod tests {
         );
         let outputs = stack.read_outputs().unwrap();
         assert!(outputs[0].path.0.is_empty());
-        assert_eq!(outputs[1].path.to_string(), "spec.clusterIP");
+        assert_eq!(
+            (outputs[1].path.to_string().as_str(), outputs[1].kind),
+            ("spec.clusterIP", OutputType::String)
+        );
+        assert!(
+            outputs[1].kind.takes(&Attr::text("10.0.0.1")) && !outputs[1].kind.takes(&Attr::from(json!(1)))
+        );
+        assert!(
+            Stack::from_value(json!({"name": "dev", "outputs": [{"of": "v1:Service:a:b", "type": "text"}]}))
+                .is_err()
+        );
     }
 
     #[test]

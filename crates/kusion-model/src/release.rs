@@ -52,6 +52,113 @@ impl fmt::Display for Phase {
 pub struct Subject {
     pub user: String,
     pub host: String,
+    /// Who that is beyond the account of a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+}
+
+/// Who somebody is, by more than the account of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Identity {
+    /// A token of an OpenID provider whose signature was checked with the provider's keys.
+    Token {
+        issuer: String,
+        subject: String,
+        /// Name or address that the provider tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    /// The author that git is set up with: what somebody says about himself.
+    Git { author: String },
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Identity::Token { issuer, subject, name: None } => write!(f, "{subject} (token of {issuer})"),
+            Identity::Token { issuer, subject, name: Some(name) } => {
+                write!(f, "{name}, {subject} (token of {issuer})")
+            }
+            Identity::Git { author } => write!(f, "{author} (git, as they say themselves)"),
+        }
+    }
+}
+
+/// Which source a release was made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkout {
+    pub commit: String,
+    /// Nothing was changed beside the commit.
+    pub clean: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Where the repository was cloned from, without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+}
+
+/// Consent to a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    pub how: Approved,
+    pub by: Subject,
+    pub at: Timestamp,
+    /// The plan that was looked at.
+    pub plan_hash: String,
+}
+
+/// How consent was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Approved {
+    /// Somebody was shown the plan and said yes.
+    Asked,
+    /// In advance, to whatever the plan would be: `-y`.
+    Beforehand,
+    /// To a plan that was saved; this is who saved it.
+    SavedPlan,
+    /// By a policy: what to do when a release fails.
+    Policy,
+}
+
+impl fmt::Display for Approved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Approved::Asked => "looked at the plan and said yes",
+            Approved::Beforehand => "beforehand (-y)",
+            Approved::SavedPlan => "saved the plan",
+            Approved::Policy => "by the policy for failures",
+        })
+    }
+}
+
+/// How long the stages of a release took, in milliseconds, before the first change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Timings {
+    pub plan: u64,
+    pub consent: u64,
+    pub lock: u64,
+}
+
+impl Timings {
+    fn is_unknown(&self) -> bool {
+        *self == Timings::default()
+    }
+}
+
+/// A value of another stack that a release has used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputUse {
+    /// What it refers to, as an entry of `outputs:` would name it.
+    pub output: String,
+    /// The release of that stack since which the value is what it is.
+    #[serde(default)]
+    pub version: ReleaseNo,
 }
 
 impl fmt::Display for Subject {
@@ -70,6 +177,21 @@ pub struct Release {
     /// The commit of the source, with `+` behind it if files were changed beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Checkout>,
+    /// Digests of what was evaluated, by package; the stack's own files are `.`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+    #[serde(default, skip_serializing_if = "Timings::is_unknown")]
+    pub timings: Timings,
+    /// Values of other stacks that it used, by `project/stack`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uses: BTreeMap<String, Vec<OutputUse>>,
+    /// What it gives to other stacks: since which release each value is what it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, ReleaseNo>,
     /// The folder of the project: two projects of one name would share this state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,

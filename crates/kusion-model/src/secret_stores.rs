@@ -1,4 +1,5 @@
-//! Which stores a stack takes secrets from: `secretStore` and `secretStores` in project.yaml and stack.yaml.
+//! Which stores a stack takes secrets from: `secretStore` and `secretStores` in project.yaml, stack.yaml and the file of the
+//! workspace.
 //!
 //! ```yaml
 //! secretStore:                       # the default one, in upstream's form
@@ -42,7 +43,37 @@ pub enum Provider {
         #[serde(default)]
         namespace: Option<String>,
     },
+    /// A YAML or JSON file that `age` has encrypted.
+    Age {
+        path: String,
+        /// The file of identities; without it `KUSION_AGE_IDENTITY_FILE`.
+        #[serde(default)]
+        identity_file: Option<String>,
+    },
+    /// A YAML or JSON file that `sops` has encrypted, for an age recipient.
+    Sops {
+        path: String,
+        /// The file of identities; without it `SOPS_AGE_KEY_FILE`, then the place where `sops` looks.
+        #[serde(default)]
+        identity_file: Option<String>,
+    },
+    Aws(AwsConfig),
     Vault(VaultConfig),
+}
+
+/// AWS Secrets Manager.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AwsConfig {
+    /// Without it `AWS_REGION`, then `AWS_DEFAULT_REGION`, then that of the profile.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// The profile of the shared files; without it `AWS_PROFILE`.
+    #[serde(default)]
+    pub profile: Option<String>,
+    /// Another address than Amazon's.
+    #[serde(default)]
+    pub endpoint: Option<String>,
 }
 
 /// HashiCorp Vault, key-value engine.
@@ -98,6 +129,15 @@ pub enum VaultAuth {
         #[serde(default)]
         mount: Option<String>,
     },
+    /// The token of a service account, as it lies in every pod.
+    Kubernetes {
+        role: String,
+        /// Another file than that of the pod.
+        #[serde(default)]
+        token_file: Option<String>,
+        #[serde(default)]
+        mount: Option<String>,
+    },
 }
 
 impl Default for VaultAuth {
@@ -118,9 +158,9 @@ impl TryFrom<Value> for StoreConfig {
     }
 }
 
-const OURS: [&str; 5] = ["env", "file", "command", "kubernetes", "vault"];
+const OURS: [&str; 8] = ["env", "file", "command", "kubernetes", "vault", "aws", "age", "sops"];
 /// Upstream's, which are not built.
-const THEIRS: [&str; 6] = ["aws", "alicloud", "azure", "viettelcloud", "onpremises", "fake"];
+const THEIRS: [&str; 5] = ["alicloud", "azure", "viettelcloud", "onpremises", "fake"];
 
 impl StoreConfig {
     /// Reads the value of `secretStore`, strictly.
@@ -145,14 +185,21 @@ impl StoreConfig {
             Provider::Command { command, .. } if command.is_empty() => {
                 Err("`command` is empty; write the program and its arguments as a list".to_owned())
             }
-            Provider::File { path } if path.is_empty() => Err("`path` is empty".to_owned()),
-            Provider::Vault(vault) => {
-                let known = ["https://", "http://"].iter().any(|scheme| vault.server.starts_with(scheme));
-                if known { Ok(()) } else { Err("`server` must begin with https:// or http://".to_owned()) }
+            Provider::File { path } | Provider::Age { path, .. } | Provider::Sops { path, .. }
+                if path.is_empty() =>
+            {
+                Err("`path` is empty".to_owned())
             }
+            Provider::Aws(AwsConfig { endpoint: Some(endpoint), .. }) => is_address(endpoint, "endpoint"),
+            Provider::Vault(vault) => is_address(&vault.server, "server"),
             _ => Ok(()),
         }
     }
+}
+
+fn is_address(text: &str, key: &str) -> Result<(), String> {
+    let known = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
+    if known { Ok(()) } else { Err(format!("`{key}` must begin with https:// or http://")) }
 }
 
 /// A mapping with exactly one of the keys.
@@ -197,6 +244,7 @@ mod tests {
         );
         let role =
             json!({"vault": {"server": "http://v", "version": "v1", "auth": {"appRole": {"roleId": "r"}}}});
+        assert_eq!(read(json!({"aws": {}})), Ok(Provider::Aws(AwsConfig::default())));
         assert!(matches!(
             read(role),
             Ok(Provider::Vault(VaultConfig { auth: VaultAuth::AppRole { .. }, .. }))
@@ -207,7 +255,10 @@ mod tests {
     fn what_is_wrong_is_said_with_what_was_meant() {
         let cases = [
             (json!({"vualt": {}}), "did you mean `vault`?"),
-            (json!({"aws": {"region": "x"}}), "reach it with `command`"),
+            (json!({"azure": {"vaultUrl": "x"}}), "reach it with `command`"),
+            (json!({"aws": {"endpoint": "localhost"}}), "https://"),
+            (json!({"sops": {"path": ""}}), "empty"),
+            (json!({"age": {}}), "path"),
             (json!({"env": {}, "file": {"path": "x"}}), "exactly one"),
             (json!({"vault": {"server": "vault:8200"}}), "https://"),
             (json!({"vault": {"server": "https://v", "token": "hvs.x"}}), "unknown field `token`"),

@@ -59,6 +59,15 @@ impl Platform for KubePlatform {
         }
     }
 
+    fn holds(&self, id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
+        match KubeId::from_parts(id.parts()).ok()?.kind.as_str() {
+            "PersistentVolumeClaim" | "PersistentVolume" => Some("the data of the volume"),
+            "Namespace" => Some("everything in the namespace that is not part of the stack"),
+            "CustomResourceDefinition" => Some("every object of this kind that is not part of the stack"),
+            _ => None,
+        }
+    }
+
     /// Moves the plain texts of a Secret into its data, as the server does: then what is wanted, recorded and live has one
     /// form, and equal secrets have equal digests. A reference stays where it is until it is filled in.
     fn settle(&self, object: &mut Attr) -> Vec<MovedField> {

@@ -41,6 +41,11 @@ impl Platform for TfPlatform {
         extensions.get("mode").is_some_and(|mode| mode == "data")
     }
 
+    fn holds(&self, _id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
+        // No schema tells which objects hold data: a bucket does, a tag does not.
+        Some("what the object held, and values that its provider made")
+    }
+
     fn sensitive(&self, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
         let parts = id.parts();
         let Some(name) = parts.get(2) else { return Vec::new() };

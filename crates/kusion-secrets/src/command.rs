@@ -40,7 +40,11 @@ impl CommandStore {
         let program = self.program();
         let unavailable =
             |what: String| SecretError::new(Refusal::Unavailable, format!("`{program}` {what}"));
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        for name in base_secret::hidden_variables() {
+            command.env_remove(name);
+        }
+        let mut child = command
             .args(&self.command[1..])
             .current_dir(&self.folder)
             .stdin(Stdio::piped())

@@ -15,12 +15,17 @@ impl EnvStore {
         EnvStore { prefix: prefix.to_owned() }
     }
 
-    /// Upper case, and `_` for everything that a variable cannot have in its name.
     fn variable(&self, reference: &SecretRef) -> String {
-        let words = format!("{}_{}", reference.name, reference.property);
-        let usable = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-        format!("{}{}", self.prefix, words.chars().map(usable).collect::<String>())
+        variable_of(&self.prefix, reference)
     }
+}
+
+/// The variable of a reference: upper case, and `_` for everything that a variable cannot have in its name.
+#[must_use]
+pub fn variable_of(prefix: &str, reference: &SecretRef) -> String {
+    let words = format!("{}_{}", reference.name, reference.property);
+    let usable = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    format!("{prefix}{}", words.chars().map(usable).collect::<String>())
 }
 
 impl SecretStore for EnvStore {
@@ -28,8 +33,10 @@ impl SecretStore for EnvStore {
         Box::pin(async move {
             no_version(reference, "the environment")?;
             let name = self.variable(reference);
+            if let Some(value) = crate::variable(&name) {
+                return Ok(value);
+            }
             match std::env::var(&name) {
-                Ok(value) if !value.is_empty() => Ok(SecretValue::from(value)),
                 Err(std::env::VarError::NotUnicode(_)) => {
                     Err(SecretError::new(Refusal::Unusable, format!("the variable {name} is not UTF-8")))
                 }

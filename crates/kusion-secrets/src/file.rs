@@ -1,7 +1,8 @@
-//! Secrets in a YAML or JSON file that only its owner can read: `db: {password: …}` for `ref://db/password`.
+//! Secrets in files: name, then property, then value (`db: {password: …}` for `ref://db/password`), as YAML or JSON. A file in
+//! clear must be one that only its owner can read; one that age or SOPS has encrypted may lie anywhere.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base_secret::SecretValue;
 use base_yaml::{Data, Limits, Node};
@@ -9,52 +10,116 @@ use futures::future::BoxFuture;
 use kusion_model::SecretRef;
 use zeroize::Zeroizing;
 
-use crate::{LARGEST, Refusal, SecretError, SecretStore, no_version};
+use crate::{LARGEST, Refusal, SecretError, SecretStore, age, no_version, sops};
+
+/// How a file is kept.
+pub(crate) enum Kind {
+    /// In clear, for its owner only.
+    Clear,
+    /// As a whole, by age.
+    Age,
+    /// Value by value, by SOPS.
+    Sops,
+}
 
 pub(crate) struct FileStore {
     path: PathBuf,
+    kind: Kind,
+    /// The file of identities, where one is needed.
+    identities: Option<PathBuf>,
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> SecretError {
+    SecretError::new(Refusal::Unavailable, format!("{} cannot be read: {error}", path.display()))
+        .next("write the file, or correct `path` of the store")
+}
+
+/// Reads a file of secrets that nobody else may read.
+pub(crate) fn read_private(path: &Path) -> Result<Zeroizing<String>, SecretError> {
+    let shown = path.display();
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
+    let mode = meta.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(SecretError::new(Refusal::Denied, format!("others can read {shown} (mode {mode:03o})"))
+            .next(format!("chmod 600 {shown}")));
+    }
+    let bytes = read(path)?;
+    let text = String::from_utf8(bytes.to_vec()).map(Zeroizing::new);
+    text.map_err(|_| SecretError::new(Refusal::Unusable, format!("{shown} is not UTF-8")))
+}
+
+fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
+    if meta.len() > LARGEST as u64 {
+        let message = format!("{} is larger than 1 MiB", path.display());
+        return Err(SecretError::new(Refusal::Unusable, message));
+    }
+    std::fs::read(path).map(Zeroizing::new).map_err(|e| unreadable(path, &e))
+}
+
+/// Reads one document. The parser's message may quote the text, and the text is secret: only the line is told.
+pub(crate) fn document(text: &str, shown: &str) -> Result<Node, SecretError> {
+    let limits = Limits { depth: 32, nodes: 100_000, strict_keys: true };
+    let unusable = |what: String| SecretError::new(Refusal::Unusable, what);
+    let documents = base_yaml::parse_documents(text, &limits)
+        .map_err(|e| unusable(format!("{shown}:{} is not YAML", e.line)))?;
+    let mut documents = documents.into_iter();
+    match (documents.next(), documents.next()) {
+        (Some(root), None) => Ok(root),
+        (None, _) => Err(unusable(format!("{shown} is empty"))),
+        (Some(_), Some(_)) => Err(unusable(format!("{shown} has several documents; one is read"))),
+    }
 }
 
 impl FileStore {
-    pub(crate) fn new(path: PathBuf) -> Self {
-        FileStore { path }
+    pub(crate) fn new(path: PathBuf, kind: Kind, identities: Option<PathBuf>) -> Self {
+        FileStore { path, kind, identities }
     }
 
-    fn read(&self) -> Result<Zeroizing<String>, SecretError> {
-        let shown = self.path.display();
-        let meta = std::fs::metadata(&self.path).map_err(|e| {
-            SecretError::new(Refusal::Unavailable, format!("{shown} cannot be read: {e}"))
-                .next("write the file, or correct `path` of the store")
-        })?;
-        let mode = meta.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(SecretError::new(
-                Refusal::Denied,
-                format!("others can read {shown} (mode {mode:03o})"),
+    fn identities(&self) -> Result<Vec<age::Identity>, SecretError> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let usual = match self.kind {
+            Kind::Sops => set("SOPS_AGE_KEY_FILE").or_else(|| {
+                let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
+                Some(config?.join("sops/age/keys.txt"))
+            }),
+            Kind::Age | Kind::Clear => set("KUSION_AGE_IDENTITY_FILE"),
+        };
+        let file = self.identities.clone().or(usual).ok_or_else(|| {
+            SecretError::new(Refusal::Denied, format!("nobody says who opens {}", self.path.display())).next(
+                "write `identityFile` into the settings of the store, or export KUSION_AGE_IDENTITY_FILE",
             )
-            .next(format!("chmod 600 {shown}")));
+        })?;
+        age::identities(&file)
+    }
+
+    fn root(&self) -> Result<Node, SecretError> {
+        let shown = self.path.display().to_string();
+        let fault = |what: String, kind: Refusal| SecretError::new(kind, format!("{shown}: {what}"));
+        match self.kind {
+            Kind::Clear => document(&read_private(&self.path)?, &shown),
+            Kind::Age => {
+                let plain = age::decrypt(&read(&self.path)?, &self.identities()?);
+                let plain = plain.map_err(|found| fault(found.to_string(), refusal(found)))?;
+                let text = std::str::from_utf8(&plain);
+                document(text.map_err(|_| fault("it is not UTF-8".to_owned(), Refusal::Unusable))?, &shown)
+            }
+            Kind::Sops => {
+                let bytes = read(&self.path)?;
+                let text = std::str::from_utf8(&bytes);
+                let text = text.map_err(|_| fault("it is not UTF-8".to_owned(), Refusal::Unusable))?;
+                let tree = document(text, &shown)?;
+                let opened = sops::decrypt(&tree, &self.identities()?);
+                opened.map_err(|found| fault(found.to_string(), found.refusal()))
+            }
         }
-        if meta.len() > LARGEST as u64 {
-            return Err(SecretError::new(Refusal::Unusable, format!("{shown} is larger than 1 MiB")));
-        }
-        let text = std::fs::read_to_string(&self.path);
-        text.map(Zeroizing::new)
-            .map_err(|e| SecretError::new(Refusal::Unavailable, format!("{shown} cannot be read: {e}")))
     }
 
     fn find(&self, reference: &SecretRef) -> Result<SecretValue, SecretError> {
-        let text = self.read()?;
-        let shown = self.path.display();
-        // The parser's message may quote the text, and the text is secret: only the line is told.
-        let documents =
-            base_yaml::parse_documents(&text, &Limits { depth: 32, nodes: 100_000, strict_keys: true })
-                .map_err(|e| {
-                    SecretError::new(Refusal::Unusable, format!("{shown}:{} is not YAML", e.line))
-                })?;
+        let (root, shown) = (self.root()?, self.path.display());
         let missing = |what: String| SecretError::new(Refusal::NotFound, format!("{shown} has no {what}"));
-        let root = documents.first().ok_or_else(|| missing(format!("`{}`", reference.name)))?;
-        let by_steps = || reference.name.split('/').try_fold(root, entry);
-        let secret = entry(root, &reference.name).or_else(by_steps);
+        let by_steps = || reference.name.split('/').try_fold(&root, entry);
+        let secret = entry(&root, &reference.name).or_else(by_steps);
         let secret = secret.ok_or_else(|| missing(format!("`{}`", reference.name)))?;
         let value = entry(secret, &reference.property)
             .ok_or_else(|| missing(format!("`{}` under `{}`", reference.property, reference.name)))?;
@@ -71,7 +136,11 @@ impl FileStore {
     }
 }
 
-fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+pub(crate) fn refusal(fault: age::AgeFault) -> Refusal {
+    if fault == age::AgeFault::NoIdentity { Refusal::Denied } else { Refusal::Unusable }
+}
+
+pub(crate) fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     match &node.value {
         Data::Map(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value),
         _ => None,
@@ -87,7 +156,12 @@ impl SecretStore for FileStore {
     }
 
     fn describe(&self) -> String {
-        format!("file {}", self.path.display())
+        let kind = match self.kind {
+            Kind::Clear => "file",
+            Kind::Age => "age file",
+            Kind::Sops => "SOPS file",
+        };
+        format!("{kind} {}", self.path.display())
     }
 }
 
@@ -105,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets.yaml");
         fs::write(&path, "db:\n  password: hunter2\n  port: 5432\nteam:\n  shop: {key: deep}\n").unwrap();
-        let store = FileStore::new(path.clone());
+        let store = FileStore::new(path.clone(), Kind::Clear, None);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let error = store.get(&parse("ref://db/password")).await.unwrap_err();
         assert_eq!(error.kind, Refusal::Denied);

@@ -1,5 +1,7 @@
 //! Stores of secrets.
 //!
+//! Also here: what hides the keys of a state ([`AgeKey`], [`Transit`], [`Kms`]).
+//!
 //! In: a reference (`ref://NAME/PROPERTY`), the settings of stores. Out: a [`SecretValue`], or an error that says what to do.
 //! Invariants: a value that is not there is an error, never an empty text; an error never holds a value; nothing is written
 //! anywhere. Deliberately not here: the Kubernetes store (kusion-runtime-k8s has the client), and when references are
@@ -9,10 +11,17 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod age;
+mod aws;
 mod command;
 mod env;
 mod file;
+pub mod oidc;
+mod services;
+mod sigv4;
+pub mod sops;
 mod vault;
+mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,6 +35,8 @@ use futures::future::BoxFuture;
 use kusion_model::{Provider, SecretRef, StoreConfig};
 
 pub use command::COMMANDS;
+pub use env::variable_of;
+pub use services::{AgeKey, Kms, Transit};
 
 /// So many secrets are asked for at the same time.
 const AT_ONCE: usize = 8;
@@ -38,6 +49,17 @@ pub(crate) const LARGEST: usize = 1 << 20;
 pub trait SecretStore: Send + Sync {
     /// Fetches one value.
     fn get<'a>(&'a self, reference: &'a SecretRef) -> BoxFuture<'a, Result<SecretValue, SecretError>>;
+
+    /// Writes a new value. Most stores are written elsewhere.
+    fn set<'a>(
+        &'a self,
+        _reference: &'a SecretRef,
+        _value: &'a SecretValue,
+    ) -> BoxFuture<'a, Result<(), SecretError>> {
+        let message = format!("{} is not written from here", self.describe());
+        let error = SecretError::new(Refusal::Unusable, message);
+        Box::pin(async { Err(error.next("change the value where it is kept, then `kusion apply`")) })
+    }
 
     /// Says what it is, for people: `vault https://vault:8200 (secret, v2)`.
     fn describe(&self) -> String;
@@ -125,7 +147,7 @@ impl Stores {
             let (message, next) = match name {
                 "" => (
                     "no secret store is set up".to_owned(),
-                    "add `secretStore: {provider: {env: {}}}` (or file, command, kubernetes, vault) to project.yaml".to_owned(),
+                    "add `secretStore: {provider: {env: {}}}` (or file, age, sops, command, kubernetes, vault, aws) to project.yaml".to_owned(),
                 ),
                 name => {
                     let known: Vec<&str> = self.0.keys().map(String::as_str).filter(|name| !name.is_empty()).collect();
@@ -149,6 +171,23 @@ impl Stores {
         let late =
             || SecretError::new(Refusal::Unavailable, format!("no answer within {} s", LIMIT.as_secs()));
         tokio::time::timeout(LIMIT, store.get(reference)).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Writes one value, in a bounded time.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub async fn set(&self, reference: &SecretRef, value: &SecretValue) -> Result<(), SecretError> {
+        let store = self.of(reference)?;
+        if reference.version.is_some() {
+            return Err(SecretError::new(Refusal::Unusable, "a version that exists is not written again")
+                .next("leave `version=` out of the reference"));
+        }
+        let late = || {
+            let message = format!("no answer within {} s; it may have been written", LIMIT.as_secs());
+            SecretError::new(Refusal::Unavailable, message)
+        };
+        tokio::time::timeout(LIMIT, store.set(reference, value)).await.unwrap_or_else(|_| Err(late()))
     }
 
     /// Fetches many values, each once.
@@ -183,13 +222,48 @@ impl Stores {
 pub fn open(config: &StoreConfig, folder: &Path) -> Result<Option<Arc<dyn SecretStore>>, SecretError> {
     Ok(Some(match &config.provider {
         Provider::Env { prefix } => Arc::new(env::EnvStore::new(prefix)),
-        Provider::File { path } => Arc::new(file::FileStore::new(folder.join(path))),
+        Provider::File { path } => Arc::new(file::FileStore::new(folder.join(path), file::Kind::Clear, None)),
+        Provider::Age { path, identity_file } => {
+            let identities = identity_file.as_ref().map(|file| folder.join(file));
+            Arc::new(file::FileStore::new(folder.join(path), file::Kind::Age, identities))
+        }
+        Provider::Sops { path, identity_file } => {
+            let identities = identity_file.as_ref().map(|file| folder.join(file));
+            Arc::new(file::FileStore::new(folder.join(path), file::Kind::Sops, identities))
+        }
+        Provider::Aws(config) => Arc::new(aws::AwsStore::new(config)?),
         Provider::Command { command, timeout_seconds } => {
             Arc::new(command::CommandStore::new(command.clone(), *timeout_seconds, folder))
         }
         Provider::Vault(vault) => Arc::new(vault::VaultStore::new(vault.clone(), folder)?),
         Provider::Kubernetes { .. } => return Ok(None),
     }))
+}
+
+/// A secret in the environment. From now on no other program that we start gets it with its environment.
+pub(crate) fn variable(name: &str) -> Option<SecretValue> {
+    let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+    base_secret::keep_from_children(name);
+    Some(SecretValue::from(value))
+}
+
+/// A value that nobody can guess: letters and digits, as every program takes them.
+///
+/// # Errors
+/// No random numbers.
+pub fn generate(length: usize) -> Result<SecretValue, SecretError> {
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut value = Vec::with_capacity(length);
+    while value.len() < length {
+        let mut bytes = zeroize::Zeroizing::new([0; 64]);
+        getrandom::fill(bytes.as_mut_slice()).map_err(|e| {
+            SecretError::new(Refusal::Unavailable, format!("there are no random numbers: {e}"))
+        })?;
+        // 248 is the last multiple of 62: beyond it some letters would come more often.
+        let letters = bytes.iter().filter(|byte| **byte < 248).map(|byte| LETTERS[usize::from(byte % 62)]);
+        value.extend(letters.take(length - value.len()));
+    }
+    Ok(SecretValue::new(value))
 }
 
 /// Refuses a version where a store keeps none.

@@ -51,6 +51,9 @@ pub enum StoreError {
     /// The keys are locked by something else than what was given.
     #[error("the state is locked by {needs}, and {given} was given")]
     OtherLock { needs: String, given: String },
+    /// A repair without the key would give up everything that is sealed with it.
+    #[error("nothing of the state in {} opens with {given}", place.display())]
+    KeyNeeded { place: PathBuf, given: String },
     #[error("{lock} does not open or lock the keys: {why}")]
     Lock { lock: String, why: String },
     /// A thing that left the store is not what was sealed.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, Attr, ClusterIdentity, INTERRUPTED, Phase, Prior, Records, Release, ReleaseNo, ResourceKey,
-    ResourceRecord, Scope, Step, Timestamp,
+    Action, Attr, ClusterIdentity, INTERRUPTED, OutputUse, Phase, Prior, Records, Release, ReleaseNo,
+    ResourceKey, ResourceRecord, Scope, Step, Timestamp,
 };
 
 use crate::entry::{Entry, Outcome, ReleaseEnd, Way};
@@ -303,7 +303,9 @@ impl State {
     }
 
     fn end(&mut self, no: ReleaseNo, end: ReleaseEnd) {
+        let outputs = self.versions(no, &end);
         if let Some(release) = self.releases.get_mut(&no) {
+            release.outputs = outputs;
             release.phase = end.phase;
             release.ended = Some(end.ended);
             release.tally = end.tally;
@@ -319,6 +321,49 @@ impl State {
             self.outputs = end.outputs;
         }
         self.open = None;
+    }
+
+    /// Since which release each output has its value.
+    fn versions(&self, no: ReleaseNo, end: &ReleaseEnd) -> BTreeMap<String, ReleaseNo> {
+        let version = |(text, value): (&String, &Attr)| {
+            let before = self.output_version(text).filter(|_| self.outputs.get(text) == Some(value));
+            (text.clone(), before.unwrap_or(no))
+        };
+        end.outputs.iter().map(version).collect()
+    }
+
+    /// Returns since which release an output has its value; `None` if it has none.
+    #[must_use]
+    pub fn output_version(&self, text: &str) -> Option<ReleaseNo> {
+        self.outputs.get(text)?;
+        let good = self.releases.values().rev().filter(|release| release.phase == Phase::Succeeded);
+        // What was recorded before versions were kept is as old as its release.
+        good.take(1).find_map(|release| Some(*release.outputs.get(text).unwrap_or(&release.no)))
+    }
+
+    /// Returns what the stack uses of others, by `project/stack`: what its last good release used, and what a later one may
+    /// have put in place. Nothing if it has no resource.
+    #[must_use]
+    pub fn uses(&self) -> BTreeMap<String, Vec<OutputUse>> {
+        let mut all: BTreeMap<String, Vec<OutputUse>> = BTreeMap::new();
+        if self.records.is_empty() && self.intents.is_empty() {
+            return all;
+        }
+        for release in self.releases.values().rev() {
+            for (stack, uses) in &release.uses {
+                let known = all.entry(stack.clone()).or_default();
+                let new: Vec<_> = uses
+                    .iter()
+                    .filter(|it| known.iter().all(|old| old.output != it.output))
+                    .cloned()
+                    .collect();
+                known.extend(new);
+            }
+            if release.phase == Phase::Succeeded {
+                break;
+            }
+        }
+        all
     }
 
     /// Returns the entry that stands for all of this, and for the entry with this hash in the chain.

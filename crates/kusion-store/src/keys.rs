@@ -175,7 +175,7 @@ impl StackStore {
     }
 
     /// The keys as they are now; made if there are none yet.
-    async fn keys(&self) -> Result<Keys, StoreError> {
+    pub(crate) async fn keys(&self) -> Result<Keys, StoreError> {
         let written = self.backend.read(&self.scope, 0).await?;
         match self.keys_of(&written).await? {
             Some(keys) => Ok(keys),

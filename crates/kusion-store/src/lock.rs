@@ -1,13 +1,14 @@
-//! What locks the keys of a stack: a key file, a passphrase, or a command that asks a key service.
+//! What locks the keys of a stack: a key file, a passphrase, a key service, or a command that asks one.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use base_secret::SecretValue;
+use base_secret::{KeyService, SecretValue};
 use zeroize::Zeroizing;
 
 use crate::StoreError;
@@ -38,6 +39,8 @@ pub enum Lock {
     Passphrase(SecretValue),
     /// A command, called with `wrap` or `unwrap` behind its arguments: standard input to standard output.
     Command(Vec<String>),
+    /// An age identity, or a key of Vault or AWS KMS.
+    Service(Arc<dyn KeyService>),
 }
 
 impl fmt::Debug for Lock {
@@ -55,6 +58,7 @@ impl Lock {
             Lock::File(path) => format!("the key file {}", path.display()),
             Lock::Passphrase(_) => "a passphrase".to_owned(),
             Lock::Command(words) => format!("the command `{}`", words.first().map_or("", String::as_str)),
+            Lock::Service(service) => service.word(),
         }
     }
 
@@ -79,6 +83,11 @@ impl Lock {
                 let key: Bytes32 = Zeroizing::new(random()?);
                 let given = ask(words, "wrap", to_text(key.as_slice()).as_bytes())?;
                 Ok((Slot::Command { given: to_text(&given) }, key))
+            }
+            Lock::Service(service) => {
+                let key: Bytes32 = Zeroizing::new(random()?);
+                let given = service.wrap(key.as_slice()).map_err(|why| failed(self, why))?;
+                Ok((Slot::Service { kind: service.kind().to_owned(), given: to_text(&given) }, key))
             }
         }
     }
@@ -105,6 +114,12 @@ impl Lock {
                 let text = std::str::from_utf8(&answer).unwrap_or_default().trim();
                 let key = from_text(text).map(Zeroizing::new);
                 let key = key.and_then(|key| <[u8; 32]>::try_from(key.as_slice()).ok());
+                key.map(Zeroizing::new).ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
+            }
+            (Lock::Service(service), Slot::Service { kind, given }) if service.kind() == kind => {
+                let given = from_text(given).unwrap_or_default();
+                let key = service.unwrap(&given).map_err(|why| failed(self, why))?;
+                let key = <[u8; 32]>::try_from(key.as_slice()).ok();
                 key.map(Zeroizing::new).ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
             }
             _ => Err(other(self, &slot.word()).into()),
@@ -184,7 +199,11 @@ fn make_key(path: &Path) -> Result<[u8; 32], StoreError> {
 fn ask(words: &[String], word: &str, told: &[u8]) -> Result<Vec<u8>, StoreError> {
     let lock = Lock::Command(words.to_vec());
     let (program, arguments) = words.split_first().ok_or_else(|| failed(&lock, "it is empty"))?;
-    let started = Command::new(program)
+    let mut command = Command::new(program);
+    for name in base_secret::hidden_variables() {
+        command.env_remove(name);
+    }
+    let started = command
         .args(arguments)
         .arg(word)
         .stdin(Stdio::piped())

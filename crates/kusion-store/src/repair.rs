@@ -28,6 +28,16 @@ pub struct Findings {
     rings: u64,
 }
 
+impl Findings {
+    /// Returns whether everything is sealed with a key that was not given: it may be whole.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        let about_key =
+            matches!(self.damage, Some(Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. }));
+        self.keys.is_none() && (self.rings > 0 || about_key)
+    }
+}
+
 impl StackStore {
     /// Says what a repair would save; touches nothing. `witness` is what the cluster knows.
     pub async fn examine(&self, witness: Option<&Head>) -> Result<Findings, StoreError> {
@@ -35,12 +45,24 @@ impl StackStore {
         self.find(&written, witness).await
     }
 
-    /// Makes the state that [`StackStore::examine`] tells, under the lock. The damaged log is kept beside the new one.
-    pub async fn repair(&self, claim: &Claim<'_>, witness: Option<&Head>) -> Result<Findings, StoreError> {
+    /// Makes the state that [`StackStore::examine`] tells, under the lock. The damaged log is kept beside the new one. With
+    /// `lost_key` a state that nobody can open any more is begun anew.
+    ///
+    /// # Errors
+    /// A lock that somebody else holds, or a key that was not given: what is sealed with it is not given up by mistake.
+    pub async fn repair(
+        &self,
+        claim: &Claim<'_>,
+        witness: Option<&Head>,
+        lost_key: bool,
+    ) -> Result<Findings, StoreError> {
         let held = self.free_lease(claim, &mut Watch::default()).await?;
         let found = self.examine(witness).await?;
         if found.damage.is_none() {
             return Ok(found);
+        }
+        if found.is_locked() && !lost_key {
+            return Err(StoreError::KeyNeeded { place: self.place(), given: self.lock.word() });
         }
         let leased = held.is_some();
         let fence = self.take_lease(held, found.saved.token, claim).await?;

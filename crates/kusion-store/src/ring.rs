@@ -1,7 +1,7 @@
 //! The ring: the keys of a stack, locked by another key.
 //!
 //! ```text
-//! key file | passphrase | command ──▶ wrapping key ──opens──▶ ring { digest key, data key } ──opens──▶ records
+//! key file | passphrase | service | command ──▶ wrapping key ──opens──▶ ring { digest key, data key } ──opens──▶ records
 //! ```
 //! The digest key never changes, so that a secret does not look changed; each rotation makes another data key. The ring stands
 //! in the first record of its log, so that both change in one instant, and beside it for a log that has lost its first record.
@@ -44,6 +44,8 @@ pub(crate) enum Slot {
     Passphrase { salt: String, memory: u32, passes: u32, lanes: u32 },
     /// From a command that has wrapped it and can unwrap it.
     Command { given: String },
+    /// From a service of this kind that has wrapped it and can unwrap it.
+    Service { kind: String, given: String },
 }
 
 impl Slot {
@@ -53,6 +55,12 @@ impl Slot {
             Slot::File { name } => format!("the key file `{name}`"),
             Slot::Passphrase { .. } => "a passphrase".to_owned(),
             Slot::Command { .. } => "a command".to_owned(),
+            Slot::Service { kind, .. } => match kind.as_str() {
+                "age" => "an age identity (--key age:FILE)".to_owned(),
+                "vault-transit" => "a key of Vault (--key vault-transit:MOUNT/KEY)".to_owned(),
+                "aws-kms" => "a key of AWS KMS (--key aws-kms:KEY)".to_owned(),
+                other => format!("the key service `{other}`"),
+            },
         }
     }
 }
@@ -115,6 +123,11 @@ impl Keys {
     /// What tells these keys from those of another stack, through all rotations.
     pub(crate) fn mark(&self) -> String {
         check(&self.0.digest)
+    }
+
+    /// What the signatures of the stack are made with; no rotation changes it.
+    pub(crate) fn signing(&self) -> Bytes32 {
+        derived(b"kusion signature\0", &self.0.digest)
     }
 
     /// Seals the value of a secret, for as long as there are digests of it: no rotation makes it unreadable.

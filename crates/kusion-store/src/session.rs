@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    ClusterIdentity, PLAN_SCHEMA, Phase, Plan, Release, ReleaseNo, Step, Subject, Tally, Timestamp,
+    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, Release, ReleaseNo, Step,
+    Subject, Tally, Timestamp, Timings,
 };
 
 use crate::backend::Replacement;
@@ -22,6 +23,13 @@ pub(crate) const TRIES: u32 = 5;
 pub struct ReleaseDraft {
     pub by: Subject,
     pub commit: Option<String>,
+    pub source: Option<Checkout>,
+    /// Digests of what was evaluated, by package.
+    pub models: BTreeMap<String, String>,
+    pub approvals: Vec<Approval>,
+    pub timings: Timings,
+    /// Values of other stacks that it uses, by `project/stack`.
+    pub uses: BTreeMap<String, Vec<OutputUse>>,
     /// The folder of the project.
     pub folder: Option<String>,
     /// The name of the default cluster.
@@ -83,6 +91,12 @@ impl Session {
             phase: if draft.destroy { Phase::Destroying } else { Phase::Applying },
             by: draft.by,
             commit: draft.commit,
+            source: draft.source,
+            models: draft.models,
+            approvals: draft.approvals,
+            timings: draft.timings,
+            uses: draft.uses,
+            outputs: BTreeMap::new(),
             folder: draft.folder,
             cluster: draft.cluster,
             clusters: draft.clusters,

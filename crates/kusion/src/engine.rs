@@ -9,8 +9,8 @@ use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::{Profile, Rules, Verdict};
 use kusion_model::{
-    Attr, ConflictRule, DigestKey, Observed, OwnerRules, Phase, Plan, Reference, Release, ResourceKey,
-    ResourceType, Scope, Spec, StackOutput, StackRef, Step, StoreConfig, Timestamp, references_in,
+    ConflictRule, DigestKey, OwnerRules, Reference, Release, ResourceKey, Scope, Spec, StackOutput, StackRef,
+    StoreConfig, Timestamp, WorkspaceFile,
 };
 use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
 use kusion_store::{
@@ -20,8 +20,9 @@ use kusion_store::{
 
 use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, learn};
 use crate::namesake::real;
+use crate::outputs::Others;
 use crate::secrets::{configured_stores, resolve};
-use crate::{Aim, Execution, PlanAsk, PlanFailure, Planned, Recognised, Stand, execute, make_plan};
+use crate::{Aim, Execution, PlanAsk, PlanFailure, Ready, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -75,38 +76,20 @@ impl Target {
         })
     }
 
+    /// Takes secrets also from the stores of its workspace; those of stack and project come first.
+    #[must_use]
+    pub fn with_workspace(mut self, file: WorkspaceFile) -> Self {
+        let default = file.secret_store.map(|store| (String::new(), store));
+        for (name, store) in file.secret_stores.into_iter().chain(default) {
+            self.secret_stores.entry(name).or_insert(store);
+        }
+        self
+    }
+
     /// Where its files are, for people.
     #[must_use]
     pub fn files(&self) -> String {
         self.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default()
-    }
-
-    /// The outputs of the other stacks that a Spec refers to.
-    async fn other_stacks(
-        &self,
-        spec: &Spec,
-    ) -> Result<BTreeMap<StackRef, BTreeMap<String, Attr>>, StoreError> {
-        let mut others = BTreeMap::new();
-        let uses = spec.resources.iter().map(|resource| references_in(&resource.attributes));
-        let stacks: Vec<StackRef> = uses
-            .flatten()
-            .flat_map(|use_| {
-                use_.template.references().filter_map(|reference| reference.stack.clone()).collect::<Vec<_>>()
-            })
-            .collect();
-        for stack in stacks {
-            if others.contains_key(&stack) {
-                continue;
-            }
-            let scope = Scope {
-                project: stack.project.clone(),
-                stack: stack.stack.clone(),
-                workspace: self.scope.workspace.clone(),
-            };
-            let state = self.stores.stack(&scope).read().await?;
-            others.insert(stack, state.outputs);
-        }
-        Ok(others)
     }
 }
 
@@ -172,64 +155,6 @@ impl ApplyAsk {
             cancel: CancelToken::default(),
             observer: Arc::new(|_| {}),
         }
-    }
-}
-
-/// A plan and the world it was made in. The plan is only lent: nobody edits a sealed plan.
-pub struct Ready {
-    planned: Planned,
-    pub aim: Aim,
-    pub spec: Spec,
-    pub state: State,
-    pub clusters: Clusters,
-    /// Which clusters these are.
-    pub recognised: Recognised,
-    /// What a person should know before consenting.
-    pub warnings: Vec<String>,
-}
-
-impl Ready {
-    /// What will be done.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        self.planned.plan()
-    }
-
-    /// The live objects as they were seen for the plan.
-    #[must_use]
-    pub fn live(&self) -> &BTreeMap<ResourceKey, Observed> {
-        self.planned.live()
-    }
-
-    /// Whether the plan was made from this state.
-    #[must_use]
-    pub fn is_of(&self, state: &State) -> bool {
-        self.state.serial == state.serial
-            && (self.state.lineage == state.lineage || self.state.lineage.is_empty())
-    }
-
-    /// What the plan leaves as it is although it is not well, as it was seen for the plan.
-    #[must_use]
-    pub fn unwell(&self) -> Vec<(&ResourceKey, Verdict)> {
-        let judged = |step: &&Step| !step.is_change() && step.kind == ResourceType::kubernetes();
-        let kept = self.plan().steps.iter().filter(judged);
-        let seen: Vec<(&ResourceKey, &Observed)> =
-            kept.filter_map(|step| Some((&step.key, self.live().get(&step.key)?))).collect();
-        self.clusters.unwell(&seen)
-    }
-
-    /// Whether an apply would change nothing, not even a record.
-    #[must_use]
-    pub fn changes_nothing(&self) -> bool {
-        let plan = self.plan();
-        let stale = plan.steps.iter().any(|step| step.rerecord.is_some());
-        plan.is_empty() && !stale && self.state.open.is_none() && self.recognised.moved.is_empty()
-    }
-
-    /// Whether the last release failed or never ended: another one has to say that all is well by now.
-    #[must_use]
-    pub fn last_failed(&self) -> bool {
-        self.state.latest().is_some_and(|release| release.phase != Phase::Succeeded)
     }
 }
 
@@ -360,9 +285,15 @@ impl Engine {
         let platforms = learn(&mut spec, &clusters, &target.key).await?;
         let recognised = self.recognise(&clusters, &state).await?;
         let warnings = self.compare(target, &spec, &state, &clusters).await.map_err(PlanFailure::Store)?;
-        let outputs = target.other_stacks(&spec).await.map_err(PlanFailure::Store)?;
-        let others = |stack: &StackRef, reference: &Reference| {
-            StackOutput::look_up(outputs.get(stack)?, reference).cloned()
+        let given = Others::read(target, &spec).await.map_err(PlanFailure::Store)?;
+        let others = |stack: &StackRef, reference: &Reference| given.get(stack, reference);
+        // What is put back uses what it used then: its references are filled in by now.
+        let uses = match aim {
+            Aim::Apply => given.uses(&spec),
+            Aim::Destroy => BTreeMap::new(),
+            Aim::Rollback(to) => {
+                state.releases.get(&to).map(|release| release.uses.clone()).unwrap_or_default()
+            }
         };
         let prior = recognised.prior(&state);
         let resolved = resolve(target, &spec, &clusters, &platforms).await?;
@@ -379,7 +310,8 @@ impl Engine {
             destroy: aim == Aim::Destroy,
         };
         let planned = make_plan(&ask).await?;
-        Ok(Ready { planned, aim, spec, state, clusters, recognised, warnings })
+        let outputs = target.outputs.clone();
+        Ok(Ready { planned, aim, spec, state, clusters, recognised, warnings, platforms, uses, outputs })
     }
 
     /// Asks the clusters who they are, and compares them with those that a state is of.
@@ -471,6 +403,7 @@ impl Engine {
         let draft = ReleaseDraft {
             clusters: ready.recognised.found.clone(),
             moved: ready.recognised.moved.keys().cloned().collect(),
+            uses: ready.uses.clone(),
             ..ask.draft.clone()
         };
         let result = execute(&ready.planned, &mut session, draft, &with).await;

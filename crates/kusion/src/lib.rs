@@ -52,8 +52,10 @@ mod git;
 mod history;
 mod identity;
 mod namesake;
+mod outputs;
 mod planning;
 mod providers;
+mod ready;
 mod refusal;
 mod road;
 mod saved;
@@ -64,20 +66,24 @@ mod witness;
 mod words;
 
 pub use clusters::{Cluster, Clusters, Healths, Providers, WallClock, clusters_of, platforms};
-pub use engine::{ApplyAsk, Engine, Happening, Observer, Ready, Target};
+pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
 pub use failure::Failure;
-pub use git::{commit_of, git};
+pub use git::{author_of, commit_of, git, source_of};
 pub use history::{drifted, previous_good, rollback_target};
 pub use identity::{OtherCluster, Recognised};
 pub use namesake::Kin;
+pub use outputs::{Dependent, users};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 pub use providers::{LockFile, NeededProvider, TERRAFORM_TYPE, needed_providers, read_provider};
+pub use ready::{Loss, Ready};
 pub use refusal::{Owned, RoadError, refuse};
 pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
 pub use saved::SavedPlan;
-pub use secrets::{SecretProblem, SecretUse, configured_stores, open_stores, resolve_secrets, secret_uses};
+pub use secrets::{
+    SecretProblem, SecretUse, configured_stores, hide_variables, open_stores, resolve_secrets, secret_uses,
+};
 pub use takeover::take_over;
 pub use tree::{Node, below, find, judge_key};
 pub use witness::Stand;

@@ -11,7 +11,7 @@ use kusion_store::StoreError;
 
 use crate::road::{Aim, Answer};
 use crate::words::plan_failed;
-use crate::{Exit, Failure, OtherCluster, PlanFailure, Target};
+use crate::{Dependent, Exit, Failure, OtherCluster, PlanFailure, Target};
 
 /// The stage that ended a road.
 #[derive(Debug)]
@@ -36,6 +36,11 @@ pub enum RoadError {
     Namesake {
         other: PathBuf,
         lost: usize,
+    },
+    /// Other stacks use what would go away.
+    Dependents {
+        aim: Aim,
+        found: Vec<Dependent>,
     },
     NoConsent {
         aim: Aim,
@@ -146,6 +151,7 @@ impl RoadError {
                         "rename one of them in project.yaml, or keep its state apart: --home DIR; if it is the same project: --same-project",
                     )
             }
+            RoadError::Dependents { aim, found } => dependents_told(aim, &found, scope),
             RoadError::NoConsent { aim, answer } => not_consented(aim, answer, scope),
             RoadError::Interrupted => Failure::new(Exit::Interrupted, "interrupted; nothing was changed"),
             RoadError::Store(error) => Failure::from(error),
@@ -161,6 +167,23 @@ fn strangers_told(list: &[(ResourceKey, String)]) -> Failure {
         .cause(texts.join("\n"))
         .next(format!(
             "take them out of this stack, or take them over: --take-over, or for good in stack.yaml:\ntakeOver: [{owner}]"
+        ))
+}
+
+fn dependents_told(aim: Aim, found: &[Dependent], scope: &Scope) -> Failure {
+    let texts: Vec<String> = found
+        .iter()
+        .map(|user| match &user.unreadable {
+            Some(why) => format!("{}: nobody can tell what it uses ({why})", user.stack),
+            None => format!("{} uses {}", user.stack, user.outputs.join(", ")),
+        })
+        .collect();
+    let first = found.first().map_or("", |user| user.stack.as_str());
+    Failure::new(Exit::Conflict, format!("other stacks use outputs of {scope} that would go away"))
+        .cause(texts.join("\n"))
+        .next(format!(
+            "let them go without it first (kusion apply {first}, or kusion destroy {first}); to do it all the same: kusion {} {scope} --break-dependents",
+            aim.verb()
         ))
 }
 

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Either, select};
 use kusion_apply::{Report, StepEnd};
-use kusion_model::{Plan, Release, ReleaseNo, ResourceKey, Spec};
+use kusion_model::{Approval, Approved, Plan, Release, ReleaseNo, ResourceKey, Spec, Timestamp, Timings};
 use kusion_plan::moved_since;
 use kusion_runtime_k8s::DryRun;
 use kusion_store::{ReleaseDraft, Session, State};
 
+use crate::outputs::dependents;
 use crate::refusal::{RoadError, refuse};
 use crate::{
     ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Target, clusters_of, previous_good,
@@ -141,8 +142,12 @@ pub trait Ask: Send + Sync {
 /// What somebody wants done, how, and who is told.
 pub struct Errand {
     pub consent: Consent,
+    /// Consent is the failure policy's, not a person's.
+    pub policy: bool,
     /// The folder is known to be the project that made the state.
     pub same_project: bool,
+    /// What other stacks use may go away.
+    pub break_dependents: bool,
     /// Who acts, how long to wait, how to stop, and who is told.
     pub ask: ApplyAsk,
 }
@@ -173,6 +178,9 @@ fn exit_of(report: &Report) -> Exit {
         () if report.cancelled => Exit::Interrupted,
         () if report.is_success() => Exit::Done,
         () if any(|end| matches!(end, StepEnd::Unhealthy { .. })) => Exit::Unhealthy,
+        () if !report.wrong_outputs.is_empty() && !any(|end| matches!(end, StepEnd::Failed { .. })) => {
+            Exit::Unhealthy
+        }
         () if any(StepEnd::is_applied) => Exit::Partial,
         () => Exit::Remote,
     }
@@ -198,6 +206,23 @@ impl Rest {
         };
         let doubtful = !unwell.is_empty() || ready.last_failed();
         (destroyed || !wait || !doubtful).then_some(Rest { unwell })
+    }
+}
+
+/// How long the stages take.
+struct Pace {
+    last: Timestamp,
+    timings: Timings,
+}
+
+impl Pace {
+    fn new(now: Timestamp) -> Self {
+        Pace { last: now, timings: Timings::default() }
+    }
+
+    /// The milliseconds since the stage before.
+    fn step(&mut self, now: Timestamp) -> u64 {
+        now.millis_since(std::mem::replace(&mut self.last, now))
     }
 }
 
@@ -230,13 +255,15 @@ impl Road<'_> {
     /// # Errors
     /// The stage that ended it.
     pub async fn go(&self, wanted: Wanted, errand: &Errand) -> Result<Ending, RoadError> {
+        let mut pace = Pace::new(self.engine.now());
         let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
+        pace.timings.plan = pace.step(self.engine.now());
         if let Consent::Saved(saved) = &errand.consent {
             saved.is_for(&ready.recognised.found).map_err(RoadError::PlannedElsewhere)?;
             still_true(&saved.plan, ready.plan())?;
         }
         self.tell(errand, Happening::Planned { ready: &ready, again: false })?;
-        self.refuse(&ready, errand)?;
+        self.refuse(&ready, errand).await?;
         if let Some(rest) = Rest::of(&ready, errand.ask.options.wait) {
             return Ok(Ending::Rest(rest, Box::new(ready)));
         }
@@ -244,12 +271,19 @@ impl Road<'_> {
             true => self.tell(errand, Happening::Unchanged(&ready))?,
             false => self.consent(&ready, errand).await?,
         }
+        pace.timings.consent = pace.step(self.engine.now());
         let (session, ready) = self.hold(ready, errand).await?;
+        pace.timings.lock = pace.step(self.engine.now());
         if let Some(rest) = Rest::of(&ready, errand.ask.options.wait) {
             self.give_back(session).await?;
             return Ok(Ending::Rest(rest, Box::new(ready)));
         }
-        let report = self.carry_out(session, &ready, errand).await?;
+        // Somebody may have begun to use what goes away while the lock was waited for.
+        if let Err(refused) = self.refuse_dependents(&ready, errand).await {
+            self.give_back(session).await?;
+            return Err(refused);
+        }
+        let report = self.carry_out(session, &ready, errand, pace.timings).await?;
         if report.rollback_wanted && ready.aim == Aim::Apply {
             self.go_back(errand).await?;
         }
@@ -270,8 +304,9 @@ impl Road<'_> {
     }
 
     /// What must not be applied, whoever consents; and what must not happen without anybody who looks.
-    fn refuse(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
+    async fn refuse(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
         refuse(ready.plan())?;
+        self.refuse_dependents(ready, errand).await?;
         let unseen = matches!(errand.consent, Consent::Given) && !errand.same_project;
         let tally = ready.plan().tally();
         match self.kin(&ready.state, &errand.ask) {
@@ -280,6 +315,15 @@ impl Road<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What other stacks use must not go away.
+    async fn refuse_dependents(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
+        if errand.break_dependents {
+            return Ok(());
+        }
+        let found = dependents(ready, self.target).await.map_err(RoadError::Store)?;
+        if found.is_empty() { Ok(()) } else { Err(RoadError::Dependents { aim: ready.aim, found }) }
     }
 
     async fn consent(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
@@ -314,8 +358,11 @@ impl Road<'_> {
             if same || ready.plan().is_empty() {
                 return Ok((session, ready));
             }
-            let seen = self.tell(errand, Happening::Planned { ready: &ready, again: true });
-            if let Err(refused) = seen.and_then(|()| self.refuse(&ready, errand)) {
+            let seen = match self.tell(errand, Happening::Planned { ready: &ready, again: true }) {
+                Ok(()) => self.refuse(&ready, errand).await,
+                stopped => stopped,
+            };
+            if let Err(refused) = seen {
                 self.give_back(session).await?;
                 return Err(refused);
             }
@@ -340,15 +387,25 @@ impl Road<'_> {
     }
 
     /// Carries a plan out under its lock and records the release.
-    async fn carry_out(&self, session: Session, ready: &Ready, errand: &Errand) -> Result<Report, RoadError> {
+    async fn carry_out(
+        &self,
+        session: Session,
+        ready: &Ready,
+        errand: &Errand,
+        timings: Timings,
+    ) -> Result<Report, RoadError> {
         let rollback_to = match ready.aim {
             Aim::Rollback(to) => Some(to),
             Aim::Apply | Aim::Destroy => None,
         };
+        let before = rollback_to.and_then(|to| ready.state.releases.get(&to));
         let draft = ReleaseDraft {
+            models: before.map_or_else(|| errand.ask.draft.models.clone(), |release| release.models.clone()),
             cluster: Some(self.engine.context().to_owned()).filter(|context| !context.is_empty()),
             destroy: ready.aim == Aim::Destroy,
             rollback_to,
+            timings,
+            approvals: self.approvals(ready, errand),
             ..errand.ask.draft.clone()
         };
         let ask = ApplyAsk { draft, ..errand.ask.clone() };
@@ -356,6 +413,26 @@ impl Road<'_> {
             self.engine.apply_in(session, self.target, ready, &ask).await.map_err(RoadError::Apply)?;
         (ask.observer)(Happening::Ended { report: &report, ready });
         Ok(report)
+    }
+
+    /// Who consented to a plan, and how; a plan that changes nothing needs nobody.
+    fn approvals(&self, ready: &Ready, errand: &Errand) -> Vec<Approval> {
+        if ready.plan().is_empty() {
+            return Vec::new();
+        }
+        let (by, plan_hash) = (errand.ask.draft.by.clone(), ready.plan().hash.clone());
+        let given = |how| Approval { how, by, at: self.engine.now(), plan_hash };
+        vec![match &errand.consent {
+            Consent::Asked(_) => given(Approved::Asked),
+            Consent::Given if errand.policy => given(Approved::Policy),
+            Consent::Given => given(Approved::Beforehand),
+            Consent::Saved(saved) => Approval {
+                how: Approved::SavedPlan,
+                by: saved.by.clone().unwrap_or_default(),
+                at: saved.at,
+                plan_hash: saved.plan.hash.clone(),
+            },
+        }]
     }
 
     /// The failure policy asks for the state before; nobody is asked again.
@@ -368,11 +445,18 @@ impl Road<'_> {
             wanted => wanted?,
         };
         (errand.ask.observer)(Happening::GoingBack(wanted.release()));
-        let errand = Errand { consent: Consent::Given, same_project: true, ask: errand.ask.clone() };
+        let errand = Errand {
+            consent: Consent::Given,
+            policy: true,
+            same_project: true,
+            // What the failed release gave out nobody can use yet; what was there before comes back.
+            break_dependents: true,
+            ask: errand.ask.clone(),
+        };
         let ready = self.plan(wanted, DryRun::Updates, &errand.ask).await?;
         refuse(ready.plan())?;
         let (session, ready) = self.hold(ready, &errand).await?;
-        self.carry_out(session, &ready, &errand).await.map(|_| ())
+        self.carry_out(session, &ready, &errand, Timings::default()).await.map(|_| ())
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use kusion_model::{ClusterIdentity, Plan, PlanError, SameCluster};
+use kusion_model::{ClusterIdentity, Plan, PlanError, SameCluster, Subject, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{OtherCluster, Ready};
@@ -16,6 +16,10 @@ const SCHEMA: &str = "kusion.io/saved-plan/v1";
 struct Head {
     schema: String,
     clusters: BTreeMap<String, ClusterIdentity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Subject>,
+    #[serde(default)]
+    at: Timestamp,
 }
 
 /// A plan for later.
@@ -24,19 +28,24 @@ pub struct SavedPlan {
     pub plan: Plan,
     /// By the name that resources use; the default one has none.
     pub clusters: BTreeMap<String, ClusterIdentity>,
+    /// Who saved it, and when.
+    pub by: Option<Subject>,
+    pub at: Timestamp,
 }
 
 impl SavedPlan {
-    /// Takes a plan as it stands.
+    /// Takes a plan as it stands; who saves it looked at it.
     #[must_use]
-    pub fn of(ready: &Ready) -> Self {
-        SavedPlan { plan: ready.plan().clone(), clusters: ready.recognised.found.clone() }
+    pub fn of(ready: &Ready, by: Subject, at: Timestamp) -> Self {
+        let clusters = ready.recognised.found.clone();
+        SavedPlan { plan: ready.plan().clone(), clusters, by: Some(by), at }
     }
 
     /// Writes it.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let head = Head { schema: SCHEMA.to_owned(), clusters: self.clusters.clone() };
+        let (clusters, by) = (self.clusters.clone(), self.by.clone());
+        let head = Head { schema: SCHEMA.to_owned(), clusters, by, at: self.at };
         format!("{}\n{}", serde_json::to_string(&head).unwrap_or_default(), self.plan.to_json())
     }
 
@@ -47,10 +56,13 @@ impl SavedPlan {
     pub fn from_text(text: &str) -> Result<Self, PlanError> {
         let head = text.split_once('\n').and_then(|(line, rest)| {
             let head: Head = serde_json::from_str(line).ok()?;
-            (head.schema == SCHEMA).then_some((head.clusters, rest))
+            (head.schema == SCHEMA).then_some((head, rest))
         });
-        let (clusters, plan) = head.unwrap_or_else(|| (BTreeMap::new(), text));
-        Ok(SavedPlan { plan: Plan::from_json(plan)?, clusters })
+        let Some((Head { clusters, by, at, .. }, plan)) = head else {
+            let at = Timestamp::default();
+            return Ok(SavedPlan { plan: Plan::from_json(text)?, clusters: BTreeMap::new(), by: None, at });
+        };
+        Ok(SavedPlan { plan: Plan::from_json(plan)?, clusters, by, at })
     }
 
     /// Whether these are the clusters that it was made for.

@@ -73,6 +73,26 @@ pub fn configured_stores(folder: &StackFolder) -> BTreeMap<String, StoreConfig> 
     all
 }
 
+/// Keeps the variables of stores in the environment from programs that are started before a secret is asked for: all that begin
+/// with the prefix of a store, and those that a Spec refers to.
+pub fn hide_variables(stores: &BTreeMap<String, StoreConfig>, spec: Option<&Spec>) {
+    let prefix_of = |name: &str| match stores.get(name).map(|store| &store.provider) {
+        Some(Provider::Env { prefix }) => Some(prefix.clone()),
+        _ => None,
+    };
+    for prefix in stores.keys().filter_map(|name| prefix_of(name)).filter(|prefix| !prefix.is_empty()) {
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        names
+            .filter(|name| name.starts_with(&prefix))
+            .for_each(|name| base_secret::keep_from_children(&name));
+    }
+    for SecretUse { reference, .. } in spec.map(secret_uses).unwrap_or_default() {
+        if let Some(prefix) = prefix_of(reference.store.as_deref().unwrap_or_default()) {
+            base_secret::keep_from_children(&kusion_secrets::variable_of(&prefix, &reference));
+        }
+    }
+}
+
 /// Opens stores; those in a cluster are read through its runtime.
 ///
 /// # Errors

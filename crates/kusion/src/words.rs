@@ -44,7 +44,11 @@ impl From<StoreError> for Failure {
             } => Failure::usage(text)
                 .cause("without its key the state cannot be read; nothing was planned and nothing was changed")
                 .place(place.display().to_string())
-                .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair`"),
+                .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair --lost-key`"),
+            StoreError::KeyNeeded { place, .. } => Failure::usage(text)
+                .cause("it may be whole: a repair without its key would give up everything that it seals")
+                .place(place.display().to_string())
+                .next("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: `kusion state repair --lost-key`"),
             StoreError::Damaged { place, .. } => Failure::usage(text)
                 .cause("nothing was planned and nothing was changed")
                 .place(place.display().to_string())

@@ -21,6 +21,8 @@ struct Program {
     names: &'static [&'static str],
     /// What the linker writes into variables: a version that the executable reports.
     links: &'static [&'static str],
+    /// Build tags.
+    tags: &'static str,
 }
 
 const KUBEBOX: Program = Program {
@@ -44,11 +46,15 @@ const KUBEBOX: Program = Program {
         "k8s.io/client-go/pkg/version.gitMinor=36",
         "k8s.io/client-go/pkg/version.gitTreeState=clean",
     ],
+    tags: "",
 };
 
 /// A program that is built from a pinned module alone: name, version, executables with their packages, linked variables.
 macro_rules! pinned {
     ($name:literal, $version:literal, [$($executable:expr),+], $links:expr) => {
+        pinned!($name, $version, [$($executable),+], $links, "")
+    };
+    ($name:literal, $version:literal, [$($executable:expr),+], $links:expr, $tags:literal) => {
         Program {
             label: concat!($name, "-", $version),
             sources: &[
@@ -58,6 +64,7 @@ macro_rules! pinned {
             executables: &[$($executable),+],
             names: &[],
             links: $links,
+            tags: $tags,
         }
     };
 }
@@ -97,6 +104,7 @@ const PROGRAMS: &[Program] = &[
         executables: &[("cty", ".")],
         names: &[],
         links: &[],
+        tags: "",
     },
     Program {
         label: "lab-2026-11",
@@ -116,9 +124,19 @@ const PROGRAMS: &[Program] = &[
         executables: &[("terraform-provider-lab", "."), ("terraform-provider-lab5", ".")],
         names: &[],
         links: &[],
+        tags: "",
     },
     pinned!("cosign", "v3.1.3", [("cosign", "github.com/sigstore/cosign/v3/cmd/cosign")], &[]),
     pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
+    pinned!(
+        "age",
+        "v1.3.2",
+        [("age", "filippo.io/age/cmd/age"), ("age-keygen", "filippo.io/age/cmd/age-keygen")],
+        &[]
+    ),
+    pinned!("sops", "v3.13.3", [("sops", "github.com/getsops/sops/v3/cmd/sops")], &[]),
+    // About twelve CPU minutes: CI does not build it. `minimal` leaves the plugins of databases and clouds out.
+    pinned!("vault", "v1.21.1", [("vault", "github.com/hashicorp/vault")], &[], "minimal"),
 ];
 
 /// The server version that kubebox reports.
@@ -152,6 +170,9 @@ pub fn program(executable: &str) -> Option<PathBuf> {
 
 /// Builds a pinned executable, and what is built with it, unless it is there.
 pub fn build_program(executable: &str) -> Result<PathBuf, Error> {
+    if let Some(installed) = crate::registries::install(executable) {
+        return installed;
+    }
     let program =
         find(executable).ok_or_else(|| Error::new(format!("no program `{executable}` is pinned")))?;
     program.build().map(|bin| bin.join(executable))
@@ -196,7 +217,19 @@ impl Program {
             flags.push_str(&format!(" -X {link}"));
         }
         let status = Command::new("go")
-            .args(["build", "-p", "2", "-trimpath", "-ldflags", &flags, "-o", executable, package])
+            .args([
+                "build",
+                "-p",
+                "2",
+                "-trimpath",
+                "-tags",
+                self.tags,
+                "-ldflags",
+                &flags,
+                "-o",
+                executable,
+                package,
+            ])
             .current_dir(source)
             .env("CGO_ENABLED", "0")
             .env("GOTOOLCHAIN", "local")
@@ -237,6 +270,7 @@ impl Program {
     fn source_hash(&self) -> u64 {
         let pairs = self.sources.iter().chain(self.executables).copied();
         let links = self.links.iter().map(|link| (*link, ""));
+        let links = links.chain((!self.tags.is_empty()).then_some((self.tags, "tags")));
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for (name, text) in pairs.chain(links) {
             for byte in name.bytes().chain([0]).chain(text.bytes()).chain([0]) {

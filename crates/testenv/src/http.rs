@@ -31,12 +31,21 @@ impl Response {
 pub struct Client {
     address: String,
     connection: Option<BufReader<TcpStream>>,
+    /// Headers of every request, as lines.
+    headers: String,
 }
 
 impl Client {
     /// `address` is `host:port`.
     pub fn new(address: impl Into<String>) -> Self {
-        Self { address: address.into(), connection: None }
+        Self { address: address.into(), connection: None, headers: String::new() }
+    }
+
+    /// Sends a header with every request.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push_str(&format!("{name}: {value}\r\n"));
+        self
     }
 
     /// GET.
@@ -60,6 +69,7 @@ impl Client {
         if !content_type.is_empty() {
             head.push_str(&format!("Content-Type: {content_type}\r\n"));
         }
+        head.push_str(&self.headers);
         head.push_str("\r\n");
         let mut message = head.into_bytes();
         message.extend_from_slice(body);

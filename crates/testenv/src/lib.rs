@@ -20,12 +20,15 @@ pub mod http;
 pub mod packages;
 mod plane;
 mod process;
+mod registries;
 pub mod services;
 mod shared;
 mod usage;
+pub mod vaults;
 
 pub use cache::{binary, build, build_program, cache_folder, program};
 pub use plane::{ControlPlane, Options};
+pub use registries::package;
 pub use shared::{ENV_PLANE, attached, installed, needed, peer, required, shared, skip};
 pub use usage::Usage;
 

@@ -133,7 +133,7 @@ impl Server {
         Ok(Server { _shell: shell, folder })
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         let mut text = String::new();
         // A log that is not there yet is empty.
         let _ = fs::File::open(self.folder.join("log")).and_then(|mut file| file.read_to_string(&mut text));

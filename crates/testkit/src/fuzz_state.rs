@@ -4,15 +4,15 @@
 
 use std::sync::{Arc, LazyLock};
 
-use kusion_model::{PLAN_SCHEMA, Phase, Plan, Scope, Tally, Timestamp};
+use kusion_model::{PLAN_SCHEMA, Phase, Plan, Release, Scope, Tally, Timestamp};
 use kusion_store::{
-    Liveness, Owner, ReleaseDraft, ReleaseEnd, SimMedium, SimStack, Snapshot, StackStore, State, Store,
-    UpstreamState, wait,
+    Liveness, Owner, PublicKey, ReleaseDraft, ReleaseEnd, SimMedium, SimStack, Snapshot, StackStore, State,
+    Store, UpstreamState, wait,
 };
 
 /// Name and body of every target.
 pub const TARGETS: &[crate::FuzzTarget] =
-    &[("state", state), ("sealed", sealed), ("plan", plan), ("upstream", upstream)];
+    &[("state", state), ("sealed", sealed), ("plan", plan), ("release", release), ("upstream", upstream)];
 
 fn scope() -> Scope {
     Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() }
@@ -130,3 +130,16 @@ static WHOLE: LazyLock<(SimStack, State)> = LazyLock::new(|| {
     );
     (whole, state.unwrap_or_else(|_| unreachable!()))
 });
+
+/// Any text as the record of a release and as a public key: always an answer, and what is read is written back the same.
+pub fn release(bytes: &[u8]) {
+    if let Ok(release) = serde_json::from_slice::<Release>(bytes) {
+        let text = serde_json::to_string(&release).unwrap_or_default();
+        let again: Result<Release, _> = serde_json::from_str(&text);
+        assert_eq!(again.ok(), Some(release), "{text}");
+    }
+    if let Some(key) = std::str::from_utf8(bytes).ok().and_then(PublicKey::from_pem) {
+        assert_eq!(PublicKey::from_pem(&key.to_pem()), Some(key));
+        assert!(!key.verifies(bytes, &[0; 64]));
+    }
+}

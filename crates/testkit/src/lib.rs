@@ -21,6 +21,8 @@ pub mod fuzz_host;
 pub mod fuzz_install;
 #[cfg(feature = "kube")]
 pub mod fuzz_kube;
+#[cfg(feature = "secrets")]
+pub mod fuzz_secrets;
 #[cfg(feature = "state")]
 pub mod fuzz_state;
 pub mod generate;

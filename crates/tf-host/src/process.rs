@@ -207,6 +207,12 @@ fn command(launch: &Launch, folder: &Path, tls: Option<&ClientTls>) -> Command {
     if collects_too_often(&launch.program) && std::env::var_os("GOGC").is_none() {
         command.env("GOGC", "400");
     }
+    for name in base_secret::hidden_variables() {
+        // A provider logs in with the same credentials as a store of secrets may; it needs no other secret of ours.
+        if !["AWS_", "VAULT_"].iter().any(|own| name.starts_with(own)) {
+            command.env_remove(name);
+        }
+    }
     command.envs(launch.env.iter().map(|(name, value)| (name, value)));
     // Interrupts are for us: we tell it to stop in the words of the protocol.
     command.process_group(0).kill_on_drop(true);

@@ -13,16 +13,23 @@ use crate::ChoreResult;
 mod quantities;
 mod samples;
 mod ssa;
+mod vault;
 
 const FOLDER: &str = "../crates/kube-meaning/fixtures";
 
 /// Entry point.
 pub(crate) fn main(words: &[String]) -> ChoreResult {
-    let record = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["vault"] => return vault::main(false),
+        ["vault", "--check"] => return vault::main(true),
+        _ => {}
+    }
+    let record = match words.as_slice() {
         ["ssa"] => ssa::record,
         ["quantities"] => quantities::record,
         ["samples"] => samples::record,
-        _ => return Err("usage: cargo xtask record ssa|samples|quantities".into()),
+        _ => return Err("usage: cargo xtask record ssa|samples|quantities|vault [--check]".into()),
     };
     let options = Options { controllers: false, build: true, ..Options::default() };
     let plane = ControlPlane::start(options).map_err(|error| error.to_string())?;

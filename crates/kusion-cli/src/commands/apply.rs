@@ -1,5 +1,6 @@
 //! `kusion apply`, `destroy`, `rollback`: an errand on the road of the engine, and how it is shown.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kusion::{
@@ -13,7 +14,8 @@ use crate::input::chosen::{ChosenStack, liveness, open, owner, subject};
 use crate::input::cluster::{Connection, seconds, tokio};
 use crate::input::consent::Terminal;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::planned::{connection_for, ended, ruled, wanted};
+use crate::input::planned::{connection_for, ended, ruled, sources};
+use crate::input::who::acting;
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
@@ -33,6 +35,7 @@ pub(crate) fn flags() -> Vec<Arg> {
         flag("detail", None, "all", "show everything"),
         flag("message", Some('m'), "TEXT", "a word about this release"),
         flag("same-project", None, "", "this folder is the same project as the one that made the state"),
+        flag("break-dependents", None, "", "go on although other stacks use outputs that go away"),
     ]
 }
 
@@ -47,23 +50,23 @@ pub(crate) fn to() -> Vec<Arg> {
 pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
     let chosen = ruled(given, open(given)?)?;
     let saved = given.last("plan").map(|file| saved_plan(&file, &chosen)).transpose()?;
-    let spec = wanted(given, &chosen)?;
+    let (spec, models) = sources(given, &chosen)?;
     let consent = match saved {
         Some(plan) => Consent::Saved(Arc::new(plan)),
         None => asked(given),
     };
-    run(given, chosen, Purpose::Apply(spec), consent)
+    run(given, chosen, Purpose::Apply(spec), consent, models)
 }
 
 pub(crate) fn destroy(given: &Given) -> Result<(), Failure> {
     let chosen = ruled(given, open(given)?)?;
-    run(given, chosen, Purpose::Destroy, asked(given))
+    run(given, chosen, Purpose::Destroy, asked(given), BTreeMap::new())
 }
 
 pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
     let chosen = ruled(given, open(given)?)?;
     let to = given.last("to").map(|text| release_number(&text)).transpose()?;
-    run(given, chosen, Purpose::Rollback(to), asked(given))
+    run(given, chosen, Purpose::Rollback(to), asked(given), BTreeMap::new())
 }
 
 /// `-y` is consent; otherwise somebody is asked.
@@ -88,9 +91,15 @@ pub(crate) fn release_number(text: &str) -> Result<ReleaseNo, Failure> {
 }
 
 fn draft(given: &Given, chosen: &ChosenStack) -> ReleaseDraft {
+    let source = kusion::source_of(&chosen.folder.stack_dir);
+    let short = |source: &kusion_model::Checkout| {
+        let commit: String = source.commit.chars().take(12).collect();
+        if source.clean { commit } else { format!("{commit}+") }
+    };
     ReleaseDraft {
         by: subject(),
-        commit: kusion::commit_of(&chosen.folder.stack_dir),
+        commit: source.as_ref().map(short),
+        source,
         folder: Some(chosen.target.files()),
         inputs: chosen
             .arguments
@@ -121,9 +130,17 @@ fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<SavedPlan, Failure> {
     SavedPlan::from_text(&plan).map_err(|e| unusable(e.to_string()))
 }
 
-fn run(given: &Given, chosen: ChosenStack, purpose: Purpose, consent: Consent) -> Result<(), Failure> {
+fn run(
+    given: &Given,
+    chosen: ChosenStack,
+    purpose: Purpose,
+    consent: Consent,
+    models: BTreeMap<String, String>,
+) -> Result<(), Failure> {
     let format = format_of(given)?;
     let mut ask = apply_ask(given, &chosen)?;
+    ask.draft.by = acting(&chosen)?;
+    ask.draft.models = models;
     let chosen = Arc::new(chosen);
     let wanted = wait(want(&chosen.target, purpose)).map_err(|error| error.told(&chosen.target, ""))?;
     if let Some(release) = wanted.release().filter(|_| format == Format::Text) {
@@ -133,7 +150,13 @@ fn run(given: &Given, chosen: ChosenStack, purpose: Purpose, consent: Consent) -
     let connection = tokio.block_on(connection_for(given, &chosen, &wanted))?;
     let company = Company::new(given, Arc::clone(&chosen), &connection, &ask)?;
     ask.observer = company.observer();
-    let errand = Errand { consent, same_project: given.has("same-project"), ask };
+    let errand = Errand {
+        consent,
+        policy: false,
+        same_project: given.has("same-project"),
+        break_dependents: given.has("break-dependents"),
+        ask,
+    };
     let ending = tokio.block_on(walk(given, &chosen, &connection, wanted, &errand, &company))?;
     let exit = ending.exit();
     if let Ending::Rest(rest, ready) = ending {

@@ -67,7 +67,10 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
         (_, "--detail") => return words(&["all"]),
         (_, "--context") | ("context", "use") => return contexts(),
         ("rollback", "--to") | ("release", "--revision") => return releases(before),
-        ("release", "release") => return words(&["list", "show", "diff", "unlock"]),
+        ("release", "release") => {
+            return words(&["list", "show", "diff", "verify", "export", "key", "unlock"]);
+        }
+        ("secret", "secret") => return words(&["ls", "check", "show", "rotate"]),
         ("release", _) => {
             let mut all = stacks();
             all.extend(releases(before));

@@ -19,12 +19,14 @@ mod init;
 mod logs;
 mod ls;
 mod man;
+mod output;
 mod port_forward;
 mod preview;
 mod provider;
 mod provider_schema;
 mod quickstart;
 mod release;
+mod release_proof;
 mod sandbox;
 mod secret;
 mod state;
@@ -142,17 +144,36 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "release",
-        "list|show|diff|unlock [STACK] [N] [N]",
-        "what happened to a stack, by whom, with what result",
-        &["kusion release list dev", "kusion release show dev 3", "kusion release diff dev 3 5"],
+        "list|show|diff|verify|export|key|unlock [STACK] [N] [N] [FILE]",
+        "what happened to a stack, by whom, with what result; signed for others",
+        &[
+            "kusion release list dev",
+            "kusion release show dev 3",
+            "kusion release diff dev 3 5",
+            "kusion release export dev 3 --to audit",
+            "kusion release verify audit/shop-dev-release-3.json --public-key shop.pem",
+        ],
         &[release::flags, stack],
         release::main,
     ),
     command(
+        "output",
+        "[STACK]",
+        "what a stack gives to others, since when, and who uses it",
+        &["kusion output dev", "kusion output shop/dev -o json", "kusion output"],
+        &[output::flags, stack],
+        output::main,
+    ),
+    command(
         "secret",
-        "ls|check|show [STACK] [ref://NAME/PROPERTY]",
-        "which secrets of stores a stack uses, and whether they are to be had",
-        &["kusion secret ls dev", "kusion secret check dev", "kusion secret show dev ref://db/password"],
+        "ls|check|show|rotate [STACK] [ref://NAME/PROPERTY]",
+        "which secrets of stores a stack uses, and whether they are to be had; a new value for one",
+        &[
+            "kusion secret ls dev",
+            "kusion secret check dev",
+            "kusion secret show dev ref://db/password",
+            "kusion secret rotate dev ref://db/password",
+        ],
         &[secret::flags, spec_file, stack, clusters],
         secret::main,
     ),

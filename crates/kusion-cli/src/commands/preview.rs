@@ -8,10 +8,11 @@ use kusion::{DryRun, Purpose, Ready, Road, RoadError, SavedPlan, Wanted, want};
 use kusion_store::wait;
 
 use crate::commands::apply::apply_ask;
-use crate::input::chosen::{ChosenStack, open};
+use crate::input::chosen::{ChosenStack, now, open};
 use crate::input::cluster::{Connection, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::{connection_for, ended, ruled, wanted};
+use crate::input::who::acting;
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print};
@@ -43,7 +44,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     }
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {
-        let sealed = wait(chosen.target.store.seal("plan", &SavedPlan::of(&ready).to_text()))?;
+        let saved = SavedPlan::of(&ready, acting(&chosen)?, now());
+        let sealed = wait(chosen.target.store.seal("plan", &saved.to_text()))?;
         let written = base_file::replace(Path::new(&file), format!("{sealed}\n").as_bytes(), How::Private);
         written.map_err(|e| {
             Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())

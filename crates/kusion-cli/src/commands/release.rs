@@ -1,4 +1,4 @@
-//! `kusion release list|show|diff|unlock`: what happened to a stack, by whom, and with what result.
+//! `kusion release list|show|diff|verify|export|key|unlock`: what happened to a stack, by whom, and with what result.
 
 use kusion_model::{INTERRUPTED, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
 use kusion_plan::three_way;
@@ -6,6 +6,7 @@ use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
 use crate::commands::apply::release_number;
+use crate::commands::release_proof::{export, key, verify, verify_file};
 use crate::commands::state;
 use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::flags::{Arg, Given, flag};
@@ -19,14 +20,23 @@ pub(crate) fn flags() -> Vec<Arg> {
     vec![
         flag("output", Some('o'), "FORMAT", "text or json"),
         flag("revision", None, "N", "the release to show (default: the latest)"),
+        flag("to", None, "DIR", "`export`: the folder to write to (default: here)"),
+        flag("public-key", None, "FILE", "`verify`: the key that you trust, as PEM"),
         flag("yes", Some('y'), "", "do not ask"),
     ]
 }
 
+const VERBS: &str = "list, show, diff, verify, export, key or unlock";
+
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {
-        return Err(Failure::usage("kusion release needs a verb").next("list, show, diff or unlock"));
+        return Err(Failure::usage("kusion release needs a verb").next(VERBS));
     };
+    if let (true, Some(file)) = (verb == "verify", words.iter().find(|word| word.ends_with(".json"))) {
+        let stack = words.iter().find(|word| *word != file).cloned().or_else(|| given.last("workdir"));
+        let chosen = stack.map(|name| open_named(given, Some(&name))).transpose()?;
+        return verify_file(given, file, chosen.as_ref());
+    }
     let (numbers, names): (Vec<&String>, Vec<&String>) =
         words.iter().partition(|word| word.chars().all(|c| c.is_ascii_digit()));
     if names.len() > 1 {
@@ -44,10 +54,13 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         "list" => list(given, &chosen),
         "show" => show(given, &chosen, numbers.first().copied()),
         "diff" => diff(given, &chosen, &numbers),
+        "verify" => verify(given, &chosen, numbers.first().copied()),
+        "export" => export(given, &chosen, numbers.first().copied()),
+        "key" => key(given, &chosen),
         "unlock" => state::unlock(given, &chosen.target.store, &chosen.target.scope),
         other => {
             let failure = Failure::usage(format!("there is no `kusion release {other}`"));
-            Err(failure.next("list, show, diff or unlock"))
+            Err(failure.next(VERBS))
         }
     }
 }
@@ -96,7 +109,7 @@ fn why(release: &Release) -> String {
 }
 
 /// The release that is meant, or which ones there are.
-fn find(state: &State, no: Option<ReleaseNo>) -> Result<&Release, Failure> {
+pub(crate) fn find(state: &State, no: Option<ReleaseNo>) -> Result<&Release, Failure> {
     let wanted = match no {
         Some(no) => state.releases.get(&no),
         None => state.latest(),
@@ -131,6 +144,7 @@ fn show(given: &Given, chosen: &ChosenStack, no: Option<ReleaseNo>) -> Result<()
     let mut out = format!("Release {} of {}: {}\n", release.no, state.scope, release.word());
     let inputs: Vec<String> =
         release.inputs.iter().map(|(name, seal)| format!("{name}={}", shortened(seal))).collect();
+    let facts = provenance(release);
     let rows = [
         ("started", Some(release.started.to_string())),
         ("ended", release.ended.map(|at| at.to_string())),
@@ -151,6 +165,9 @@ fn show(given: &Given, chosen: &ChosenStack, no: Option<ReleaseNo>) -> Result<()
             out.push_str(&format!("  {name:<9} {value}\n"));
         }
     }
+    for (name, value) in facts {
+        out.push_str(&format!("  {name:<9} {value}\n"));
+    }
     out.push_str(&format!("\n{} after it:\n", count(records.len(), "resource")));
     for (key, record) in records.iter() {
         out.push_str(&format!(
@@ -160,6 +177,33 @@ fn show(given: &Given, chosen: &ChosenStack, no: Option<ReleaseNo>) -> Result<()
         ));
     }
     print(&out)
+}
+
+/// Where it comes from and who stands for it.
+fn provenance(release: &Release) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    rows.extend(release.by.identity.as_ref().map(|identity| ("identity", identity.to_string())));
+    if let Some(source) = &release.source {
+        let tree = if source.clean { "clean" } else { "with files that were changed beside it" };
+        let parts = [Some(source.commit.clone()), source.branch.clone(), source.remote.clone()];
+        let known: Vec<String> = parts.into_iter().flatten().collect();
+        rows.push(("source", format!("{}, {tree}", known.join(" "))));
+    }
+    let digest = |text: &String| text.chars().take(19).collect::<String>();
+    rows.extend(release.models.iter().map(|(name, sum)| ("model", format!("{name} {}", digest(sum)))));
+    rows.extend(
+        release.approvals.iter().map(|it| ("approved", format!("{} {} at {}", it.by, it.how, it.at))),
+    );
+    let uses = release.uses.iter().flat_map(|(stack, uses)| uses.iter().map(move |it| (stack, it)));
+    rows.extend(
+        uses.map(|(stack, it)| ("uses", format!("{} of {stack}, its release {}", it.output, it.version))),
+    );
+    rows.extend(release.outputs.iter().map(|(text, no)| ("gives", format!("{text}, since release {no}"))));
+    let kusion_model::Timings { plan, consent, lock } = release.timings;
+    if plan + consent + lock > 0 {
+        rows.push(("took", format!("{plan} ms to plan, {consent} ms to consent, {lock} ms to lock")));
+    }
+    rows
 }
 
 /// `(secret)#1f2e3d4c`: enough to see whether two releases had the same value.

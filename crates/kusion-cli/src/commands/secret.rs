@@ -1,4 +1,5 @@
-//! `kusion secret ls|check|show`: which secrets of stores a stack uses, whether they are to be had, and one of them.
+//! `kusion secret ls|check|show|rotate`: which secrets of stores a stack uses, whether they are to be had, one of them, and a
+//! new value for one.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::cluster::{connect, tokio};
+use crate::input::consent;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
 use crate::views::failure::{Exit, Failure};
@@ -21,12 +23,16 @@ pub(crate) fn flags() -> Vec<Arg> {
     vec![
         flag("output", Some('o'), "FORMAT", "text or json"),
         flag("reveal", None, "", "`show`: print the value itself"),
+        flag("length", None, "N", "`rotate`: how many characters the new value has (default 32)"),
+        flag("yes", Some('y'), "", "do not ask"),
     ]
 }
 
+const VERBS: &str = "ls, check, show or rotate";
+
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let Some((verb, words)) = given.rest.split_first() else {
-        return Err(Failure::usage("kusion secret needs a verb").next("ls, check or show"));
+        return Err(Failure::usage("kusion secret needs a verb").next(VERBS));
     };
     let (references, names): (Vec<&String>, Vec<&String>) =
         words.iter().partition(|word| word.starts_with("ref://"));
@@ -38,14 +44,16 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         ("ls" | "list", []) => list(given, &open_named(given, name.as_deref())?),
         ("check", []) => check(given, &open_named(given, name.as_deref())?),
         ("show", [reference]) => show(given, &open_named(given, name.as_deref())?, reference),
+        ("rotate", [reference]) => rotate(given, &open_named(given, name.as_deref())?, reference),
+        ("rotate", _) => {
+            Err(Failure::usage("which secret?").next("kusion secret rotate ref://NAME/PROPERTY"))
+        }
         ("show", _) => Err(Failure::usage("which secret?").next("kusion secret show ref://NAME/PROPERTY")),
         ("ls" | "list" | "check", _) => {
             Err(Failure::usage(format!("`kusion secret {verb}` is about a whole stack"))
                 .next("for one secret: kusion secret show ref://NAME/PROPERTY"))
         }
-        (other, _) => {
-            Err(Failure::usage(format!("there is no `kusion secret {other}`")).next("ls, check or show"))
-        }
+        (other, _) => Err(Failure::usage(format!("there is no `kusion secret {other}`")).next(VERBS)),
     }
 }
 
@@ -176,12 +184,46 @@ fn check(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
     }
 }
 
-fn show(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure> {
-    let reference = match SecretRef::parse(text) {
-        Some(Ok(reference)) => reference,
-        Some(Err(error)) => return Err(Failure::usage(error.to_string())),
-        None => return Err(Failure::usage(format!("`{text}` is no reference")).next("ref://NAME/PROPERTY")),
+fn reference(text: &str) -> Result<SecretRef, Failure> {
+    match SecretRef::parse(text) {
+        Some(Ok(reference)) => Ok(reference),
+        Some(Err(error)) => Err(Failure::usage(error.to_string())),
+        None => Err(Failure::usage(format!("`{text}` is no reference")).next("ref://NAME/PROPERTY")),
+    }
+}
+
+/// Puts a new value, which nobody has seen, into the store.
+fn rotate(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure> {
+    let reference = reference(text)?;
+    let wrong = |text: String| {
+        Failure::usage(format!("--length {text} is no usable length")).next("a number from 16 to 1024")
     };
+    let length = given.last("length").map_or(Ok(32), |text| {
+        text.parse().ok().filter(|n| (16..=1024).contains(n)).ok_or_else(|| wrong(text))
+    })?;
+    let stores = stores(given, chosen)?;
+    let store = store_of(&stores, &reference);
+    if !given.has("yes") {
+        consent::ask("secret rotate", &format!("Put a new value into {reference} ({store})"))?;
+    }
+    let value = kusion_secrets::generate(length).map_err(|error| refused(&error))?;
+    tokio()?.block_on(stores.set(&reference, &value)).map_err(|error| refused(&error))?;
+    let digest = value.expose_text().map(|text| Secret::new(&Attr::text(text), &chosen.target.key));
+    let digest = digest.map(|secret| secret.stored().to_string());
+    let scope = &chosen.target.scope;
+    if format_of(given)? == Format::Json {
+        return print_json(&json!({
+            "schema": "kusion.io/secret-rotate/v1", "stack": scope, "reference": reference.to_string(), "store": store,
+            "value": digest,
+        }));
+    }
+    print(&format!(
+        "{reference} has a new value of {length} characters in {store}. To bring it to the cluster: kusion apply {scope}\n"
+    ))
+}
+
+fn show(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure> {
+    let reference = reference(text)?;
     let stores = stores(given, chosen)?;
     let value = tokio()?.block_on(stores.get(&reference)).map_err(|error| refused(&error))?;
     if given.has("reveal") {

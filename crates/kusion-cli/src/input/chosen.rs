@@ -7,7 +7,9 @@ use base_diag::nearest;
 use base_secret::Redactor;
 use kcl::{Disk, EMBEDDED_KONFIG};
 use kusion::Target;
-use kusion_generate::{FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate};
+use kusion_generate::{
+    FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate, read_workspace,
+};
 use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
 
@@ -32,7 +34,12 @@ pub(crate) fn stack() -> Vec<Arg> {
         flag("workspace", None, "NAME", "only `default` for now"),
         flag("argument", Some('D'), "K=V", "an option of the program; may be repeated"),
         flag("home", None, "DIR", "where state is kept (default ~/.kusion)"),
-        flag("key", None, "HOW", "what locks the state: file, file:PATH, passphrase, command:PROGRAM"),
+        flag(
+            "key",
+            None,
+            "HOW",
+            "what locks the state: file, file:PATH, passphrase, age:FILE, vault-transit:MOUNT/KEY, aws-kms:KEY, command:PROGRAM",
+        ),
     ];
     flags.extend(backend::flags());
     flags
@@ -69,7 +76,10 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStac
     let meter = Arc::new(Meter::default());
     let below = backend::choose(given, Some(&folder), &folder.stack_dir)?.open(given)?;
     let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
-    let target = wait(Target::open(&stores, &folder, &workspace))?;
+    let (shared, notes) = read_workspace(&Disk, &home_at(given, &folder.stack_dir)?, &workspace)?;
+    notes.iter().for_each(|text| note(text));
+    let target = wait(Target::open(&stores, &folder, &workspace))?.with_workspace(shared);
+    kusion::hide_variables(&target.secret_stores, None);
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(ChosenStack { folder, target, arguments, meter })
 }
@@ -144,6 +154,7 @@ impl ChosenStack {
         let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
             .map_err(|e| render(e, &hush))?;
         make_public(&generated.spec);
+        kusion::hide_variables(&self.target.secret_stores, Some(&generated.spec));
         if !generated.log.is_empty() {
             tell(&hush.text(&generated.log));
         }
@@ -211,7 +222,7 @@ pub(crate) fn subject() -> Subject {
         set("USER").or_else(|| set("LOGNAME")).or_else(account).unwrap_or_else(|| "unknown".to_owned());
     let file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let host = file.map(|name| name.trim().to_owned()).or_else(|| set("HOSTNAME"));
-    Subject { user, host: host.unwrap_or_else(|| "localhost".to_owned()) }
+    Subject { user, host: host.unwrap_or_else(|| "localhost".to_owned()), identity: None }
 }
 
 /// The name of the account this runs as, where the environment does not tell.

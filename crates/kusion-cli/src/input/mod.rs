@@ -12,3 +12,4 @@ pub(crate) mod planned;
 pub(crate) mod providers;
 pub(crate) mod sight;
 pub(crate) mod text;
+pub(crate) mod who;

@@ -1,5 +1,7 @@
 //! From the flags to a plan: what preview, apply, destroy, rollback and drift share.
 
+use std::collections::BTreeMap;
+
 use kusion::{PlanFailure, RoadError, Wanted};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
 use kusion_runtime::ErrorKind;
@@ -75,12 +77,25 @@ pub(crate) fn spec_file() -> Vec<Arg> {
 
 /// What the stack wants: its program's output, or a Spec file.
 pub(crate) fn wanted(given: &Given, chosen: &ChosenStack) -> Result<Spec, Failure> {
+    sources(given, chosen).map(|(spec, _)| spec)
+}
+
+/// The same, with the digests of what it was made from.
+pub(crate) fn sources(
+    given: &Given,
+    chosen: &ChosenStack,
+) -> Result<(Spec, BTreeMap<String, String>), Failure> {
     match given.last("spec-file") {
         Some(file) => {
             let text = crate::input::text::read_text(&file)?;
-            Ok(kusion_generate::read_spec(&text, &file, &kusion::platforms(), &chosen.target.key)?)
+            let digest = format!("sha256:{}", kusion_model::sha256_hex(text.as_bytes()));
+            let spec = kusion_generate::read_spec(&text, &file, &kusion::platforms(), &chosen.target.key)?;
+            Ok((spec, BTreeMap::from([(file, digest)])))
         }
-        None => Ok(chosen.generate(&given.last("context").unwrap_or_default(), true)?.spec),
+        None => {
+            let generated = chosen.generate(&given.last("context").unwrap_or_default(), true)?;
+            Ok((generated.spec, generated.models))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kusion::{ApplyAsk, CancelToken, Happening, Observer, Ready};
+use kusion::{Aim, ApplyAsk, CancelToken, Happening, Loss, Observer, Ready};
 use tokio::sync::Notify;
 
 use crate::input::chosen::{ChosenStack, note};
@@ -108,6 +108,20 @@ impl Company {
     }
 }
 
+/// What a rollback cannot bring back, before anybody consents to it.
+fn tell_losses(ready: &Ready) -> Result<(), Failure> {
+    let losses = ready.losses();
+    if losses.is_empty() || !matches!(ready.aim, Aim::Rollback(_)) {
+        return Ok(());
+    }
+    let style = Style::stdout();
+    let mut out = String::from("\nThis cannot come back:\n");
+    for Loss { key, how, what } in &losses {
+        out.push_str(&format!("  {} {} {how}: {what}\n", style.red("!"), style.cyan(&key.to_string())));
+    }
+    print(&out)
+}
+
 impl Inner {
     fn progress(&self) -> Option<Arc<Progress>> {
         self.progress.lock().ok().and_then(|progress| progress.clone())
@@ -154,7 +168,8 @@ impl Inner {
         if again {
             note("another release was made meanwhile, so the plan is made again");
         }
-        show(ready, &self.context, self.format, self.detail, None)
+        show(ready, &self.context, self.format, self.detail, None)?;
+        tell_losses(ready)
     }
 
     fn on_the_way(&self, happening: &Happening<'_>) {

@@ -55,6 +55,12 @@ pub(crate) fn tell(
             }
         }
     }
+    for text in &report.wrong_outputs {
+        let cross = style.red(style.glyph("✘", "x"));
+        out.push_str(&format!(
+            "{cross} {text}\n    next   correct `type` under `outputs:` in stack.yaml, or the field\n"
+        ));
+    }
     let rest = rest_of(report);
     let phase = if report.cancelled { "interrupted".to_owned() } else { report.phase.to_string() };
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };

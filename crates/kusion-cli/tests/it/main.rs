@@ -3,6 +3,8 @@
 
 mod backends;
 mod book;
+mod canary;
+mod export;
 mod forward;
 mod health;
 mod offline;
@@ -10,6 +12,7 @@ mod picture;
 mod providers;
 mod quickstart;
 mod road;
+mod stage;
 mod terraform;
 
 use std::path::{Path, PathBuf};

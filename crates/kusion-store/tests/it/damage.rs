@@ -10,16 +10,16 @@ use kusion_store::{Claim, Damage, Fault, Liveness, State, StoreError, wait};
 use crate::setup::{Medium, at, owner, plan, release, scope, step};
 
 /// A state as files, and the states before it.
-struct Subject {
-    medium: Medium,
-    whole: State,
+pub(crate) struct Subject {
+    pub(crate) medium: Medium,
+    pub(crate) whole: State,
     /// Copies of the folder after each release before the last, the oldest first.
-    older: Vec<BTreeMap<String, Vec<u8>>>,
+    pub(crate) older: Vec<BTreeMap<String, Vec<u8>>>,
 }
 
-type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-fn files(folder: &Path) -> Files {
+pub(crate) fn files(folder: &Path) -> Files {
     let named = |entry: std::io::Result<std::fs::DirEntry>| {
         let path = entry.unwrap().path();
         (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(path).unwrap())
@@ -29,7 +29,7 @@ fn files(folder: &Path) -> Files {
 
 impl Subject {
     /// Releases one after the other; then what the kind of log asks for.
-    fn new(n_releases: usize, compacted: bool, interrupted: bool) -> Subject {
+    pub(crate) fn new(n_releases: usize, compacted: bool, interrupted: bool) -> Subject {
         let medium = Medium::local();
         wait(medium.store().digest_key()).unwrap();
         let mut older = Vec::new();
@@ -51,11 +51,11 @@ impl Subject {
         Subject { medium, whole, older }
     }
 
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.medium.store().place()
     }
 
-    fn put(&self, files: &Files) {
+    pub(crate) fn put(&self, files: &Files) {
         for name in self::files(&self.folder()).into_keys() {
             std::fs::remove_file(self.folder().join(name)).unwrap();
         }
@@ -145,7 +145,7 @@ fn kind(error: &StoreError) -> String {
     }
 }
 
-fn foreign() -> Files {
+pub(crate) fn foreign() -> Files {
     let other = Subject::new(2, false, false);
     files(&other.folder())
 }
@@ -293,7 +293,7 @@ fn each_kind_of_damage_has_its_own_message() {
     assert!(no_head.contains("the head of the log is gone"), "{no_head}");
 }
 
-fn lines(files: &Files) -> Vec<Vec<u8>> {
+pub(crate) fn lines(files: &Files) -> Vec<Vec<u8>> {
     files["log"].split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
@@ -379,7 +379,7 @@ fn logs_of_format_1_are_checked_as_far_as_they_can_be() {
 fn repair(medium: &Medium, witness: Option<&Head>) -> Result<kusion_store::Findings, StoreError> {
     let claim =
         Claim { owner: owner("li"), now: at(50), elapsed: Duration::ZERO, alive: &|_| Liveness::Dead };
-    wait(medium.store().repair(&claim, witness))
+    wait(medium.store().repair(&claim, witness, true))
 }
 
 #[test]

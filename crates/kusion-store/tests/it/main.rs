@@ -19,3 +19,4 @@ mod race;
 mod sealed;
 mod setup;
 mod snapshots;
+mod tamper;

@@ -76,7 +76,7 @@ fn errand(lab: &Lab, user: &str, consent: Consent, told: &Told) -> Errand {
     ask.alive = |_| Liveness::Alive;
     let told = told.clone();
     ask.observer = Arc::new(move |happening| told.hear(&happening));
-    Errand { consent, same_project: false, ask }
+    Errand { consent, policy: false, same_project: false, break_dependents: false, ask }
 }
 
 fn wanted(lab: &Lab, spec: &Value) -> Purpose {
@@ -90,7 +90,12 @@ async fn go(lab: &Lab, engine: &Engine, purpose: Purpose, errand: &Errand) -> Re
 }
 
 fn saved(plan: &Plan) -> Consent {
-    Consent::Saved(Arc::new(SavedPlan { plan: plan.clone(), clusters: BTreeMap::new() }))
+    Consent::Saved(Arc::new(SavedPlan {
+        plan: plan.clone(),
+        clusters: BTreeMap::new(),
+        by: None,
+        at: Default::default(),
+    }))
 }
 
 #[tokio::test(start_paused = true)]
@@ -291,11 +296,12 @@ async fn the_failure_policy_goes_back_on_the_same_road() {
 async fn a_saved_plan_is_carried_out_on_its_own_cluster_only() {
     let (here, there, told) = (Lab::new(), Lab::new(), Told::default());
     let ready = here.plan(&ten("1")).await;
-    let kept = SavedPlan::from_text(&SavedPlan::of(&ready).to_text()).unwrap();
-    assert_eq!(kept, SavedPlan::of(&ready));
+    let saved = SavedPlan::of(&ready, Default::default(), Default::default());
+    assert_eq!(SavedPlan::from_text(&saved.to_text()).unwrap(), saved);
+    let kept = saved;
     let mut clusters = kept.clusters.clone();
     clusters.get_mut("").unwrap().uid = Some("another".to_owned());
-    let elsewhere = SavedPlan { clusters, plan: kept.plan.clone() };
+    let elsewhere = SavedPlan { clusters, ..kept.clone() };
     let refused = errand(&there, "li", Consent::Saved(Arc::new(elsewhere)), &told);
     let refused = go(&there, &there.engine(), wanted(&there, &ten("1")), &refused).await.err().unwrap();
     assert!(matches!(refused, RoadError::PlannedElsewhere(_)), "{refused:?}");

@@ -36,6 +36,7 @@ pub(crate) fn flags() -> Vec<Arg> {
     vec![
         flag("output", Some('o'), "FORMAT", "text or json"),
         flag("yes", Some('y'), "", "do not ask"),
+        flag("lost-key", None, "", "`repair`: the key is lost for good; begin anew"),
         flag("new-key", None, "HOW", "what locks the state after `rotate` or `migrate`; as --key"),
         flag("all", None, "", "`list`: the stacks that have a state on this backend"),
         flag("to", None, "ADDRESS", "`migrate`: where the state goes; as --backend"),

@@ -2,7 +2,7 @@
 
 use kusion::{DryRun, Stand, clusters_of};
 use kusion_model::{Head, Scope, Spec};
-use kusion_store::{Findings, State, wait};
+use kusion_store::{Findings, State, StoreError, wait};
 use serde_json::json;
 
 use super::claim;
@@ -10,6 +10,7 @@ use crate::input::chosen::ChosenStack;
 use crate::input::cluster::{connect, tokio};
 use crate::input::consent;
 use crate::input::flags::Given;
+use crate::input::locks::lock;
 use crate::input::planned::{wanted, warn};
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
@@ -24,6 +25,9 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
     if found.damage.is_none() {
         return tell(&found, chosen, format, None);
     }
+    if found.is_locked() && !given.has("lost-key") {
+        return Err(StoreError::KeyNeeded { place: store.place(), given: lock(given)?.word() }.into());
+    }
     if format == Format::Text {
         print(&findings(&found, &chosen.target.scope))?;
     }
@@ -32,7 +36,7 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
         consent::ask("state repair", question)?;
     }
     let claim = claim("kusion state repair");
-    let found = wait(store.repair(&claim, witness.as_ref()))?;
+    let found = wait(store.repair(&claim, witness.as_ref(), given.has("lost-key")))?;
     let copy = format!("{}/log.damaged-{}", store.place().display(), claim.now.millis);
     tell(&found, chosen, format, Some(copy))
 }
