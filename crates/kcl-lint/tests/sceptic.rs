@@ -14,7 +14,14 @@ fn findings(rule: &str, files: &[(&str, &str)]) -> Vec<String> {
     assert!(analysis.diagnostics.is_empty(), "{files:?}\n{:?}", analysis.diagnostics);
     let index = analysis.index.as_ref().unwrap();
     let (program, package) = (&analysis.program, analysis.program.main);
-    let input = Input { program, package, index, homes: &analysis.homes, is_program: true };
+    let input = Input {
+        program,
+        package,
+        index,
+        homes: &analysis.homes,
+        is_program: true,
+        errors: &analysis.diagnostics,
+    };
     let found = lint(&input, &Config::default());
     found.into_iter().filter(|found| found.rule.id == rule).map(|found| found.message).collect()
 }
