@@ -28,8 +28,8 @@ impl TfRuntime {
         }
         let of = backend.resource(&settings.type_name)?;
         let block = &of.schema.block;
-        let config =
-            configure(block, &loose_resource(&desired.attributes)?).map_err(|p| invalid(told(&p)))?;
+        let attributes = without_forgotten(block, &desired.attributes);
+        let config = configure(block, &loose_resource(&attributes)?).map_err(|p| invalid(told(&p)))?;
         let said = backend.validate(&of, &config).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));
@@ -177,4 +177,17 @@ impl TfRuntime {
         let state = state.filter(|state| !state.is_null() && state.is_wholly_known());
         state.ok_or_else(|| invalid("the provider answered with an object that is not whole"))
     }
+}
+
+/// Values that are only written are in no object to compare with: one that is known by its digest alone is left out.
+fn without_forgotten(block: &tf_schema::Block, attributes: &Attr) -> Attr {
+    let mut attributes = attributes.clone();
+    let forgotten = |name: &str, value: &Attr| {
+        let only_written = block.attributes.get(name).is_some_and(|attribute| attribute.write_only);
+        only_written && matches!(value, Attr::Secret(secret) if !secret.is_known())
+    };
+    if let Some(map) = attributes.as_map_mut() {
+        map.retain(|name, value| !forgotten(name.as_str(), value));
+    }
+    attributes
 }

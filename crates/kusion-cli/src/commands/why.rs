@@ -51,7 +51,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     };
     let steps = asked(&way).or_else(|| asked(&in_clear(&way)?)).unwrap_or_default();
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
-    let shown = if value.is_secret() { "(secret)".to_owned() } else { short(value) };
+    let hidden = value.is_secret() || is_recorded_secret(&chosen, resource, path);
+    let shown = if hidden { "(secret)".to_owned() } else { short(value) };
     let place_of = |step: &WhyStep| format!("{}:{}", chosen.shown(&step.file), step.line);
     let authors: Vec<Option<Author>> =
         steps.iter().map(|step| author(&chosen.folder.stack_dir.join(&step.file), step.line)).collect();
@@ -61,7 +62,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             .zip(&authors)
             .map(|(step, author)| {
                 json!({
-                    "where": place_of(step), "text": line(step, value), "step": step.kind.words(),
+                    "where": place_of(step), "text": line(step, hidden), "step": step.kind.words(),
                     "author": author.as_ref().map(|author| &author.name),
                     "authored": author.as_ref().and_then(|author| author.at).map(|at| at.to_string()),
                 })
@@ -80,7 +81,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let rows: Vec<Vec<String>> = told
         .into_iter()
         .map(|(step, author)| {
-            let mut row = vec![place_of(step), cut(&line(step, value)), step.kind.words().to_owned()];
+            let mut row = vec![place_of(step), cut(&line(step, hidden)), step.kind.words().to_owned()];
             if known {
                 row.push(author.as_ref().map_or(String::new(), by));
             }
@@ -89,6 +90,18 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         .collect();
     let head: &[&str] = if known { &["WHERE", "LINE", "STEP", "BY"] } else { &["WHERE", "LINE", "STEP"] };
     print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
+}
+
+/// Whether the last release knows that a field is sensitive: only the schema of a provider says so, and it is not asked here.
+fn is_recorded_secret(chosen: &ChosenStack, resource: &Resource, path: &str) -> bool {
+    if resource.kind.lives_in_cluster() {
+        return false;
+    }
+    let (Ok(field), Ok(state)) = (FieldPath::parse(path), wait(chosen.target.store.read())) else {
+        return false;
+    };
+    let kept = state.records.get(&resource.key()).and_then(|record| record.kept.as_ref());
+    kept.and_then(|kept| field.get(&kept.state)).is_some_and(Attr::has_secret)
 }
 
 /// A field that no line sets: its provider has, and the state says what.
@@ -141,8 +154,8 @@ fn by(author: &Author) -> String {
 }
 
 /// The source line, unless it may hold a secret.
-fn line(step: &WhyStep, value: &Attr) -> String {
-    if value.is_secret() { "(secret)".to_owned() } else { step.text.clone() }
+fn line(step: &WhyStep, hidden: bool) -> String {
+    if hidden { "(secret)".to_owned() } else { step.text.clone() }
 }
 
 /// The resource that a word names; of several, the one that has the field.

@@ -7,6 +7,7 @@ mod canary;
 mod export;
 mod forward;
 mod health;
+mod lab;
 mod offline;
 mod picture;
 mod providers;

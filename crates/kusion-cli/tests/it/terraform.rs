@@ -287,3 +287,53 @@ fn a_hundred_and_twenty_imports_take_seconds() {
     assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
     call(folder, "preview dev --exit-code", 0);
 }
+
+/// The same resources for the other tool.
+const TOFU: &str = r#"{"terraform": {"required_providers": {"random": {"source": "hashicorp/random"}, "tls": {"source": "hashicorp/tls"}}},
+"resource": {
+  "random_password": {"pw": {"length": 12, "special": false}},
+  "random_pet": {"p": {"length": 2, "keepers": {"pw": "${random_password.pw.id}"}}},
+  "terraform_data": {"d": {"input": {"a": 1, "s": "${random_password.pw.result}"}}},
+  "tls_private_key": {"k": {"algorithm": "ED25519"}}}}"#;
+
+#[test]
+fn tofu_plans_no_change_on_what_is_exported_and_kusion_none_on_what_tofu_made() {
+    let (Some((folder, _)), Some(tofu)) = (real(), testenv::peer("tofu")) else { return };
+    let folder = folder.path();
+    let random = |id: &str, attributes: &str| resource(&format!("hashicorp:random:{id}"), attributes);
+    let data = "    {id = \"builtin:terraform:terraform_data:d\", $type = \"Terraform\", attributes = {input = {a = 1, s = \
+                \"$kusion_path.hashicorp:random:random_password:pw.result\"}}}\n";
+    stack(
+        folder,
+        &[
+            random("random_password:pw", "length = 12, special = False"),
+            random(
+                "random_pet:p",
+                "length = 2, keepers = {pw = \"$kusion_path.hashicorp:random:random_password:pw.id\"}",
+            ),
+            data.to_owned(),
+            resource("hashicorp:tls:tls_private_key:k", "algorithm = \"ED25519\"")
+                .replace("/2.9.0", "/4.3.0"),
+        ],
+    );
+    call(folder, "apply dev -y", 0);
+    write(folder, "tf/main.tf.json", TOFU);
+    call(folder, "export dev --tfstate tf/terraform.tfstate --with-secrets", 0);
+    let tofu = |words: &str| {
+        let mut command = std::process::Command::new(&tofu);
+        command
+            .args(words.split(' '))
+            .current_dir(folder.join("tf"))
+            .env("TF_CLI_CONFIG_FILE", folder.join("rc"));
+        run(&mut command, 0)
+    };
+    tofu("plan -input=false -no-color -detailed-exitcode");
+    // And the other way: what tofu makes anew is taken over as it is.
+    tofu("destroy -input=false -auto-approve -no-color");
+    tofu("apply -input=false -auto-approve -no-color");
+    write(folder, "dev/main.k", "resources = []\n");
+    call(folder, "destroy dev -y", 0);
+    let providers = "--provider hashicorp/random@3.9.0 --provider hashicorp/tls@4.3.0";
+    call(folder, &format!("import dev --from-tfstate tf/terraform.tfstate -y {providers}"), 0);
+    call(folder, "preview dev --exit-code", 0);
+}

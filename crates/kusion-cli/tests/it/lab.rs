@@ -1,0 +1,242 @@
+//! Stacks of the provider that was made for tests: kusion killed at each of its calls, objects half made, moved and identified.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::{kusion, run, text};
+
+const THING: &str = "acme:lab:lab_thing:first";
+
+/// A project whose provider is the lab; its objects live in a folder.
+struct Lab(tempfile::TempDir);
+
+impl Lab {
+    fn new() -> Option<Lab> {
+        let program = testenv::needed("terraform-provider-lab")?;
+        let lab = Lab(tempfile::tempdir().unwrap());
+        let bin = program.parent().unwrap().display().to_string();
+        lab.write("project.yaml", "name: shop\n");
+        lab.write("dev/stack.yaml", "name: dev\n");
+        lab.write("world/.keep", "");
+        let rc =
+            format!("provider_installation {{\n  dev_overrides {{\n    \"acme/lab\" = \"{bin}\"\n  }}\n}}\n");
+        lab.write("rc", &rc);
+        Some(lab)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Rows of id, attributes and further extensions, in KCL.
+    fn stack(&self, rows: &[(&str, &str, &str)]) {
+        let row = |(id, attributes, extensions): &(&str, &str, &str)| {
+            format!(
+                "    {{id = \"{id}\", $type = \"Terraform\", attributes = {{{attributes}}}, extensions = \
+                 {{provider = \"registry.opentofu.org/acme/lab/1.0.0\"{extensions}}}}}\n"
+            )
+        };
+        self.write("dev/main.k", &format!("resources = [\n{}]\n", rows.iter().map(row).collect::<String>()));
+    }
+
+    /// Objects live in the state alone from here on: those of the folder belong to one type for ever.
+    fn without_world(&self) {
+        std::fs::remove_dir_all(self.path().join("world")).unwrap();
+    }
+
+    fn command(&self, fault: &str) -> std::process::Command {
+        let mut command = kusion(&self.path().join("home"));
+        command.current_dir(self.path()).env("HOME", self.path());
+        command.env("TF_CLI_CONFIG_FILE", self.path().join("rc"));
+        let world = self.path().join("world");
+        if world.exists() {
+            command.env("LAB_WORLD", world);
+        }
+        command.env("LAB_TRACE", self.path().join("trace"));
+        command.env("LAB_FAULT", fault);
+        command
+    }
+
+    fn call(&self, words: &str, code: i32) -> String {
+        self.call_with("", words, code)
+    }
+
+    fn call_with(&self, fault: &str, words: &str, code: i32) -> String {
+        let output = run(self.command(fault).args(words.split_whitespace()), code);
+        format!("{}{}", text(&output.stderr), text(&output.stdout))
+    }
+
+    fn trace(&self) -> String {
+        std::fs::read_to_string(self.path().join("trace")).unwrap_or_default()
+    }
+
+    /// Lets a call hang, waits until it is made, and ends kusion with SIGKILL.
+    fn kill_at(&self, call: &str, words: &str) {
+        let _ = std::fs::remove_file(self.path().join("trace"));
+        let mut child = self
+            .command(&format!("{call}:hang"))
+            .args(words.split_whitespace())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        while !self.trace().lines().any(|line| line == call) {
+            assert!(began.elapsed() < Duration::from_secs(120), "{call} never came: {}", self.trace());
+            assert!(child.try_wait().unwrap().is_none(), "it ended before {call}: {}", self.trace());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn objects(&self) -> usize {
+        let all = std::fs::read_dir(self.path().join("world")).unwrap().flatten();
+        all.filter(|entry| entry.file_name().to_string_lossy().ends_with(".json")).count()
+    }
+}
+
+#[test]
+fn kusion_killed_at_each_call_makes_nothing_twice() {
+    let Some(lab) = Lab::new() else { return };
+    let calls = [
+        "GetProviderSchema",
+        "ValidateProviderConfig",
+        "ConfigureProvider",
+        "ValidateResourceConfig",
+        "PlanResourceChange",
+        "ApplyResourceChange",
+        "ApplyResourceChange.late",
+    ];
+    for call in calls {
+        lab.stack(&[(THING, "name = \"one\"", "")]);
+        lab.kill_at(call, "apply dev -y");
+        let plan = lab.call("preview dev", 0);
+        let told = plan.contains(&format!("kusion import STACK {THING} ID"));
+        assert_eq!(told, call.starts_with("ApplyResourceChange"), "{call}: {plan}");
+        if call == "ApplyResourceChange.late" {
+            assert_eq!(lab.objects(), 1, "it was made, and nobody heard of it");
+            let twice = lab.call("apply dev -y", 5);
+            assert!(twice.contains("It cannot be made"), "{twice}");
+            assert_eq!(lab.objects(), 1);
+            lab.call(&format!("import dev {THING} one -y"), 0);
+        }
+        lab.call("apply dev -y", 0);
+        lab.call("preview dev --exit-code", 0);
+        assert_eq!(lab.objects(), 1, "{call}");
+        lab.call("destroy dev -y --delete-imported", 0);
+        assert_eq!(lab.objects(), 0, "{call}");
+    }
+    // An update and a delete that were cut off are done again: there is one object, and then none.
+    lab.stack(&[(THING, "name = \"one\"", "")]);
+    lab.call("apply dev -y", 0);
+    for call in ["ReadResource", "ApplyResourceChange", "ApplyResourceChange.late"] {
+        lab.stack(&[(THING, &format!("name = \"one\", opt = \"{call}\""), "")]);
+        lab.kill_at(call, "apply dev -y");
+        lab.call("apply dev -y", 0);
+        lab.call("preview dev --exit-code", 0);
+        assert_eq!(lab.objects(), 1, "{call}");
+    }
+    for call in ["ApplyResourceChange", "ApplyResourceChange.late"] {
+        lab.kill_at(call, "destroy dev -y");
+        lab.call("destroy dev -y", 0);
+        assert_eq!(lab.objects(), 0, "{call}");
+        lab.call("apply dev -y", 0);
+    }
+}
+
+#[test]
+fn a_provider_that_dies_at_each_call_is_told_and_the_next_run_converges() {
+    let Some(lab) = Lab::new() else { return };
+    lab.stack(&[(THING, "name = \"one\"", "")]);
+    for call in ["ConfigureProvider", "ValidateResourceConfig", "PlanResourceChange", "ApplyResourceChange"] {
+        let told = lab.call_with(&format!("{call}:exit"), "apply dev -y", 5);
+        assert!(told.contains("exit status: 7") && told.contains("as asked"), "{call}: {told}");
+    }
+    let told = lab.call("apply dev -y", 0);
+    assert!(told.contains("may exist already"), "the last one died while it made something: {told}");
+    lab.call("preview dev --exit-code", 0);
+    lab.call("destroy dev -y", 0);
+    assert_eq!(lab.objects(), 0);
+}
+
+#[test]
+fn half_made_objects_are_tainted_and_replaced() {
+    let Some(lab) = Lab::new() else { return };
+    lab.stack(&[(THING, "name = \"one\", behave = \"fail-half\"", "")]);
+    let told = lab.call("apply dev -y", 5);
+    assert!(told.contains("Only half of it was made"), "{told}");
+    lab.stack(&[(THING, "name = \"one\"", "")]);
+    let plan = lab.call("preview dev", 0);
+    assert!(plan.contains("its create failed half-way"), "{plan}");
+    lab.call("apply dev -y", 0);
+    lab.call("preview dev --exit-code", 0);
+    assert_eq!(lab.objects(), 1);
+}
+
+#[test]
+fn a_record_moves_to_another_id_and_to_another_type() {
+    let Some(lab) = Lab::new() else { return };
+    lab.without_world();
+    lab.stack(&[(THING, "name = \"one\"", "")]);
+    lab.call("apply dev -y", 0);
+    let moved = format!(", movedFrom = \"{THING}\"");
+    lab.stack(&[("acme:lab:lab_thing:second", "name = \"one\"", &moved)]);
+    lab.call("preview dev --exit-code", 0);
+    lab.call("apply dev -y", 0);
+    let listed = lab.call("ls dev", 0);
+    assert!(listed.contains("lab_thing:second") && !listed.contains("lab_thing:first"), "{listed}");
+    lab.stack(&[(
+        "acme:lab:lab_heir:third",
+        "name = \"one\"",
+        ", movedFrom = \"acme:lab:lab_thing:second\"",
+    )]);
+    lab.call("apply dev -y", 0);
+    assert!(lab.trace().contains("MoveResourceState"));
+    lab.call("preview dev --exit-code", 0);
+    lab.stack(&[(
+        "acme:lab:lab_citizen:fourth",
+        "name = \"one\", country = \"x\"",
+        ", movedFrom = \"acme:lab:lab_heir:third\"",
+    )]);
+    let refused = lab.call("preview dev", 5);
+    assert!(refused.contains("a lab_heir does not become a lab_citizen"), "{refused}");
+}
+
+#[test]
+fn secrets_of_providers_are_nowhere_in_clear() {
+    let Some(lab) = Lab::new() else { return };
+    let attributes = "name = \"one\", secret = \"CANARY-5511\", write = \"CANARY-5512\", write_version = 1";
+    lab.stack(&[(THING, attributes, "")]);
+    let mut printed = lab.call("preview dev --plan dev.plan", 0);
+    printed += &lab.call("apply dev -y -o json", 0);
+    printed += &lab.call("preview dev -o json", 0);
+    printed += &lab.call("drift dev -o json", 0);
+    printed += &lab.call(&format!("why dev {THING} secret"), 0);
+    printed += &lab.call("release show dev -o json", 0);
+    printed += &lab.call("export dev --tfstate out.tfstate", 3);
+    lab.stack(&[(THING, &attributes.replace("name = \"one\"", "name = \"refused\""), "")]);
+    printed += &lab.call("apply dev -y", 5);
+    lab.stack(&[(
+        THING,
+        &attributes.replace("name = \"one\"", "name = \"one\", behave = \"bad-apply\", force = \"x\""),
+        "",
+    )]);
+    printed += &lab.call("apply dev -y", 5);
+    printed += &lab.call_with("PlanResourceChange:exit", "apply dev -y", 5);
+    assert!(!printed.contains("CANARY"), "{printed}");
+    // Also in base64, in the state, in the plan and in whatever else was written.
+    for canary in ["CANARY-551", "Q0FOQVJZLTU1M", "NBTkFSWS01NTE", "DQU5BUlktNTUx"] {
+        let mut grep = std::process::Command::new("grep");
+        grep.args(["-rla", canary, "--exclude=main.k"]).arg(lab.path());
+        let found = text(&run(&mut grep, 1).stdout);
+        assert_eq!(found, "");
+    }
+}
