@@ -80,11 +80,11 @@ fn instance(instance: &Instance) -> Json {
         ("attributes_flat", instance.attributes_flat.clone()),
         ("sensitive_attributes", Some(Json::Array(sensitive.iter().map(path).collect()))),
         ("private", (!instance.private.is_empty()).then(|| Json::string(BASE64.encode(&instance.private)))),
-        ("identity", instance.identity.clone()),
-        ("identity_schema_version", instance.identity_schema_version.map(|n| Json::Number(n.to_string()))),
         ("dependencies", (!dependencies.is_empty()).then(|| texts(&dependencies))),
         ("create_before_destroy", instance.create_before_destroy.then_some(Json::Bool(true))),
         ("skip_destroy", instance.skip_destroy.then_some(Json::Bool(true))),
+        ("identity", instance.identity.clone()),
+        ("identity_schema_version", instance.identity_schema_version.map(|n| Json::Number(n.to_string()))),
     ];
     Json::Object(all.into_iter().filter_map(|(name, json)| Some(member(name, json?))).collect())
 }
