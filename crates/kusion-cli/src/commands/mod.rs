@@ -13,6 +13,7 @@ mod export;
 mod generate;
 mod graph;
 mod health;
+mod help;
 mod import;
 mod import_cluster;
 mod init;
@@ -408,7 +409,7 @@ pub(crate) fn cli() -> clap::Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .args_override_self(true)
-        .help_template(help());
+        .help_template(help::help());
     COMMANDS.iter().fold(top, |top, command| top.subcommand(command.to_clap()))
 }
 
@@ -438,42 +439,11 @@ impl Command {
             .about(self.help)
             .disable_version_flag(true)
             .args_override_self(true)
-            .help_template(help_of(self))
+            .help_template(help::help_of(self))
             .args(self.flags.iter().flat_map(|rows| rows()))
             .arg(flags::words());
         if self.alias.is_empty() { command } else { command.visible_alias(self.alias) }
     }
-}
-
-fn help() -> String {
-    let mut out = String::from(
-        "kusion: from a stack of configuration to healthy resources\n\nExamples:\n  kusion preview dev\n  kusion apply dev\n  \
-         kusion health -f objects.yaml\n\nCommands:\n",
-    );
-    for command in COMMANDS {
-        out.push_str(&format!("  {:<12} {}\n", command.name, command.help));
-    }
-    out.push_str("\nExit codes:\n");
-    Exit::ALL.iter().for_each(|exit| out.push_str(&format!("  {:<12} {}\n", exit.code(), exit.meaning())));
-    out.push_str("\n`kusion COMMAND --help` says more.\n");
-    out
-}
-
-/// Examples first; clap puts the flags in.
-fn help_of(command: &Command) -> String {
-    let mut out = String::from("Examples:\n");
-    for example in command.examples {
-        out.push_str(&format!("  {example}\n"));
-    }
-    out.push_str(&format!("\nkusion {} {}\n  {}\n", command.name, command.words, command.help));
-    if !command.alias.is_empty() {
-        out.push_str(&format!("  (also `kusion {}`)\n", command.alias));
-    }
-    out.push_str("\nFlags (each also as a variable, e.g. --exit-code as KUSION_EXIT_CODE):\n{options}\n");
-    let codes: Vec<String> =
-        Exit::ALL.iter().map(|exit| format!("{} {}", exit.code(), exit.meaning())).collect();
-    out.push_str(&format!("\nExit codes: {}.\n", codes.join("; ")));
-    out
 }
 
 fn version(given: &Given) -> Result<(), Failure> {
