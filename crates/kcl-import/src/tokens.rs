@@ -164,7 +164,7 @@ fn tokens(name: &str, text: &str) -> Result<Vec<Token>, String> {
     Ok(lexer.found)
 }
 
-impl<'t> Lexer<'t> {
+impl Lexer<'_> {
     fn one(&mut self, c: char) -> Result<(), String> {
         if let Some(after) = self.rest.strip_prefix("//") {
             let end = after.find('\n').unwrap_or(after.len());

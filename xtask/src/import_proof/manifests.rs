@@ -85,6 +85,9 @@ pub(super) fn vet(
     packages: &[String],
     manifests: &[Manifest],
 ) -> Result<Vec<Option<String>>, String> {
+    if manifests.is_empty() {
+        return Ok(Vec::new());
+    }
     let file = models.with_extension("manifests.yaml");
     // JSON is YAML; a stream keeps the numbers of the documents.
     let texts: Vec<String> = manifests.iter().map(|manifest| format!("---\n{}\n", manifest.value)).collect();

@@ -61,7 +61,10 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         proof.documents_of_the_server()?;
     }
     for project in PROJECTS.iter().filter(|project| project.short || !short) {
-        proof.project(project)?;
+        // What one project cannot be asked does not hide what the others say.
+        if let Err(why) = proof.project(project) {
+            proof.wrong.push(format!("{}: {why}", project.module));
+        }
     }
     let wanted = if proof.server.is_some() { WANTED } else { 0 };
     proof.end(wanted)
@@ -196,11 +199,7 @@ impl Proof {
             }
         }
         let manifests: Vec<Manifest> = wanted.iter().map(|(mutant, _)| mutant.manifest.clone()).collect();
-        let verdicts = if manifests.is_empty() {
-            Vec::new()
-        } else {
-            manifests::vet(&self.kcl, models, packages, &manifests)?
-        };
+        let verdicts = manifests::vet(&self.kcl, models, packages, &manifests)?;
         for ((mutant, why), complaint) in wanted.iter().zip(verdicts) {
             let row = self.refused.entry(mutant.row).or_default();
             row.0 += 1;

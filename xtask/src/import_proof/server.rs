@@ -47,10 +47,13 @@ impl Server {
     /// Installs definitions and waits until they are served.
     pub(super) fn install(&mut self, files: &[PathBuf]) -> Result<(), String> {
         for definition in super::manifests::read(files) {
-            // Marks of a chart are no part of what is defined.
+            // Marks of a chart are no part of what is defined; groups of Kubernetes itself need their approval.
             let mut value = definition.value;
             if let Some(metadata) = value.get_mut("metadata") {
-                *metadata = json!({"name": metadata.get("name")});
+                const APPROVAL: &str = "api-approved.kubernetes.io";
+                let approved = metadata.get("annotations").and_then(|notes| notes.get(APPROVAL)).cloned();
+                let notes = approved.map_or(json!({}), |approved| json!({ APPROVAL: approved }));
+                *metadata = json!({"name": metadata.get("name"), "annotations": notes});
             }
             let file = self.plane.folder().join("definition.json");
             std::fs::write(&file, value.to_string()).map_err(|e| e.to_string())?;
