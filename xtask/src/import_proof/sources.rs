@@ -97,20 +97,6 @@ pub(super) const PROJECTS: &[Project] = &[
         samples: &["*/config/samples/*", "*/config/testdata/*"],
         short: false,
     },
-    Project {
-        module: "github.com/fluxcd/image-reflector-controller@v1.2.0",
-        mode: "crd",
-        documents: &["*/config/crd/bases/*.yaml"],
-        samples: &["*/config/samples/*", "*/config/testdata/*"],
-        short: false,
-    },
-    Project {
-        module: "github.com/fluxcd/image-automation-controller@v1.2.0",
-        mode: "crd",
-        documents: &["*/config/crd/bases/*.yaml"],
-        samples: &["*/config/samples/*", "*/config/testdata/*"],
-        short: false,
-    },
 ];
 
 /// Samples that are wrong themselves or templates, with the reason.
@@ -153,7 +139,9 @@ impl Project {
         files.retain(|file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let ending = [".yaml", ".yml", ".json"].iter().any(|ending| name.ends_with(ending));
-            ending && !name.starts_with("kustomiz")
+            let kustomizes =
+                ["kustomization.", "kustomizeconfig."].iter().any(|begin| name.starts_with(begin));
+            ending && !kustomizes
         });
         files.sort();
         Ok(files)
