@@ -338,7 +338,7 @@ impl State {
         self.outputs.get(text)?;
         let good = self.releases.values().rev().filter(|release| release.phase == Phase::Succeeded);
         // What was recorded before versions were kept is as old as its release.
-        good.take(1).find_map(|release| Some(*release.outputs.get(text).unwrap_or(&release.no)))
+        good.take(1).map(|release| *release.outputs.get(text).unwrap_or(&release.no)).next()
     }
 
     /// Returns what the stack uses of others, by `project/stack`: what its last good release used, and what a later one may

@@ -38,6 +38,7 @@ const KEYS: &[(&str, &str)] = &[
     ("key", "file"),
     ("backend", "the folder of --home"),
     ("backend-timeout", "60s"),
+    ("keep-releases", "50"),
 ];
 
 /// What `backends:` holds is a map of its own, for people who write the file by hand or come from upstream.
@@ -155,6 +156,7 @@ fn check_value(key: &str, value: &str) -> Result<(), Failure> {
         "timeout" | "lock-timeout" | "request-timeout" | "backend-timeout" => {
             (is_time(value), "a time: 90, 90s or 5m")
         }
+        "keep-releases" => (value.parse::<usize>().is_ok_and(|n| n > 0), "a number from 1 on"),
         "kubeconfig" => (std::path::Path::new(value).is_file(), "a file that is there"),
         _ => (!value.is_empty(), "a name"),
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kusion_generate::StackFolder;
 use kusion_media::{Address, Patience, Signal, Surroundings, login_source};
 use kusion_model::BackendSetting;
-use kusion_store::{Backend, LocalFolder};
+use kusion_store::{Backend, LocalFolder, Store};
 use serde_json::Value;
 
 use crate::input::chosen::{here, home_at, note};
@@ -29,6 +29,7 @@ pub(crate) fn flags() -> Vec<Arg> {
             "TIME",
             "how long a backend that does not answer is waited for (default 60s)",
         ),
+        flag("keep-releases", None, "N", "how many releases can be returned to, at least (default 50)"),
     ]
 }
 
@@ -191,6 +192,15 @@ pub(crate) fn surroundings(given: &Given, place: &str) -> Result<Surroundings, F
         Signal::Back => note("the state can be reached again; going on"),
     };
     Ok(Surroundings::of_process(Patience { at_most, tell: Arc::new(tell), ..Patience::default() }))
+}
+
+/// How many releases can be returned to, where somebody says so.
+pub(crate) fn retained(given: &Given, stores: Store) -> Result<Store, Failure> {
+    let Some(text) = given.last("keep-releases") else { return Ok(stores) };
+    match text.parse() {
+        Ok(releases @ 1..) => Ok(stores.with_retention(releases)),
+        _ => Err(Failure::usage(format!("--keep-releases cannot be `{text}`")).next("a number from 1 on")),
+    }
 }
 
 fn time(text: &str) -> Result<Duration, Failure> {

@@ -76,6 +76,7 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStac
     let meter = Arc::new(Meter::default());
     let below = backend::choose(given, Some(&folder), &folder.stack_dir)?.open(given)?;
     let stores = Store::new(Arc::new(Metered { below, meter: Arc::clone(&meter) })).with_lock(lock(given)?);
+    let stores = backend::retained(given, stores)?;
     let (shared, notes) = read_workspace(&Disk, &home_at(given, &folder.stack_dir)?, &workspace)?;
     notes.iter().for_each(|text| note(text));
     let target = wait(Target::open(&stores, &folder, &workspace))?.with_workspace(shared);
