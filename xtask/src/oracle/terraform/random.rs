@@ -239,7 +239,8 @@ fn blocks(rng: &mut Rng, earlier: &[String], with6: bool, members: &mut Members)
     }
     for name in maps {
         if rng.chance(20) {
-            let keys = ["x", "y"].into_iter().filter(|_| rng.chance(70)).collect::<Vec<_>>();
+            // tofu cannot read an empty map of blocks: it misses their labels.
+            let keys = ["x", "y"].into_iter().filter(|key| *key == "x" || rng.chance(70)).collect::<Vec<_>>();
             let items = keys.into_iter().map(|key| (key.to_owned(), object(inner(rng, earlier))));
             members.push((name, Json::Object(items.collect())));
         }
