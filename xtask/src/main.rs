@@ -9,6 +9,7 @@ mod bindings;
 mod build;
 mod ci;
 mod codegen;
+mod dist;
 mod documents;
 mod format;
 mod fuzz;
@@ -42,6 +43,11 @@ const CHORES: &[Chore] = &[
     ("record", "ssa|samples|quantities: the real server's answers, for kube-meaning's tests", record::main),
     ("ssa-diff", "[--sequences N]: random writes on the real server and on kube-meaning", ssa_diff::main),
     ("documents", "what `kcl doc` writes, judged by other people's validators", documents::main),
+    (
+        "dist",
+        "[--quick] [--twice]: archives, a .deb, checksums, a bill of materials; installed and removed",
+        dist::main,
+    ),
     (
         "fmt",
         "[--generated N] [--files FOLDER]…: the promises of the formatter on many programs",
