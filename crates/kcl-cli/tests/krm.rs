@@ -10,11 +10,16 @@ use std::process::{Command, Output, Stdio};
 use support::{err, out, write};
 
 fn krm(folder: &Path, words: &[&str], input: &str) -> Output {
+    krm_in(folder, words, input, &[])
+}
+
+fn krm_in(folder: &Path, words: &[&str], input: &str, variables: &[(&str, &str)]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_kcl"))
         .arg("krm")
         .args(words)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -100,6 +105,64 @@ fn manifests_are_filtered() {
         format!("apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n  labels:\n    env: prod")
     };
     assert_eq!(out(&output), format!("{}\n---\n{}\n", item("A", "a"), item("B", "b")));
+}
+
+/// A registry with the package `labels`, which needs the package `names`.
+fn registry(folder: &Path) -> Option<testenv::packages::RegistryServer> {
+    let registry = testenv::packages::RegistryServer::start(&Default::default())?;
+    let host = &registry.host;
+    let needs =
+        format!("\n[dependencies]\nnames = {{ oci = \"oci://{host}/team/names\", tag = \"0.1.0\" }}\n");
+    let module =
+        |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{rest}");
+    write(
+        folder,
+        &[
+            ("names/kcl.mod", &module("names", "")),
+            ("names/names.k", "prefix = \"team-\"\n"),
+            ("labels/kcl.mod", &module("labels", &needs)),
+            (
+                "labels/main.k",
+                "import names\n\nitems = [item | {metadata.labels.env = names.prefix + option(\"params\").env} for item in option(\"items\")]\n",
+            ),
+        ],
+    );
+    for name in ["names", "labels"] {
+        let pushed = Command::new(env!("CARGO_BIN_EXE_kcl"))
+            .args(["mod", "push", &format!("oci://{host}/team/{name}")])
+            .current_dir(folder.join(name))
+            .env("KCL_PKG_PATH", folder.join("store"))
+            .output()
+            .unwrap();
+        assert!(pushed.status.success(), "{}", err(&pushed));
+    }
+    Some(registry)
+}
+
+#[test]
+fn a_program_comes_from_a_registry_with_what_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(registry) = registry(folder.path()) else { return };
+    let fresh = folder.path().join("fresh");
+    let source = |tag: &str| format!("oci://{}/team/labels{tag}", registry.host);
+    let call = |source: &str| {
+        let config = format!("    params: {{env: prod}}\n    source: {source}\n");
+        // A store of its own: nothing is there but what the registry gives.
+        krm_in(folder.path(), &[], &list(&config), &[("KCL_PKG_PATH", fresh.to_str().unwrap())])
+    };
+    for tag in [":0.1.0", "?tag=0.1.0", ""] {
+        let output = call(&source(tag));
+        assert!(output.status.success(), "{tag}: {}", err(&output));
+        assert!(out(&output).contains("      env: team-prod\n"), "{tag}: {}", out(&output));
+    }
+    let output = call(&source(":9.9.9"));
+    assert_eq!((output.status.code(), out(&output)), (Some(1), ""));
+    assert!(err(&output).contains("9.9.9"), "{}", err(&output));
+    // What is kept needs no registry.
+    let kept = source(":0.1.0");
+    drop(registry);
+    let output = call(&kept);
+    assert!(output.status.success(), "{}", err(&output));
 }
 
 #[test]
