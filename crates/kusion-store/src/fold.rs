@@ -336,9 +336,9 @@ impl State {
     #[must_use]
     pub fn output_version(&self, text: &str) -> Option<ReleaseNo> {
         self.outputs.get(text)?;
-        let good = self.releases.values().rev().filter(|release| release.phase == Phase::Succeeded);
+        let good = self.releases.values().rev().find(|release| release.phase == Phase::Succeeded)?;
         // What was recorded before versions were kept is as old as its release.
-        good.take(1).map(|release| *release.outputs.get(text).unwrap_or(&release.no)).next()
+        Some(*good.outputs.get(text).unwrap_or(&good.no))
     }
 
     /// Returns what the stack uses of others, by `project/stack`: what its last good release used, and what a later one may

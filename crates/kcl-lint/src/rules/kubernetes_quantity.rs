@@ -54,10 +54,10 @@ fn stmt(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
             match &*target.path {
                 [] => held(context, target.name.name.trim_start_matches('_'), *value, found),
                 // `a.resources.limits.cpu = ..`
-                [.., TargetStep::Member(holder), TargetStep::Member(name)] => {
-                    if HOLDERS.contains(&holder.name.as_str()) && is_amount(&name.name) {
-                        judge(context, &name.name, *value, found);
-                    }
+                [.., TargetStep::Member(holder), TargetStep::Member(name)]
+                    if HOLDERS.contains(&holder.name.as_str()) && is_amount(&name.name) =>
+                {
+                    judge(context, &name.name, *value, found);
                 }
                 _ => {}
             }
