@@ -27,6 +27,8 @@ const STAGES: &[Stage] = &[
             "terraform-provider-random",
             "terraform-provider-lab",
             "versitygw",
+            "moto",
+            "oidc-provider",
         ],
     ),
     ("tests", &["test", "--workspace", "--locked"]),

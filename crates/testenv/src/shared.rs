@@ -56,9 +56,17 @@ pub fn needed(executable: &str) -> Option<PathBuf> {
 pub fn peer(executable: &str) -> Option<PathBuf> {
     let found = cache::program(executable);
     if found.is_none() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {executable} is a peer that is not built here");
+        no_peer(executable);
     }
     found
+}
+
+/// Says aloud that a peer is not here.
+pub(crate) fn no_peer(name: &str) {
+    let _ = writeln!(
+        std::io::stderr(),
+        "SKIPPED: {name} is a peer that is not built here (cargo xtask testenv build {name})"
+    );
 }
 
 /// Whether a program of the system is there; if not, the test is skipped aloud or fails, as with [`needed`].

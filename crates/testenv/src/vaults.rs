@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::services::{Server, free_port, fresh_folder};
+use crate::shared::no_peer;
 use crate::{Error, cache, package, skip};
 
 /// A server on loopback.
@@ -112,12 +113,12 @@ impl Served {
 
 fn shared(
     slot: &'static OnceLock<Option<Served>>,
-    name: &'static str,
+    (name, absent): (&'static str, fn(&str)),
     start: impl FnOnce() -> Option<Result<Served, Error>>,
 ) -> Option<&'static Served> {
     let start = || match start() {
         None => {
-            skip(&format!("tests on {name}: it is not built (cargo xtask testenv build {name})"));
+            absent(name);
             None
         }
         Some(served) => Some(served.unwrap_or_else(|error| panic!("{name}: {error}"))),
@@ -125,13 +126,19 @@ fn shared(
     slot.get_or_init(start).as_ref()
 }
 
-/// The Vault that the tests of one process share; `None`, said on stderr, if it is not built.
+/// What CI installs may not be missing there.
+fn not_installed(name: &str) {
+    skip(&format!("tests on {name}: it is not installed (cargo xtask testenv build {name})"));
+}
+
+/// The Vault that the tests of one process share; `None`, said on stderr, if it is not built. CI does not build it (eight
+/// minutes): there the recorded answers are read.
 ///
 /// # Panics
 /// When it is built and cannot be started.
 pub fn vault() -> Option<&'static Served> {
     static SERVER: OnceLock<Option<Served>> = OnceLock::new();
-    shared(&SERVER, "vault", || {
+    shared(&SERVER, ("vault", no_peer), || {
         let program = cache::program("vault")?.display().to_string();
         Some(Served::start("vault", |_, port| {
             let words =
@@ -148,7 +155,7 @@ pub fn vault() -> Option<&'static Served> {
 /// When it is installed and cannot be started.
 pub fn moto() -> Option<&'static Served> {
     static SERVER: OnceLock<Option<Served>> = OnceLock::new();
-    shared(&SERVER, "moto", || {
+    shared(&SERVER, ("moto", not_installed), || {
         let program = package("moto")?.display().to_string();
         Some(Served::start("moto", |_, port| {
             [program.clone(), "-H".to_owned(), "127.0.0.1".to_owned(), "-p".to_owned(), port.to_string()]
@@ -163,7 +170,7 @@ pub fn moto() -> Option<&'static Served> {
 /// When it is installed and cannot be started.
 pub fn openid() -> Option<&'static Served> {
     static SERVER: OnceLock<Option<Served>> = OnceLock::new();
-    shared(&SERVER, "oidc-provider", || {
+    shared(&SERVER, ("oidc-provider", not_installed), || {
         let entry = package("oidc-provider")?.display().to_string();
         Some(Served::start("openid", |_, port| ["node".to_owned(), entry.clone(), port.to_string()].into()))
     })

@@ -20,17 +20,6 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures")
 }
 
-/// A program that is built, or a word about it.
-fn program(name: &str) -> Option<PathBuf> {
-    let found = testenv::program(name);
-    if found.is_none() {
-        testenv::skip(&format!(
-            "interchange with {name}: it is not built (cargo xtask testenv build {name})"
-        ));
-    }
-    found
-}
-
 fn run(command: &mut Command, input: &[u8]) -> Vec<u8> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -106,7 +95,7 @@ async fn a_changed_sops_file_is_told() {
 
 #[test]
 fn what_we_encrypt_age_decrypts_and_the_other_way_round() {
-    let (Some(age_program), Some(keygen)) = (program("age"), program("age-keygen")) else { return };
+    let (Some(age_program), Some(keygen)) = (testenv::peer("age"), testenv::peer("age-keygen")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let made = run(Command::new(keygen).arg("-o").arg(folder.path().join("made")), b"");
     assert!(made.is_empty());
@@ -132,7 +121,7 @@ fn what_we_encrypt_age_decrypts_and_the_other_way_round() {
 
 #[tokio::test]
 async fn what_sops_encrypts_is_read() {
-    let Some(sops) = program("sops") else { return };
+    let Some(sops) = testenv::peer("sops") else { return };
     let folder = tempfile::tempdir().unwrap();
     private(&folder.path().join("id"), IDENTITY);
     let recipient = Identity::parse(IDENTITY).unwrap().recipient().to_string();
