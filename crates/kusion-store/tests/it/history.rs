@@ -107,7 +107,9 @@ fn log_at_rest_is_opened_with_five_requests_however_many_releases_it_has() {
     let asked = medium.objects.clone().unwrap();
     for sessions in [1, 30] {
         let mut session = medium.open().unwrap();
-        (0..sessions).for_each(|n| drop(release(&mut session, &[&format!("r{n}")]).unwrap()));
+        for n in 0..sessions {
+            release(&mut session, &[&format!("r{n}")]).unwrap();
+        }
         wait(session.close(at(2))).unwrap();
         let before = asked.n_requests();
         let state = medium.read();
