@@ -95,7 +95,9 @@ async fn a_changed_sops_file_is_told() {
 
 #[test]
 fn what_we_encrypt_age_decrypts_and_the_other_way_round() {
-    let (Some(age_program), Some(keygen)) = (testenv::peer("age"), testenv::peer("age-keygen")) else { return };
+    let (Some(age_program), Some(keygen)) = (testenv::peer("age"), testenv::peer("age-keygen")) else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let made = run(Command::new(keygen).arg("-o").arg(folder.path().join("made")), b"");
     assert!(made.is_empty());
