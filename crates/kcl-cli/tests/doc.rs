@@ -131,7 +131,7 @@ fn kcl_path(path: &Path) -> PathBuf {
 fn the_examples_of_konfig_run() {
     let done = kcl(&konfig(), &["doc", "--test"]);
     assert_eq!(done.status.code(), Some(0), "{}{}", out(&done), err(&done));
-    assert!(out(&done).ends_with("3 passed, 0 failed\n"), "{}", out(&done));
+    assert!(out(&done).ends_with("5 passed, 0 failed\n"), "{}", out(&done));
 }
 
 #[test]

@@ -267,7 +267,8 @@ impl<'a> Writer<'a> {
     }
 
     fn close_heading(&mut self) {
-        let Some(begin) = self.heading.take() else { return };
+        // In one line a heading is its words.
+        let Some(begin) = self.heading.take().filter(|_| self.blocks) else { return };
         let words = self.out.split_off(begin);
         let known: Vec<String> = self.sections.iter().map(|section| section.id.clone()).collect();
         let Some(section) = self.sections.last_mut() else { return };

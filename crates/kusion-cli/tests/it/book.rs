@@ -91,15 +91,19 @@ fn sort_endings(lines: &mut [String]) {
     }
 }
 
-/// The words of a line without `5 s ago`.
+/// The words of a line without `5 s ago` and `7 ms`.
 fn ageless(words: &[String]) -> String {
     let mut out = String::new();
     let mut rest = words;
     while let [word, after @ ..] = rest {
-        let is_age =
-            after.len() > 1 && after[1].starts_with("ago") && word.bytes().all(|b| b.is_ascii_digit());
-        rest = if is_age { &after[2..] } else { after };
-        out.push_str(if is_age { "… " } else { word });
+        let taken = match after {
+            _ if !word.bytes().all(|b| b.is_ascii_digit()) => 0,
+            [_, ago, ..] if ago.starts_with("ago") => 2,
+            [unit, ..] if unit == "ms" => 1,
+            _ => 0,
+        };
+        rest = &after[taken..];
+        out.push_str(if taken > 0 { "… " } else { word });
         out.push(' ');
     }
     out
@@ -113,6 +117,7 @@ fn lasting_word(word: &str) -> String {
         && bare.chars().any(|c| c.is_ascii_digit());
     let is_moment = bare.len() > 18 && bare.starts_with("20") && bare.ends_with('Z');
     let is_drawn = is_moment
+        || bare.starts_with("sha256:")
         || bare.contains("127.0.0.1:")
         || bare.starts_with("10.96.")
         || bare.contains('@')
