@@ -137,11 +137,11 @@ fn resource(rng: &mut Rng, kind: usize, name: &str, earlier: &[String]) -> Made 
         }
         11..=13 => {
             let members = thing(rng, earlier, true);
-            return Made { ty: "lab_thing", members, result: rng.pick(&["id", "either"]) };
+            return Made { ty: "lab_thing", members, result: rng.pick::<&str>(&["id", "either"]) };
         }
         14 | 15 => {
             let members = thing(rng, earlier, false);
-            return Made { ty: "lab5_thing", members, result: rng.pick(&["id", "either"]) };
+            return Made { ty: "lab5_thing", members, result: rng.pick::<&str>(&["id", "either"]) };
         }
         _ => {
             let members =
