@@ -1,8 +1,9 @@
 //! The lease on a medium of objects: numbered objects `lease/<n>`, of which the highest counts.
 //!
 //! Whoever changes the lease that he has read makes the object of the next number, if there is none. Old ones are taken away,
-//! but never the highest; so whoever has made a number looks whether it is the highest now. If it was free only because it had
-//! been taken away, a higher one was there before, and he sees it. Nothing but create-if-absent and a list is needed.
+//! but never the highest and those close below it; so whoever has made a number looks how far the highest is above it. If the
+//! number was free only because it had been taken away, one far above it was there before, and he sees it. One that is closer was
+//! put behind his by somebody who has read it: his has counted. Nothing but create-if-absent and a list is needed.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -14,10 +15,11 @@ use crate::objects::Objects;
 use crate::session::TRIES;
 use crate::{Fence, Lease, ObjectLog, StoreError};
 
-/// This many numbers below the highest stay: whoever has just listed them can still read them.
-const STAY: u64 = 2;
+/// A number this far below the highest may be taken away, and no other: whoever has just listed them can still read them, and
+/// whoever has made one knows whether it was new.
+const STAY: u64 = 8;
 /// Only when there are more than so many are old ones taken away: not every change of the lease costs a request for that.
-const MOST: usize = 8;
+const MOST: usize = 16;
 
 impl<O: Objects> ObjectLog<O> {
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -70,12 +72,12 @@ impl<O: Objects> ObjectLog<O> {
             return Ok(false);
         }
         let all = self.lease_numbers(scope).await?;
-        let ours = all.iter().max() == Some(&number);
+        let ours = all.iter().max().is_some_and(|top| *top < number.saturating_add(STAY));
         let old = |other: &u64| other.saturating_add(STAY) <= number;
         let gone: Vec<String> = match ours {
             true if all.len() <= MOST => Vec::new(),
             true => all.into_iter().filter(old).map(|other| self.lease_name(scope, other)).collect(),
-            // The number had been used before: what we have made stands below the highest and means nothing.
+            // The number had been used before: what we have made stands far below the highest and means nothing.
             false => vec![name],
         };
         if !gone.is_empty() {

@@ -88,7 +88,7 @@ fn state_in_clear_is_sealed_once_and_its_witness_stays_true() {
     assert_eq!(file("log.format-2"), clear, "a copy is kept");
     assert_eq!(wait(stack.digest_key()).unwrap(), key, "no secret looks changed");
     let log = String::from_utf8(file("log")).unwrap();
-    for word in ["ConfigMap", "uid", "sealed\"", "succeeded", "(secret)"] {
+    for word in ["ConfigMap", "\"uid\"", "sealed\"", "succeeded", "(secret)"] {
         assert!(!log.contains(word), "{word} in {log}");
     }
     let mode = std::os::unix::fs::PermissionsExt::mode(
