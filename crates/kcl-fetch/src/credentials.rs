@@ -13,7 +13,7 @@ use crate::Trouble;
 /// A name and a password; the password is never printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Credentials {
-    /// The user's name; [`TOKEN`] if the password is a token that is exchanged for others.
+    /// The user's name; `TOKEN` if the password is a token that is exchanged for others.
     pub user: String,
     /// The password or token.
     pub password: SecretValue,

@@ -1,7 +1,7 @@
 //! Files of `age` (age-encryption.org/v1) for X25519 recipients: what a team keeps in a repository, and the lock of a state.
 //!
 //! In: bytes, plain or armoured, and identities. Out: what was encrypted, or which of the ways it cannot be opened.
-//! Invariants: nothing is given out before its authenticity is proved; sizes are bounded by [`LARGEST`]. Passphrases and plugins
+//! Invariants: nothing is given out before its authenticity is proved; sizes are bounded by `LARGEST`. Passphrases and plugins
 //! of `age` are not here: a program asks for those (`command`).
 
 mod bech32;
