@@ -30,7 +30,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
     }
     let out = target().join("bindings");
     fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-    let built = built(&["kcl-c", "kcl-python", "kcl-server"])?;
+    let built = built()?;
     let place = Place { root: root(), out, built };
     for (name, judge) in
         LANGUAGES.iter().filter(|(name, _)| words.is_empty() || words.iter().any(|w| w == name))

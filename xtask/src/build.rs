@@ -22,14 +22,11 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Builds packages as tests are built; returns the folder of what came out.
-pub(crate) fn built(packages: &[&str]) -> Result<PathBuf, String> {
+/// Builds the programs and libraries as `cargo test --workspace` does; returns their folder. A package by itself would have other
+/// features of its dependencies, so that most of them would be compiled once more; after the tests there is nothing left to do here.
+pub(crate) fn built() -> Result<PathBuf, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    clean(&mut command).args(["build", "--locked"]).current_dir(root());
-    for package in packages {
-        command.args(["-p", package]);
-    }
-    ran(&mut command)?;
+    ran(clean(&mut command).args(["test", "--workspace", "--no-run", "--locked"]).current_dir(root()))?;
     Ok(target().join("debug"))
 }
 

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::ChoreResult;
+use crate::build::{built, target};
 use crate::oracle::root;
 
 pub(crate) fn main(_words: &[String]) -> ChoreResult {
-    let home = target_dir().join("documents");
+    let home = target().join("documents");
     std::fs::create_dir_all(&home).map_err(|e| format!("{}: {e}", home.display()))?;
     let python = validators(&home)?;
-    let kcl = build()?;
+    let kcl = built()?.join("kcl");
     let data = root().join("xtask/documents");
     judge(&kcl, &python, &root().join("konfig"), &home, &[])?;
     let sample = data.join("instances.k");
@@ -24,10 +25,6 @@ pub(crate) fn main(_words: &[String]) -> ChoreResult {
     judge(&kcl, &python, &sample, &home, &[instances, data.join("refused.json")])?;
     judge_reports(&kcl, &python, &home)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Installs the validators once; another list of them is installed anew.
@@ -43,11 +40,6 @@ fn validators(home: &Path) -> Result<PathBuf, String> {
     run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&wanted))?;
     std::fs::write(&mark, text).map_err(|e| format!("{}: {e}", mark.display()))?;
     Ok(python)
-}
-
-fn build() -> Result<PathBuf, String> {
-    run(Command::new("cargo").args(["build", "--quiet", "-p", "kcl-cli"]).current_dir(root()))?;
-    Ok(target_dir().join("debug/kcl"))
 }
 
 fn judge(kcl: &Path, python: &Path, path: &Path, home: &Path, more: &[PathBuf]) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 mod report;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
@@ -121,11 +121,8 @@ fn format_stdin(name: &str, wish: &Wish) -> Report {
 /// The formatted text itself is the output of standard input.
 fn print_text(done: &mut Done) {
     let Some(text) = &done.text else { return };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            *done = failed(&done.path, format!("cannot write to standard output: {error}"));
-        }
-        _ => {}
+    if let Err(message) = crate::say::result(text) {
+        *done = failed(&done.path, message);
     }
 }
 

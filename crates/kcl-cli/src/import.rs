@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -200,12 +200,7 @@ fn print_all(files: &BTreeMap<PathBuf, String>, warnings: &[String]) -> Result<(
         _ => files.iter().for_each(|(path, text)| out.push_str(&format!("# {}\n{text}\n", path.display()))),
     }
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    match std::io::stdout().write_all(out.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write to standard output: {error}"))
-        }
-        _ => Ok(()),
-    }
+    crate::say::result(&out)
 }
 
 fn report(as_json: bool, files: &[(PathBuf, String)], warnings: &[String]) {

@@ -4,7 +4,7 @@
 mod resources;
 mod source;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::ExitCode;
 
 use base_diag::Code;
@@ -80,7 +80,7 @@ fn run(given: &Given) -> Result<ExitCode, Wrong> {
         )
     })?;
     let mut request = source::find(&wanted)?;
-    request.formats = Formats { json: true, ..Formats::NONE };
+    request.formats = Formats::DATA;
     request.arguments = resources.arguments();
     if let Some(steps) = given.last("max-steps") {
         request.limits.steps =
@@ -95,7 +95,7 @@ fn run(given: &Given) -> Result<ExitCode, Wrong> {
         let bug = result.diagnostics.iter().any(|d| d.id == "internal-error");
         return Ok(ExitCode::from(if bug { EXIT_BUG } else { EXIT_WRONG }));
     }
-    let out = resources.with_output(&result.json).map_err(|m| Wrong::from(m).coded(Code::EVALUATION))?;
-    std::io::stdout().write_all(out.as_bytes()).map_err(|error| format!("cannot write: {error}"))?;
+    let out = resources.with_output(result.documents).map_err(|m| Wrong::from(m).coded(Code::EVALUATION))?;
+    crate::say::result(&out)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,7 +13,7 @@ use kcl::{Compiler, Disk};
 use crate::flags::{Flag, Given, flags, help, opened};
 use crate::parallel::{jobs, on_all};
 use crate::wrong::Wrong;
-use judge::{Configs, Done, judge};
+use judge::{Configs, Done, Privates, judge};
 use report::Report;
 use units::{Unit, Units};
 
@@ -104,13 +104,14 @@ fn wrong_call(message: String) -> ExitCode {
 fn lint(units: Units, wish: &Wish) -> Report {
     let Units { units, notes, errors } = units;
     let compiler = Compiler::new(Disk);
-    let configs = Configs::default();
-    let done = on_all(wish.jobs, units.len(), |at| guarded(&compiler, &units[at], &configs, wish));
+    let known = (Configs::default(), Privates::default());
+    let done =
+        on_all(wish.jobs, units.len(), |at| guarded(&compiler, &units[at], (&known.0, &known.1), wish));
     Report::new(done, notes, errors)
 }
 
 /// A panic is a bug of ours; the other packages are still judged.
-fn guarded(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wish: &Wish) -> Done {
-    let judged = std::panic::AssertUnwindSafe(|| judge(compiler, unit, configs, wish));
+fn guarded(compiler: &Compiler<'_>, unit: &Unit, known: (&Configs, &Privates), wish: &Wish) -> Done {
+    let judged = std::panic::AssertUnwindSafe(|| judge(compiler, unit, known, wish));
     std::panic::catch_unwind(judged).unwrap_or_else(|_| Done::bug(unit))
 }

@@ -66,6 +66,7 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 fn main() -> ExitCode {
+    base_secret::Redactor::install();
     let code = command();
     if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
 }

@@ -4,6 +4,8 @@ use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base_secret::Redactor;
+
 /// Whether something that was to be said is lost: a disk is full.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -20,9 +22,23 @@ pub(crate) fn out(text: Arguments<'_>) {
     }
 }
 
-/// Writes to standard error; if nobody listens there, nobody is told.
+/// Writes a whole result to standard output: data, which no redactor changes.
+///
+/// # Errors
+/// Why it cannot be written; a reader who has stopped is none.
+pub(crate) fn result(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes to standard error, without the secrets that this process knows; if nobody listens there, nobody is told.
 pub(crate) fn err(text: Arguments<'_>) {
-    let _ = std::io::stderr().write_fmt(text);
+    let text = text.to_string();
+    let _ = std::io::stderr().write_all(Redactor::clean_for_process(&text).as_bytes());
 }
 
 // The macros of the standard library panic when the reader is gone.

@@ -60,7 +60,7 @@ fn bad_files_stay_and_the_others_are_formatted() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(out(&output), "good.k\n");
     for said in [
-        "error: nowhere.k there is no such file or folder",
+        "error: nowhere.k does not exist",
         "--> bad.k:1:5",
         "error: latin.k is not UTF-8 text: the first wrong byte is number 3, on line 1",
         "error: large.k is larger than 64 MiB",

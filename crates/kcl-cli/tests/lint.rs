@@ -40,6 +40,61 @@ fn a_folder_is_a_package_dots_are_deep_and_a_file_is_alone() {
 }
 
 #[test]
+fn a_test_file_sees_its_package_and_reads_its_private_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let test = "test_a = lambda {\n    assert a == _helper\n    snapshot(\"a\", a)\n}\n";
+    write(dir.path(), &[("kcl.mod", ""), ("m.k", "a = 1\n_helper = 1\n_left = 2\n"), ("m_test.k", test)]);
+    assert_eq!(found(dir.path(), &[]), ["m.k:3:1 unused-variable"]);
+    assert!(found(dir.path(), &["m_test.k"]).is_empty());
+}
+
+#[test]
+fn a_private_name_that_another_package_reads_is_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [
+        ("kcl.mod", ""),
+        ("sub/s.k", "_hidden = 3\n_left = 4\n"),
+        ("main.k", "import sub\n\nb = sub._hidden\n"),
+    ];
+    write(dir.path(), &files);
+    assert_eq!(found(dir.path(), &["./..."]), ["sub/s.k:2:1 unused-variable"]);
+}
+
+#[test]
+fn arguments_that_a_base_takes_by_position_are_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "schema Base[n: int]:\n    \"\"\"B.\"\"\"\n    v: int = n\n\nschema C[m: int, k: int](Base):\n    \
+                \"\"\"C.\"\"\"\n    w: int = 1\n\nc = C(5, 6) {}\n";
+    write(dir.path(), &[("kcl.mod", ""), ("a.k", text)]);
+    assert_eq!(found(dir.path(), &[]), ["a.k:5:18 unused-argument"]);
+}
+
+#[test]
+fn a_secret_is_shown_in_no_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let secret = "w7Yd3KnB9sQm5HrVt2Zf";
+    write(dir.path(), &[("a.k", &format!("a = 1\npassword = \"{secret}\"\n"))]);
+    for form in ["full", "short", "json", "sarif", "github"] {
+        let output = kcl(dir.path(), &["lint", "--format", form]);
+        assert!(!out(&output).contains(secret) && !err(&output).contains(secret), "{}", out(&output));
+        assert!(out(&output).contains("the value of `password` looks like a secret"), "{}", out(&output));
+    }
+}
+
+#[test]
+fn one_fix_that_cannot_be_made_does_not_hold_up_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "import math\n_env = option(\"env\")\nif _env == \"prod\":\n    _only = 1\na = 1\n";
+    write(dir.path(), &[("a.k", text)]);
+    let diff = kcl(dir.path(), &["lint", "--diff", "--format", "json"]);
+    let report: Value = serde_json::from_str(out(&diff)).unwrap();
+    assert!(report["diffs"][0].as_str().unwrap().contains("-import math"), "{report}");
+    kcl(dir.path(), &["lint", "--unsafe-fixes"]);
+    let left = fs::read_to_string(dir.path().join("a.k")).unwrap();
+    assert_eq!(left, text.strip_prefix("import math\n").unwrap());
+}
+
+#[test]
 fn a_settings_file_makes_a_program_and_nothing_is_told_twice() {
     let dir = tempfile::tempdir().unwrap();
     let settings =

@@ -1,8 +1,9 @@
 //! An override (`-O path=value`) as changes of the source: what `kcl run -d -O` writes back.
 
-use base_diag::FileId;
+use base_diag::{FileId, Mistake as _};
 use kcl_syntax::ast::{EntryOp, Expr, ExprId, Key, Tree};
 use kcl_syntax::lower::{OverrideKind, parse_override};
+use kcl_syntax::mistake::Mistake;
 use kcl_syntax::parse_expr;
 use kcl_syntax::source::{SourcePath, Step, entries, literal_braces};
 
@@ -13,10 +14,13 @@ use crate::{Action, Change, Refusal, text_literal};
 /// # Errors
 /// The text is no override, or what it merges has computed keys.
 pub fn changes_of_override(text: &str) -> Result<Vec<Change>, Refusal> {
-    let wrong = |message: &str| {
-        Refusal::new("bad-override", message, "write PATH=VALUE, PATH:{..}, PATH+=[..] or PATH-")
-    };
-    let spec = parse_override(text).map_err(|error| wrong(error.message()))?;
+    let refused =
+        |id, message: &str| Refusal::new(id, message, "write PATH=VALUE, PATH:{..}, PATH+=[..] or PATH-");
+    let wrong = |message: &str| refused("bad-override", message);
+    let spec = parse_override(text).map_err(|mistake| match mistake {
+        Mistake::OverrideFormat { .. } => refused("override-format", &mistake.sentence()),
+        _ => wrong(&mistake.sentence()),
+    })?;
     let mut out = Vec::new();
     let OverrideKind::Set(op) = spec.kind else {
         return Ok(vec![Change { path: spec.path, action: Action::Unset }]);

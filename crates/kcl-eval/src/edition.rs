@@ -1,4 +1,4 @@
-//! What edition 0.13 does differently at run time. The default edition follows 0.12.4 (language reference §0.3); a package pins
+//! What edition 0.13 does differently at run time. The default edition follows 0.12.4; a package pins
 //! the other one with `[language] edition = "0.13"` in kcl.mod.
 //!
 //! | subject | 0.12 | 0.13 | where |

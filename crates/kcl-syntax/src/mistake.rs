@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::source::PathError;
 use crate::token::TokenKind;
 use crate::words::{one_of, thing};
 
@@ -252,6 +253,17 @@ base_diag::mistakes! {
     }
     /// More bytes than a package may have.
     FileTooLarge = SYNTAX "file-too-large" { sentence: "file too large" }
+    /// `-O` with a text that is no override.
+    OverrideFormat { text: String } = EVALUATION "override-spec" {
+        sentence: format!(
+            "Invalid spec format '{text}', expected <field_path>=<filed_value>, <field_path>:<filed_value>, \
+             <field_path>+=<filed_value> or <field_path>-"
+        ),
+        title: format!("`{text}` is no override"),
+        help: "write PATH=VALUE (replace), PATH:VALUE (merge), PATH+=VALUE (add to a list) or PATH- (delete); a text value has quotes of its own: 'app.image=\"nginx\"'",
+    }
+    /// `-O` with a path that cannot be read.
+    OverridePath { error: PathError } = EVALUATION "override-spec" { sentence: error.message() }
 }
 
 /// Which brackets a comprehension has.

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// Types are followed this deep; below, whatever may be left out is.
 const DEPTH: u32 = 6;
+/// Texts are this long at most.
+const LONGEST: usize = 300;
 /// So many numbers and texts of checks are candidates.
 const MOST: usize = 256;
 
@@ -90,6 +92,7 @@ impl<'p> Maker<'p> {
                 LiteralType::Int(value) => json!(value),
                 LiteralType::Float(value) => json!(value),
                 LiteralType::Str(text) => json!(text.as_str()),
+                // A number with a unit cannot be given as data; what the schema says by itself stays.
                 LiteralType::Unit(..) => Value::Null,
             },
             Type::List(Some(item)) => {
@@ -134,12 +137,36 @@ impl<'p> Maker<'p> {
     }
 
     fn text(&mut self) -> String {
-        match self.dice.below(6) {
+        match self.dice.below(8) {
             0 => String::new(),
             1 => "é ☃ \"quoted\"".to_owned(),
             2 => self.dice.pick(&self.texts).cloned().unwrap_or_default(),
+            3 => self.long(),
+            4 => self.joined(),
             _ => self.word(),
         }
+    }
+
+    /// A word as long as a number of the checks says: `len(name) == 17`.
+    fn long(&mut self) -> String {
+        let length = self.dice.pick(&self.ints).copied().unwrap_or(12);
+        let length = usize::try_from(length).unwrap_or(0).min(LONGEST);
+        (0..length).map(|_| char::from(b'a' + self.dice.below(26) as u8)).collect()
+    }
+
+    /// Texts of the checks with words between them: `"@" in address and address.endswith(".org")`.
+    fn joined(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..1 + self.dice.below(3) {
+            if self.dice.below(4) > 0 {
+                text.push_str(&self.word());
+            }
+            text.push_str(self.dice.pick(&self.texts).map_or("-", String::as_str));
+        }
+        if self.dice.below(2) == 0 {
+            text.push_str(&self.word());
+        }
+        text
     }
 
     fn named(&mut self, package: PkgId, parts: &[Ident], depth: u32) -> Value {

@@ -2,7 +2,7 @@
 //! as simple as it still fails.
 
 use base_diag::{Code, Diagnostic, Place};
-use kcl::{Call, Coverage, Outside};
+use kcl::{Call, Outside};
 use kcl_syntax::ast::{Expr, Param, Stmt};
 use serde_json::Value;
 
@@ -44,11 +44,15 @@ impl Suite {
             }
             let make = |param: &Param| param.ty.map_or(Value::Null, |ty| maker.value(program.main, ty, 0));
             let arguments: Vec<Value> = params.iter().map(make).collect();
-            let call = self.call(case, &arguments, world, &mut ran.coverage);
+            let call = self.call(case, &arguments, world);
             if call.refused {
                 continue;
             }
             kept += 1;
+            // What a check refused was never a value of the property: it covers nothing.
+            if let Some(covered) = &call.coverage {
+                ran.coverage.get_or_insert_default().add(covered);
+            }
             if call.diagnostic.is_some() {
                 let (arguments, call, steps) = self.shrink(case, arguments, call, world);
                 ran.log.clone_from(&call.log);
@@ -81,19 +85,9 @@ impl Suite {
         found.unwrap_or_default()
     }
 
-    fn call(
-        &self,
-        case: &Case,
-        arguments: &[Value],
-        world: &dyn Outside,
-        coverage: &mut Option<Coverage>,
-    ) -> Call {
+    fn call(&self, case: &Case, arguments: &[Value], world: &dyn Outside) -> Call {
         let texts: Vec<String> = arguments.iter().map(Value::to_string).collect();
-        let call = self.prepared.call(&case.name, &texts, world);
-        if let Some(covered) = &call.coverage {
-            coverage.get_or_insert_default().add(covered);
-        }
-        call
+        self.prepared.call(&case.name, &texts, world)
     }
 
     /// Makes the arguments simpler as long as the property still fails; returns what is left and how many steps it took.
@@ -118,7 +112,7 @@ impl Suite {
                         continue;
                     }
                     arguments[at] = candidate;
-                    let call = self.call(case, &arguments, world, &mut None);
+                    let call = self.call(case, &arguments, world);
                     if !call.refused && call.diagnostic.is_some() {
                         (best, failed, steps) = (arguments, call, steps + 1);
                         continue 'again;

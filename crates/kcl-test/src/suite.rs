@@ -1,7 +1,8 @@
 //! A package with its cases.
 
-use base_diag::{Diagnostic, SourceMap, Telling};
+use base_diag::{Diagnostic, FileId, SourceMap, Telling};
 use kcl::{Compiler, Coverage, Entry, Outside, Prepared, Reads, Request};
+use kcl_syntax::ast::{Expr, Stmt, Tree};
 
 use crate::cases::{Case, Kind, find, is_test_file};
 use crate::property::Trial;
@@ -105,11 +106,39 @@ pub fn request(base: &Request, folder: &str, files: &[(String, String)]) -> Requ
 
 fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
     let (tests, others): (Vec<_>, Vec<_>) = files.iter().partition(|(path, _)| is_test_file(path));
-    let uses = tests.iter().any(|(_, text)| text.contains("snapshot("));
-    let defines = files.iter().any(|(_, text)| text.lines().any(|line| line.starts_with("snapshot =")));
-    let helper = (uses && !defines).then(|| snapshots::helper(folder));
+    // Most tests take no snapshot: those without the word are not parsed once more.
+    let mentions = |text: &str| text.contains(SNAPSHOT);
+    let uses = tests.iter().any(|(_, text)| mentions(text) && takes_snapshots(text));
+    let defines = || files.iter().any(|(_, text)| mentions(text) && defines_snapshot(text));
+    let helper = (uses && !defines()).then(|| snapshots::helper(folder));
     let paths = others.into_iter().chain(tests).map(|(path, _)| Entry::Path(path.clone()));
     paths.chain(helper).collect()
+}
+
+/// The name of the function that takes snapshots.
+const SNAPSHOT: &str = "snapshot";
+
+fn parsed(text: &str) -> Tree {
+    let mut tree = Tree::default();
+    kcl_syntax::parse_file(&mut tree, text, FileId::default());
+    tree
+}
+
+/// Whether a file calls the function.
+fn takes_snapshots(text: &str) -> bool {
+    let tree = parsed(text);
+    let is_name =
+        |id| matches!(tree.expr(id), Expr::Name(parts) if parts.len() == 1 && parts[0].name == SNAPSHOT);
+    tree.exprs.iter().any(|node| matches!(&node.kind, Expr::Call(call) if is_name(call.func)))
+}
+
+/// Whether a file has a variable of that name.
+fn defines_snapshot(text: &str) -> bool {
+    let tree = parsed(text);
+    let body = tree.files.first().map(|file| file.body.as_slice()).unwrap_or_default();
+    body.iter().any(|stmt| {
+        matches!(tree.stmt(*stmt), Stmt::Assign { targets, .. } if targets.iter().any(|t| t.name.name == SNAPSHOT))
+    })
 }
 
 /// An assertion without a message says nothing: the report needs a title.

@@ -233,6 +233,24 @@ fn properties_get_values_that_satisfy_types_and_checks() {
 }
 
 #[test]
+fn lengths_and_parts_that_checks_ask_for_are_found() {
+    for check in
+        ["len(n) == 17", "\"@\" in n\n        n.endswith(\".org\")", "n.startswith(\"arn:\") and len(n) > 6"]
+    {
+        let program = format!(
+            "schema Name:\n    n: str\n    check:\n        {check}\nproperty_n = lambda x: Name {{\n    assert True\n}}\n"
+        );
+        assert!(tried(&program).is_ok(), "{check}");
+    }
+}
+
+#[test]
+fn values_that_a_check_refuses_cover_nothing() {
+    let never = "schema Never:\n    a: int\n    check:\n        a > 5 and a < 5\nproperty_n = lambda n: Never {\n    assert False\n}\n";
+    assert!(tried(never).coverage.is_none());
+}
+
+#[test]
 fn what_fails_is_made_simple() {
     let ran = tried("property_small = lambda n: int, l: [int] {\n    assert n < 50, \"large\"\n}\n");
     let notes = ran.failure.unwrap().diagnostic.notes;

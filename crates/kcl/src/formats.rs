@@ -1,31 +1,33 @@
 //! TOML and XML of a result.
 //!
-//! In: the documents of a result. Out: text, or a sentence about what the format cannot say. Both are written from what JSON
-//! holds: names that are hidden and values that are not written are gone already.
+//! In: the documents of a result, as plain data: names that are hidden and values that are not written are gone already.
+//! Out: text, or a sentence about what the format cannot say.
 
-use kcl_value::{Dict, Value, to_text};
+use kcl_value::{Str, Value, to_text};
+
+use crate::Data;
 
 /// Returns TOML: scalars and arrays first, then arrays of tables, then tables, in order within each class.
 ///
 /// # Errors
 /// A stream, a result that is no mapping, None inside an array.
-pub(crate) fn toml_text(documents: &[Value]) -> Result<String, String> {
+pub(crate) fn toml_text(documents: &[Data]) -> Result<String, String> {
     let root = match documents {
         [] => return Ok(String::new()),
-        [Value::Dict(dict)] => table(dict)?,
+        [Data::Map(entries)] => table(entries)?,
         [_] => return Err("only a mapping can be written as TOML".into()),
         _ => return Err("a stream of documents cannot be written as TOML".into()),
     };
     toml::to_string(&root).map(|text| text.trim_end_matches('\n').to_owned()).map_err(|e| e.to_string())
 }
 
-fn table(dict: &Dict) -> Result<toml::Table, String> {
-    let mut entries = Vec::new();
-    for (key, entry) in dict.iter().filter(|(_, entry)| !entry.value.is_nullish()) {
-        entries.push((key.to_string(), toml_value(&entry.value)?));
+fn table(entries: &[(Str, Data)]) -> Result<toml::Table, String> {
+    let mut rows = Vec::new();
+    for (key, value) in entries.iter().filter(|(_, value)| *value != Data::Null) {
+        rows.push((key.to_string(), toml_value(value)?));
     }
-    entries.sort_by_key(|(_, value)| class(value));
-    Ok(entries.into_iter().collect())
+    rows.sort_by_key(|(_, value)| class(value));
+    Ok(rows.into_iter().collect())
 }
 
 fn class(value: &toml::Value) -> u8 {
@@ -36,23 +38,23 @@ fn class(value: &toml::Value) -> u8 {
     }
 }
 
-fn toml_value(value: &Value) -> Result<toml::Value, String> {
+fn toml_value(value: &Data) -> Result<toml::Value, String> {
     Ok(match value {
-        Value::Bool(b) => toml::Value::Boolean(*b),
-        Value::Int(i) => toml::Value::Integer(*i),
-        Value::Float(f) => toml::Value::Float(*f),
-        Value::Str(text) => toml::Value::String(text.to_string()),
-        Value::List(list) => {
-            let items: Result<Vec<_>, String> = list.items.iter().map(toml_value).collect();
+        Data::Null => return Err("null array element cannot be represented in TOML".into()),
+        Data::Bool(b) => toml::Value::Boolean(*b),
+        Data::Int(i) => toml::Value::Integer(*i),
+        Data::Float(f) => toml::Value::Float(*f),
+        Data::Text(text) => toml::Value::String(text.to_string()),
+        Data::List(items) => {
+            let items: Result<Vec<_>, String> = items.iter().map(toml_value).collect();
             toml::Value::Array(items?)
         }
-        Value::Dict(dict) => toml::Value::Table(table(dict)?),
-        _ => return Err("null array element cannot be represented in TOML".into()),
+        Data::Map(entries) => toml::Value::Table(table(entries)?),
     })
 }
 
 /// Returns XML: a `root` element with one child per key and `item` elements in lists; a stream stands in `results`.
-pub(crate) fn xml_text(documents: &[Value]) -> String {
+pub(crate) fn xml_text(documents: &[Data]) -> String {
     let mut out = String::new();
     match documents {
         [] => {}
@@ -67,20 +69,17 @@ pub(crate) fn xml_text(documents: &[Value]) -> String {
     out
 }
 
-fn element(out: &mut String, name: &str, value: &Value, depth: usize) {
+fn element(out: &mut String, name: &str, value: &Data, depth: usize) {
     let (name, indent) = (element_name(name), "  ".repeat(depth));
-    let children: Vec<(&str, &Value)> = match value {
-        Value::Dict(dict) => dict.iter().map(|(key, entry)| (key.as_str(), &entry.value)).collect(),
-        Value::List(list) => list.items.iter().map(|item| ("item", item)).collect(),
-        Value::None | Value::Undefined => Vec::new(),
-        scalar => {
-            let text = match scalar {
-                Value::Bool(b) => b.to_string(),
-                other => to_text(other),
-            };
-            out.push_str(&format!("{indent}<{name}>{}</{name}>\n", escaped(&text)));
-            return;
-        }
+    let mut leaf = |text: &str| out.push_str(&format!("{indent}<{name}>{}</{name}>\n", escaped(text)));
+    let children: Vec<(&str, &Data)> = match value {
+        Data::Map(entries) => entries.iter().map(|(key, value)| (key.as_str(), value)).collect(),
+        Data::List(items) => items.iter().map(|item| ("item", item)).collect(),
+        Data::Null => Vec::new(),
+        Data::Bool(b) => return leaf(&b.to_string()),
+        Data::Int(i) => return leaf(&i.to_string()),
+        Data::Float(f) => return leaf(&to_text(&Value::Float(*f))),
+        Data::Text(text) => return leaf(text),
     };
     if children.is_empty() {
         out.push_str(&format!("{indent}<{name}></{name}>\n"));

@@ -201,19 +201,16 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
     if request.formats.json_pretty {
         outcome.json_pretty = output.json(options, 4);
     }
-    if request.formats.data {
+    if request.formats.data || request.formats.toml || request.formats.xml {
         match documents(options, output) {
             Ok(documents) => outcome.documents = documents,
             Err(diagnostic) => outcome.diagnostics.push(*diagnostic),
         }
     }
     if request.formats.toml || request.formats.xml {
-        let json = output.json(options, 0);
-        let documents: Vec<kcl_value::Value> =
-            json.lines().filter_map(|line| kcl_std::value_from_json(line).ok()).collect();
         let text = match request.formats.toml {
-            true => crate::formats::toml_text(&documents),
-            false => Ok(crate::formats::xml_text(&documents)),
+            true => crate::formats::toml_text(&outcome.documents),
+            false => Ok(crate::formats::xml_text(&outcome.documents)),
         };
         match text {
             Ok(text) => outcome.other = text,
@@ -224,7 +221,6 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
     }
 }
 
-/// The output as plain data. A program without output is an empty map, as in its text.
 fn documents(options: &Options, output: &kcl_eval::Output) -> Result<Vec<Data>, Box<Diagnostic>> {
     if output.replaced.is_none() && output.value.is_undefined() {
         return Ok(vec![Data::Map(Vec::new())]);

@@ -97,7 +97,7 @@ impl Found {
 
     fn error(&mut self, path: &Path, error: &std::io::Error) {
         let message = match error.kind() {
-            std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+            std::io::ErrorKind::NotFound => "does not exist".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
         self.errors.push((path.display().to_string(), message));

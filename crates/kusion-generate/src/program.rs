@@ -190,19 +190,13 @@ fn default_entries(files: &dyn Files, stack: &StackFolder) -> Result<Vec<Entry>,
             .place(stack.stack_dir.display().to_string())
             .next("write a main.k, or list files in kcl.yaml"));
     }
-    let uses_models = found.iter().any(|path| files.read(path).is_ok_and(|text| imports_konfig(&text)));
+    let uses_models =
+        found.iter().any(|path| files.read(path).is_ok_and(|text| kcl::imports_module(&text, "konfig")));
     let mut entries: Vec<Entry> = found.iter().map(|path| Entry::Path(path.display().to_string())).collect();
     if uses_models {
         entries.push(Entry::Path(RENDER_ENTRY.to_owned()));
     }
     Ok(entries)
-}
-
-fn imports_konfig(text: &str) -> bool {
-    text.lines().any(|line| {
-        let rest = line.trim_start().strip_prefix("import ");
-        rest.is_some_and(|name| name.trim_start() == "konfig" || name.trim_start().starts_with("konfig."))
-    })
 }
 
 fn program_files(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {

@@ -118,7 +118,7 @@ fn same(what: &str, a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>
 
 /// The programs of tests, without what only debuggers read.
 fn quick() -> Result<PathBuf, String> {
-    let built = built(&PACKAGES)?;
+    let built = built()?;
     let folder = target().join("dist-quick");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     for name in ["kcl", "kcl-server", "kusion", "libkcl_c.so"] {

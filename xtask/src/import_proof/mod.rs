@@ -22,6 +22,7 @@ pub(crate) use sources::walk;
 use sources::{PROJECTS, Project, import};
 
 use crate::ChoreResult;
+use crate::build::{built, target};
 use crate::oracle::root;
 
 /// So many refused mutants are wanted.
@@ -41,14 +42,13 @@ struct Proof {
 }
 
 pub(crate) fn main(words: &[String]) -> ChoreResult {
-    let home = target_dir().join("import-proof");
+    let home = target().join("import-proof");
     make(&home)?;
-    run(Command::new("cargo").args(["build", "--quiet", "-p", "kcl-cli"]).current_dir(root()))?;
     let has = |word: &str| words.iter().any(|given| given == word);
     let (short, wheel) = (has("--short"), has("--wheel"));
     let files: Vec<PathBuf> =
         words.iter().filter(|word| !word.starts_with("--")).map(PathBuf::from).collect();
-    let kcl = target_dir().join("debug/kcl");
+    let kcl = built()?.join("kcl");
     let (wrong, refused) = (Vec::new(), BTreeMap::new());
     let mut proof = Proof { kcl, home, wheel, server: None, wrong, refused };
     if !files.is_empty() {
@@ -237,15 +237,11 @@ impl Proof {
 
 /// The OpenAPI document of Kubernetes, for whoever wants to import it.
 pub(crate) fn kubernetes_document() -> Result<PathBuf, String> {
-    let home = target_dir().join("import-proof");
+    let home = target().join("import-proof");
     make(&home)?;
     let project = PROJECTS.first().ok_or("there is no project")?;
     let files = project.files(&home, "documents", project.documents)?;
     files.into_iter().next().ok_or_else(|| format!("{} has no document", project.module))
-}
-
-fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn make(folder: &Path) -> Result<(), String> {

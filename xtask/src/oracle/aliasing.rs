@@ -1,4 +1,4 @@
-//! Recognises differences that come from the wheel's aliasing (reference §6.1), by an experiment.
+//! Recognises differences that come from the wheel's aliasing, by an experiment.
 //!
 //! In the wheel an entry, a default or an argument *is* the value of the variable it was read from, and merging into it changes
 //! the variable. So the experiment writes a copy where a name is read (`x` becomes `(x | {})`, a list of copies or `(x + [])` for a list). If the

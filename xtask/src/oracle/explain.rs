@@ -87,7 +87,7 @@ fn is_address(ours: &Verdict, theirs: &Verdict) -> bool {
         && ours.yaml.lines().zip(theirs.yaml.lines()).all(same)
 }
 
-/// The differences of the reference, §0.3.
+/// What upstream changed just after the wheel.
 fn reference(program: &Program, ours: &Verdict, theirs: &Verdict) -> Option<&'static str> {
     if message(theirs).starts_with("unsupported operand type(s) for !=") && !is_earlier(ours, theirs) {
         return Some("not-equal-accepted");

@@ -1,4 +1,4 @@
-//! Recognises differences that come from parameter names which outlive their call in the wheel (reference §0.3), by an experiment.
+//! Recognises differences that come from parameter names which outlive their call in the wheel, by an experiment.
 //!
 //! The parameters of every lambda get names that nothing else has. If ours then says the same as before, and the wheel says it, too,
 //! the difference was the clash of a parameter with another name and nothing else.

@@ -29,7 +29,7 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
         [word] if word == "--update" => true,
         _ => return Err("usage: cargo xtask oracle rpc [--update]".into()),
     };
-    let binary = built(&["kcl-server"])?.join("kcl-server");
+    let binary = built()?.join("kcl-server");
     let server = Server::start(&binary)?;
     let (mut cases, mut wrong) = (rpc::cases(), Vec::new());
     for (version, methods) in WHEELS {

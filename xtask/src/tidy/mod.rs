@@ -29,6 +29,7 @@ const RULES: &[Rule] = &[
     ("paths in documents", claims::paths),
     ("crates in documents", claims::crates),
     ("lines of documents", claims::lines),
+    ("citations", claims::citations),
     ("glossary", architecture::glossary),
     ("entry points", architecture::entries),
     ("blind crates", architecture::blind),
@@ -37,6 +38,8 @@ const RULES: &[Rule] = &[
     ("fuzz corpora", claims::corpora),
     ("licences, sources, bans", supply::packages),
     ("unused dependencies", supply::unused),
+    ("unnamed dependencies", supply::unnamed),
+    ("features of chores", supply::shared),
 ];
 
 pub(crate) fn main(_words: &[String]) -> ChoreResult {

@@ -70,7 +70,8 @@ fn read(path: &Path) -> Answer<String> {
 /// Applies one spec; false if there was nothing to take out.
 fn change(members: &mut [Member], spec: &str) -> Answer<bool> {
     let told = |refusal: kcl_edit::Refusal| match refusal.id {
-        "bad-override" if refusal.message.starts_with("Invalid spec") => Failure::wrong(refusal.message),
+        // The reference's own sentence, without ours around it.
+        "override-format" => Failure::wrong(refusal.message),
         _ => Failure::wrong(format!("`{spec}` cannot be applied: {}; {}", refusal.message, refusal.help)),
     };
     let mut changed = false;

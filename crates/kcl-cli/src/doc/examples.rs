@@ -96,7 +96,7 @@ fn request(
     let source = Entry::Source { path: beside(&format!("{file}#{}", example.line)), text };
     let mut request = Request { work_dir: module.root.clone(), ..around.clone() };
     let name = &module.model.name;
-    let foreign = !name.is_empty() && example.code.lines().any(|line| imports(line, name));
+    let foreign = !name.is_empty() && kcl::imports_module(&example.code, name);
     if foreign {
         request.externals.push((name.clone(), module.root.clone()));
     } else {
@@ -106,10 +106,4 @@ fn request(
     }
     request.entries.push(source);
     request
-}
-
-/// Whether a line imports something of a module.
-fn imports(line: &str, module: &str) -> bool {
-    let Some(path) = line.trim().strip_prefix("import ") else { return false };
-    path.trim().split(['.', ' ']).next() == Some(module)
 }

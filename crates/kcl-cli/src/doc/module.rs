@@ -117,7 +117,7 @@ impl Folders {
     fn find(word: &str, start: &Path) -> Result<Folders, String> {
         let mut found = Folders::default();
         let problem = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => format!("{word} there is no such file or folder"),
+            std::io::ErrorKind::NotFound => format!("{word}: there is no such file or folder"),
             _ => format!("{word} cannot be read: {error}"),
         };
         let meta = fs::metadata(start).map_err(problem)?;

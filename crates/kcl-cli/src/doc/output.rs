@@ -1,6 +1,5 @@
 //! Where a document goes: to standard output, or to a folder, each file whole or not at all.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What was made.
@@ -17,12 +16,7 @@ impl Output {
         let Output::One { text, .. } = self else {
             return Err("several files cannot be printed: name a folder with --target".to_owned());
         };
-        match std::io::stdout().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(format!("cannot write to standard output: {error}"))
-            }
-            _ => Ok(Vec::new()),
-        }
+        crate::say::result(&text).map(|()| Vec::new())
     }
 
     /// Writes to a folder, or one text to a file of its name; returns the paths.

@@ -1,6 +1,5 @@
 //! What became of each wish and each file, for people and for machines.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use kcl_edit::Effect;
@@ -120,12 +119,9 @@ impl Report {
             }
             eprint!("{}", self.errors);
         }
-        match std::io::stdout().write_all(out.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: cannot write to standard output: {error}");
-                return ExitCode::from(EXIT_WRONG);
-            }
-            _ => {}
+        if let Err(message) = crate::say::result(&out) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_WRONG);
         }
         let wrong = failed || self.refused > 0 || self.absent || (self.check && self.changes);
         if wrong { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }

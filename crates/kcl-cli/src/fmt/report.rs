@@ -1,6 +1,5 @@
 //! What became of each file, for people and for machines.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use base_diag::{Diagnostic, SourceMap, to_json};
@@ -91,19 +90,16 @@ impl Report {
                 eprintln!("warning: {note}");
             }
         }
-        match std::io::stdout().write_all(out.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: cannot write to standard output: {error}");
-                return ExitCode::from(EXIT_WRONG);
-            }
-            _ => {}
+        if let Err(message) = crate::say::result(&out) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_WRONG);
         }
         let has = |status| self.files.iter().any(|done| done.status == status);
         let wrong = has(Status::Failed) || (wish.check && has(Status::WouldChange));
         if wish.check && has(Status::WouldChange) && !wish.json {
             let count = self.files.iter().filter(|done| done.status == Status::WouldChange).count();
             let files = if count == 1 { "1 file is".to_owned() } else { format!("{count} files are") };
-            eprintln!("{files} not formatted; `kcl fmt` without --check formats them");
+            eprintln!("{files} not formatted; `kcl fmt` without --check does it");
         }
         if wrong { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }
     }

@@ -93,12 +93,10 @@ impl Resources {
             .into()
     }
 
-    /// What goes out, given what the program printed: JSON, a line per document.
-    pub(super) fn with_output(mut self, printed: &str) -> Result<String, String> {
+    /// What goes out, given the documents that the program made.
+    pub(super) fn with_output(mut self, documents: Vec<kcl::Data>) -> Result<String, String> {
         let mut added = Vec::new();
-        for line in printed.lines().filter(|line| !line.trim().is_empty()) {
-            let document =
-                parse_json(line, &LIMITS).map_err(|error| format!("the result cannot be read: {error}"))?;
+        for document in documents.into_iter().map(node_of) {
             match document.get("items").map(|items| &items.value) {
                 Some(Data::List(items)) if document.get("kind").is_none() => {
                     let items = items.clone();
@@ -152,6 +150,21 @@ fn text_of(node: Option<&Node>) -> Option<&str> {
         Some(Data::Str(text)) => Some(text.as_str()),
         _ => None,
     }
+}
+
+/// What a program made, as what is written.
+fn node_of(data: kcl::Data) -> Node {
+    node(match data {
+        kcl::Data::Null => Data::Null,
+        kcl::Data::Bool(value) => Data::Bool(value),
+        kcl::Data::Int(value) => Data::Int(value),
+        kcl::Data::Float(value) => Data::Float(value),
+        kcl::Data::Text(text) => Data::Str(text.to_string()),
+        kcl::Data::List(items) => Data::List(items.into_iter().map(node_of).collect()),
+        kcl::Data::Map(entries) => {
+            Data::Map(entries.into_iter().map(|(key, value)| entry(&key, node_of(value))).collect())
+        }
+    })
 }
 
 fn node(value: Data) -> Node {

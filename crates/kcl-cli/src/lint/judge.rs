@@ -1,6 +1,6 @@
 //! One unit: load, check, judge, mend.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use kcl::{Analysis, Compiler, Entry, Request};
 use kcl_lint::{Config, Finding, Input, Level};
 
 use super::item::{Form, Item};
-use super::units::{Unit, absolute};
+use super::units::{Unit, absolute, is_test};
 use super::{Format, Wish};
 use crate::files;
 
@@ -54,8 +54,38 @@ impl Configs {
     }
 }
 
+/// Private names that the files of a module read of a package, by the module's root; looked for when somebody asks.
+#[derive(Default)]
+pub(super) struct Privates(Mutex<HashMap<PathBuf, Arc<HashSet<String>>>>);
+
+impl Privates {
+    fn of(&self, root: &Path) -> Arc<HashSet<String>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(root.to_path_buf()).or_insert_with(|| Arc::new(private_reads(root))))
+    }
+}
+
+/// Every `._name` in the files of a module.
+fn private_reads(root: &Path) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for file in files::find(&[format!("{}/...", root.display())]).files {
+        let Ok(text) = files::read(&file).and_then(files::text_of) else { continue };
+        for (at, _) in text.match_indices("._") {
+            let rest = &text[at + 1..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            found.insert(rest[..end].to_owned());
+        }
+    }
+    found
+}
+
 /// Judges a unit, and mends it if that is wanted.
-pub(super) fn judge(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wish: &Wish) -> Done {
+pub(super) fn judge(
+    compiler: &Compiler<'_>,
+    unit: &Unit,
+    (configs, privates): (&Configs, &Privates),
+    wish: &Wish,
+) -> Done {
     let mut done = Done { files: unit.owned.len(), ..Done::default() };
     let Some(mut request) = request(unit, &mut done) else { return done };
     let mut texts: HashMap<PathBuf, String> = HashMap::new();
@@ -68,7 +98,7 @@ pub(super) fn judge(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wis
                 return done;
             }
         };
-        let findings = findings(&analysis, unit, &config);
+        let findings = findings(&analysis, unit, &config, privates);
         let fixes = match wish.fix && round < ROUNDS && analysis.diagnostics.is_empty() {
             true => mend(&analysis, unit, &findings, wish, &mut texts),
             false => 0,
@@ -87,13 +117,26 @@ pub(super) fn judge(compiler: &Compiler<'_>, unit: &Unit, configs: &Configs, wis
 
 /// Reads the files of a package; those of a program are read by the compiler.
 fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
-    let mut request = unit.request.clone();
-    for (file, (path, shown)) in unit.files.iter().zip(&unit.owned) {
+    let beside = unit.beside.iter().map(|file| (file, absolute(file), file.display().to_string()));
+    let own = unit.files.iter().zip(&unit.owned);
+    let own = own.map(|(file, (path, shown))| (file, path.clone(), shown.clone()));
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for (file, path, shown) in beside.chain(own) {
         match files::read(file).and_then(files::text_of) {
-            Ok(text) => request.entries.push(Entry::Source { path: path.display().to_string(), text }),
-            Err(message) => done.errors.push((shown.clone(), message)),
+            Ok(text) => texts.push((path.display().to_string(), text)),
+            Err(message) => done.errors.push((shown, message)),
         }
     }
+    let mut request = unit.request.clone();
+    let mut helper = Vec::new();
+    if unit.files.iter().any(|file| is_test(file)) {
+        // What `kcl test` puts beside the files: the function `snapshot`.
+        let tested = kcl_test::request(&request, &request.work_dir.display().to_string(), &texts);
+        request.plugins = tested.plugins;
+        helper.extend(tested.entries.into_iter().filter(|entry| matches!(entry, Entry::Source { .. })));
+    }
+    request.entries.extend(texts.into_iter().map(|(path, text)| Entry::Source { path, text }));
+    request.entries.extend(helper);
     (!request.entries.is_empty()).then_some(request)
 }
 
@@ -119,12 +162,15 @@ fn shown<'u>(unit: &'u Unit, sources: &SourceMap, file: FileId) -> Option<&'u (P
     })
 }
 
-fn findings(analysis: &Analysis, unit: &Unit, config: &Config) -> Vec<Finding> {
+fn findings(analysis: &Analysis, unit: &Unit, config: &Config, privates: &Privates) -> Vec<Finding> {
     let Some(index) = analysis.index.as_ref() else { return Vec::new() };
     let (program, package) = (&analysis.program, analysis.program.main);
     let (homes, errors) = (&analysis.homes, &analysis.diagnostics);
     let input = Input { program, package, index, homes, is_program: unit.is_program, errors };
     let mut found = kcl_lint::lint(&input, config);
+    if !unit.is_program {
+        found.retain(|finding| !is_read_elsewhere(finding, analysis, privates));
+    }
     let mut wanted: HashMap<FileId, bool> = HashMap::new();
     found.retain(|finding| {
         *wanted.entry(finding.file).or_insert_with(|| {
@@ -135,6 +181,16 @@ fn findings(analysis: &Analysis, unit: &Unit, config: &Config) -> Vec<Finding> {
         })
     });
     found
+}
+
+/// Whether a private variable that its own package does not read is named by another one of the module (`pkg._name`).
+fn is_read_elsewhere(finding: &Finding, analysis: &Analysis, privates: &Privates) -> bool {
+    if finding.rule.id != "unused-variable" {
+        return false;
+    }
+    let range = finding.span.start as usize..finding.span.end as usize;
+    let name = analysis.program.sources.get(finding.file).and_then(|file| file.text.get(range));
+    name.is_some_and(|name| name.starts_with('_') && privates.of(&analysis.root).contains(name))
 }
 
 /// Applies fixes to the texts of a round; returns how many.
@@ -149,16 +205,35 @@ fn mend(
     for id in &analysis.program.main_package().files {
         let Some((path, _)) = shown(unit, &analysis.program.sources, *id) else { continue };
         let Some(file) = analysis.program.sources.get(*id) else { continue };
-        let here = findings.iter().filter(|finding| finding.file == *id);
-        let applied = kcl_lint::apply(&file.text, here, wish.with_unsafe);
-        // A fix that breaks a text would be a bug of ours; the file stays as it is.
-        let mut tree = kcl_syntax::ast::Tree::default();
-        if applied.mended > 0 && kcl_syntax::parse_file(&mut tree, &applied.text, FileId(0)).is_empty() {
+        let here: Vec<&Finding> = findings.iter().filter(|finding| finding.file == *id).collect();
+        let applied = mended(&file.text, &here, wish.with_unsafe);
+        if applied.mended > 0 {
             count += applied.mended;
             texts.insert(path.clone(), applied.text);
         }
     }
     count
+}
+
+/// All fixes at once; where they break the text (which would be a bug of ours), those that do not, one by one.
+fn mended(text: &str, findings: &[&Finding], with_unsafe: bool) -> kcl_lint::Applied {
+    let parses = |applied: &kcl_lint::Applied| {
+        let mut tree = kcl_syntax::ast::Tree::default();
+        kcl_syntax::parse_file(&mut tree, &applied.text, FileId(0)).is_empty()
+    };
+    let apply = |chosen: &[&Finding]| kcl_lint::apply(text, chosen.iter().copied(), with_unsafe);
+    let all = apply(findings);
+    if parses(&all) {
+        return all;
+    }
+    let mut good: Vec<&Finding> = Vec::new();
+    for finding in findings {
+        good.push(finding);
+        if !parses(&apply(&good)) {
+            good.pop();
+        }
+    }
+    apply(&good)
 }
 
 fn tell(analysis: &mut Analysis, unit: &Unit, findings: &[Finding], wish: &Wish, done: &mut Done) {

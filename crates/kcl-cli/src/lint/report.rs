@@ -1,6 +1,5 @@
 //! What was found, for people and for machines.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use kcl_lint::Level;
@@ -60,14 +59,16 @@ impl Report {
             Format::Sarif => format!("{}\n", sarif::log(&self.items)),
             Format::Github => self.items.iter().map(github).collect::<String>(),
         };
-        let diffs: String = self.changed.iter().map(|(_, diff)| diff.as_str()).collect();
-        let out = if wish.diff { diffs + &out } else { out };
-        match std::io::stdout().write_all(out.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: cannot write to standard output: {error}");
-                return ExitCode::from(EXIT_WRONG);
+        // A document for machines holds its diffs, or the edits of its findings; nothing stands before it.
+        let out = match (wish.diff, wish.format) {
+            (true, Format::Full | Format::Short) => {
+                self.changed.iter().map(|(_, diff)| diff.as_str()).collect::<String>() + &out
             }
-            _ => {}
+            _ => out,
+        };
+        if let Err(message) = crate::say::result(&out) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_WRONG);
         }
         self.tell_people(wish);
         let wrong = self.count(Level::Error) + self.count(Level::Warning) > 0 || !self.errors.is_empty();
@@ -104,7 +105,11 @@ impl Report {
                 })
                 .collect();
         let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
-        let found = if counted.is_empty() { "nothing found".to_owned() } else { counted.join(", ") };
+        let found = match (counted.is_empty(), self.errors.is_empty()) {
+            (false, _) => counted.join(", "),
+            (true, true) => "nothing found".to_owned(),
+            (true, false) => "nothing found in what could be read".to_owned(),
+        };
         let mended = match self.mended {
             0 => String::new(),
             n if wish.diff => format!("; {n} would be mended"),
@@ -123,6 +128,7 @@ impl Report {
         json!({
             "findings": self.items.iter().map(Item::json).collect::<Vec<_>>(),
             "changed": self.changed.iter().map(|(path, _)| path).collect::<Vec<_>>(),
+            "diffs": self.changed.iter().map(|(_, diff)| diff).filter(|diff| !diff.is_empty()).collect::<Vec<_>>(),
             "mended": self.mended,
             "files": self.files,
             "errors": errors,

@@ -13,6 +13,8 @@ pub(super) struct Unit {
     pub(super) request: Request,
     /// Files of a package, with the paths as people see them; those of a program are named by its settings.
     pub(super) files: Vec<PathBuf>,
+    /// Files that are loaded before them and judged elsewhere: the package of a test file.
+    pub(super) beside: Vec<PathBuf>,
     /// The files that this unit reports about, by absolute path, with the paths as people see them.
     pub(super) owned: Vec<(PathBuf, String)>,
     /// Whether nobody imports it.
@@ -40,7 +42,8 @@ pub(super) fn find(words: &[String]) -> Units {
     found.errors = in_folders.errors;
     let mut taken: HashSet<PathBuf> = HashSet::new();
     for file in files::find(&alone).files {
-        found.package(vec![file], true, &mut taken);
+        let beside = if is_test(&file) { package_around(&file) } else { Vec::new() };
+        found.package(vec![file], beside, true, &mut taken);
     }
     // Programs first: a file that a program lists is judged as a part of it.
     let wanted: BTreeMap<PathBuf, String> =
@@ -50,22 +53,40 @@ pub(super) fn find(words: &[String]) -> Units {
     }
     for files in packages.into_values() {
         let free: Vec<PathBuf> = files.into_iter().filter(|file| !taken.contains(&absolute(file))).collect();
-        // What a package does not contain is judged alone.
-        let (apart, package): (Vec<PathBuf>, Vec<PathBuf>) =
-            free.into_iter().partition(|file| is_apart(file));
+        // What a package does not contain is judged alone; its tests see it, and count as readers of its private names.
+        let (apart, mut package): (Vec<PathBuf>, Vec<PathBuf>) =
+            free.into_iter().partition(|file| is_private(file));
+        package.sort_by_key(|file| is_test(file));
         if !package.is_empty() {
-            found.package(package, false, &mut taken);
+            let is_program = package.iter().all(|file| is_test(file));
+            found.package(package, Vec::new(), is_program, &mut taken);
         }
         for file in apart {
-            found.package(vec![file], true, &mut taken);
+            found.package(vec![file], Vec::new(), true, &mut taken);
         }
     }
     found
 }
 
-fn is_apart(file: &Path) -> bool {
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.starts_with('_') || name.ends_with("_test.k")
+fn name_of(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn is_private(file: &Path) -> bool {
+    name_of(file).starts_with('_')
+}
+
+pub(super) fn is_test(file: &Path) -> bool {
+    !is_private(file) && kcl_test::is_test_file(&name_of(file))
+}
+
+/// The files of the package that a test file belongs to.
+fn package_around(test: &Path) -> Vec<PathBuf> {
+    let folder = test.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.display().to_string();
+    let mut package = files::find(std::slice::from_ref(&folder)).files;
+    package.retain(|file| !is_private(file) && !is_test(file));
+    package
 }
 
 /// The path from the root, without `.` and `..`.
@@ -78,13 +99,19 @@ fn request(work_dir: PathBuf) -> Request {
 }
 
 impl Units {
-    fn package(&mut self, files: Vec<PathBuf>, is_program: bool, taken: &mut HashSet<PathBuf>) {
+    fn package(
+        &mut self,
+        files: Vec<PathBuf>,
+        beside: Vec<PathBuf>,
+        is_program: bool,
+        taken: &mut HashSet<PathBuf>,
+    ) {
         let paths: Vec<PathBuf> = files.iter().map(|file| absolute(file)).collect();
         let folder = paths.first().and_then(|path| path.parent()).map(Path::to_path_buf).unwrap_or_default();
         taken.extend(paths.iter().cloned());
         let owned =
             paths.into_iter().zip(&files).map(|(path, file)| (path, file.display().to_string())).collect();
-        self.units.push(Unit { request: request(folder), files, owned, is_program });
+        self.units.push(Unit { request: request(folder), files, beside, owned, is_program });
     }
 
     /// The program of a folder whose kcl.yaml lists files.
@@ -112,6 +139,6 @@ impl Units {
             .map(|(path, shown)| (path.clone(), shown.clone()))
             .collect();
         taken.extend(owned.iter().map(|(path, _)| path.clone()));
-        self.units.push(Unit { request, files: Vec::new(), owned, is_program: true });
+        self.units.push(Unit { request, files: Vec::new(), beside: Vec::new(), owned, is_program: true });
     }
 }

@@ -1,7 +1,7 @@
 //! What is printed and written.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -121,12 +121,9 @@ impl Results {
         }
         self.notes.iter().for_each(|note| eprintln!("warning: {note}"));
         self.problems.iter().for_each(|problem| eprintln!("error: {problem}"));
-        match std::io::stdout().write_all(out.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: cannot write to standard output: {error}");
-                return ExitCode::from(EXIT_WRONG);
-            }
-            _ => {}
+        if let Err(message) = crate::say::result(&out) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_WRONG);
         }
         match self.has_failed() || !self.wrong.is_empty() || !self.problems.is_empty() {
             _ if self.bug => ExitCode::from(EXIT_BUG),

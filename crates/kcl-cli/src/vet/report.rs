@@ -1,6 +1,5 @@
 //! What became of each document, for people and for machines.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use base_diag::{Diagnostic, SourceMap, to_json};
@@ -53,7 +52,7 @@ impl Checked {
                         let errors = errors(&verdict.diagnostics, &verdict.sources);
                         let mut row = json!({ "number": number, "status": status, "errors": errors });
                         if let Some(value) = &verdict.filled {
-                            row["value"] = serde_json::from_str(&json_text(value)).unwrap_or_default();
+                            row["value"] = json_of(value);
                         }
                         row
                     })
@@ -84,12 +83,9 @@ impl Report {
         if !inputs.json {
             self.tell(inputs);
         }
-        match std::io::stdout().write_all(out.as_bytes()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                eprintln!("error: cannot write to standard output: {error}");
-                return ExitCode::from(EXIT_WRONG);
-            }
-            _ => {}
+        if let Err(message) = crate::say::result(&out) {
+            eprintln!("error: {message}");
+            return ExitCode::from(EXIT_WRONG);
         }
         match ok {
             true => ExitCode::SUCCESS,
@@ -118,8 +114,14 @@ impl Report {
                 Ok(_) => {}
             }
         }
+        let mut told: Vec<String> = Vec::new();
         for verdict in self.verdicts().filter(|verdict| !verdict.is_ok()).take(SHOWN) {
-            eprint!("{}", crate::run::render(&verdict.diagnostics, &verdict.sources, inputs.errors));
+            let text = crate::run::render(&verdict.diagnostics, &verdict.sources, inputs.errors);
+            // What is wrong with the code is the same for every document, and told once.
+            if told.last() != Some(&text) {
+                eprint!("{text}");
+                told.push(text);
+            }
         }
         let (all, failed) = (self.verdicts().count(), self.verdicts().filter(|v| !v.is_ok()).count());
         if all > 1 && failed > 0 {
@@ -148,6 +150,21 @@ fn json_text(data: &kcl::Data) -> String {
     let mut writer = JsonWriter::indented(4);
     data.write(&mut writer);
     writer.into_string()
+}
+
+/// Data in a document of ours.
+fn json_of(data: &kcl::Data) -> Value {
+    match data {
+        kcl::Data::Null => Value::Null,
+        kcl::Data::Bool(value) => json!(value),
+        kcl::Data::Int(value) => json!(value),
+        kcl::Data::Float(value) => json!(value),
+        kcl::Data::Text(text) => json!(text.as_str()),
+        kcl::Data::List(items) => items.iter().map(json_of).collect(),
+        kcl::Data::Map(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.to_string(), json_of(value))).collect())
+        }
+    }
 }
 
 fn yaml_text(data: &kcl::Data) -> String {

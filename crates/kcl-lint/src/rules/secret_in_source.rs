@@ -1,6 +1,5 @@
 //! L0501: what looks like a password, key or token.
 
-use base_diag::Span;
 use kcl_syntax::ast::{Expr, ExprId, Key, Stmt, StmtId, TargetStep};
 
 use crate::context::Context;
@@ -95,6 +94,9 @@ const AROUND: &[&str] = &[
     "hint",
     "message",
     "description",
+    "hash",
+    "digest",
+    "checksum",
 ];
 
 fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
@@ -107,7 +109,7 @@ fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
         Expr::Config(entries) => {
             for entry in entries {
                 if let Key::Name(name) | Key::Str(name) = &entry.key {
-                    named(context, name, entry.key_span, entry.value, found);
+                    named(context, name, entry.value, found);
                 }
             }
         }
@@ -125,11 +127,11 @@ fn stmt(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
                 TargetStep::Index(_) => None,
             });
             let name = last.unwrap_or(&target.name);
-            named(context, &name.name, name.span, *value, found);
+            named(context, &name.name, *value, found);
         }
         Stmt::Attr(attr) => {
             if let Some(default) = attr.default {
-                named(context, &attr.name.name, attr.name.span, default, found);
+                named(context, &attr.name.name, default, found);
             }
         }
         _ => {}
@@ -138,8 +140,8 @@ fn stmt(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
 
 const HELP: &str = "take it out of the source, replace it with a reference or an option, and make a new one";
 
-/// The value of a key that speaks of a secret.
-fn named(context: &Context<'_>, name: &str, at: Span, value: ExprId, found: &mut Findings<'_>) {
+/// The value of a key that speaks of a secret. The finding stands at the value: whoever shows its line hides what is there.
+fn named(context: &Context<'_>, name: &str, value: ExprId, found: &mut Findings<'_>) {
     let Expr::Str(text) = context.tree.expr(value) else { return };
     if known(text).is_some() || text.len() < 12 || text.contains(char::is_whitespace) || is_reference(text) {
         return;
@@ -149,6 +151,7 @@ fn named(context: &Context<'_>, name: &str, at: Span, value: ExprId, found: &mut
     let speaks =
         WORDS.iter().any(|word| bare.contains(word)) && !AROUND.iter().any(|end| bare.ends_with(end));
     if speaks && classes(text) >= 2 && entropy(text) >= 3.2 && !is_readable(text) {
+        let at = context.tree.expr_span(value);
         found.add(at, format!("the value of `{name}` looks like a secret")).help(HELP);
     }
 }
@@ -241,6 +244,9 @@ fn known(text: &str) -> Option<&'static str> {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
         return Some("a private key");
     }
+    if has_login(text) {
+        return Some("an address with a password in it");
+    }
     if text.len() < 20
         || text.contains(char::is_whitespace)
         || PUBLIC.iter().any(|start| text.starts_with(start))
@@ -271,6 +277,13 @@ fn known(text: &str) -> Option<&'static str> {
         return Some("a JSON web token");
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+    // A document in base64 is as secret as what it says.
+    if let Ok(bytes) = data_encoding::BASE64.decode(text.as_bytes())
+        && let Ok(inside) = std::str::from_utf8(&bytes)
+        && !inside.contains(|c: char| c.is_control() && !c.is_whitespace())
+    {
+        return known(inside);
+    }
     let random = (32..=256).contains(&text.len())
         && text.chars().all(plain)
         && classes(text) == 3
@@ -278,6 +291,16 @@ fn known(text: &str) -> Option<&'static str> {
         && turns(text) * 4 >= text.len()
         && !is_sequence(text);
     random.then_some("a key or token: it has no order")
+}
+
+/// Whether a text is an address with a name and a password before its host; a placeholder is none.
+fn has_login(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let login = authority.rsplit_once('@').and_then(|(login, _)| login.split_once(':'));
+    login.is_some_and(|(_, password)| {
+        password.len() >= 6 && classes(password) >= 2 && !password.contains(['$', '{', '<', '%', '*'])
+    })
 }
 
 /// How many of small letters, capitals and digits a text has.
@@ -316,6 +339,15 @@ mod tests {
             "AKIA-is-how-they-begin",
             "a-very-long-name-of-a-service-that-has-no-digits",
         ];
+        assert!(known("postgres://admin:S3cr3tPassw0rd@db/x").is_some());
+        for text in ["postgres://admin:${PASSWORD}@db/x", "postgres://db:5432/x", "https://user@host/a:b1@c"]
+        {
+            assert_eq!(known(text), None, "{text}");
+        }
+        // A document in base64, and one that holds a token.
+        let document = data_encoding::BASE64.encode(br#"{"apiVersion":"v1","kind":"ConfigMap","name":"a"}"#);
+        assert_eq!(known(&document), None);
+        assert!(known(&data_encoding::BASE64.encode(token.as_bytes())).is_some());
         for text in everyday {
             assert_eq!(known(text), None, "{text}");
         }

@@ -56,16 +56,33 @@ fn check(context: &Context<'_>, found: &mut Findings<'_>) {
             _ => None,
         })
         .collect();
+    let only = only_statements(context);
     for def in unread.into_iter().filter(|def| !results.contains(&def.span.start)) {
         let what = if def.level == Owner::Lambda { "the local variable" } else { "the private variable" };
         let finding = found.add(def.span, format!("{what} `{}` is never read", def.name));
         finding.help("remove it, or use it");
         if written.get(&def.span.start) == Some(&1)
-            && let Some(lines) = statements.get(&def.span.start).and_then(|span| context.whole_lines(*span))
+            && let Some(span) = statements.get(&def.span.start)
+            && !only.contains(&span.start)
+            && let Some(lines) = context.whole_lines(*span)
         {
             finding.replace(context.package, false, lines, "");
         }
     }
+}
+
+/// Statements that are all of a block: without them the block is empty, and the file no program.
+fn only_statements(context: &Context<'_>) -> FxHashSet<u32> {
+    let tree = context.tree;
+    let mut found = FxHashSet::default();
+    for node in &tree.stmts {
+        if let Stmt::If { body, orelse, .. } = &node.kind {
+            for block in [body, orelse] {
+                found.extend((block.len() == 1).then(|| tree.stmt_span(block[0]).start));
+            }
+        }
+    }
+    found
 }
 
 /// Variables that the last statement of a lambda sets: their value is its result.

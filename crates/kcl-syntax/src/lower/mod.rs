@@ -11,7 +11,7 @@ mod unify;
 
 use std::sync::Arc;
 
-use base_diag::Diagnostic;
+use base_diag::{Diagnostic, Place};
 
 use crate::ast::{Str, Tree, Type, TypeId, TypeNode};
 
@@ -53,6 +53,7 @@ pub enum Rewrite {
 /// A wrong override is told, and leaves the rest to be checked.
 pub fn checked_tree(mut tree: Tree, specs: &[String]) -> (Tree, Option<Diagnostic>) {
     let wrong = overrides::apply_overrides(&mut tree, specs).err();
+    let wrong = wrong.map(|mistake| Diagnostic::of(&mistake, Place::None));
     unify::merge_unifications(&mut tree);
     (tree, wrong)
 }

@@ -4,14 +4,12 @@
 //! reference: the first declaration of the variable in it, and only through literal configs; a path that does not exist is
 //! appended to the variable's config, a variable that does not exist becomes a statement of the file.
 
-// A wrong spec ends the run: nobody waits for these errors to be small.
-#![allow(clippy::result_large_err)]
-
-use base_diag::{Code, Diagnostic, FileId, Place, Span, Telling};
+use base_diag::{FileId, Span};
 
 use crate::ast::{
     BinaryOp, Entry, EntryOp, Expr, ExprId, ExprNode, FileTree, Ident, Key, Stmt, StmtId, Str, Target, Tree,
 };
+use crate::mistake::Mistake;
 use crate::parse::parse_expr;
 use crate::source::{
     PathError, Reached, Site, SourcePath, Step, entries, entries_with, first_declaration, literal_braces,
@@ -39,7 +37,7 @@ pub struct Override<'a> {
 }
 
 /// Applies specs in order. This comes before the merge of unifications: only the first declaration is changed.
-pub(super) fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Diagnostic> {
+pub(super) fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), Mistake> {
     for text in specs {
         let spec = parse_override(text)?;
         if tree.files.is_empty() {
@@ -52,25 +50,15 @@ pub(super) fn apply_overrides(tree: &mut Tree, specs: &[String]) -> Result<(), D
     Ok(())
 }
 
-fn wrong(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::EVALUATION, "override-spec", Place::None, message)
-}
-
-fn wrong_format(text: &str) -> Diagnostic {
-    let telling = Telling { title: format!("`{text}` is no override"), labels: Vec::new() };
-    wrong(format!(
-        "Invalid spec format '{text}', expected <field_path>=<filed_value>, <field_path>:<filed_value>, \
-         <field_path>+=<filed_value> or <field_path>-"
-    ))
-    .with_telling(telling)
-    .with_help("write PATH=VALUE (replace), PATH:VALUE (merge), PATH+=VALUE (add to a list) or PATH- (delete); a text value has quotes of its own: 'app.image=\"nginx\"'")
+fn wrong_format(text: &str) -> Mistake {
+    Mistake::OverrideFormat { text: text.to_owned() }
 }
 
 /// Takes an override apart.
 ///
 /// # Errors
-/// The reference's sentence about a text that is none.
-pub fn parse_override(text: &str) -> Result<Override<'_>, Diagnostic> {
+/// [`Mistake::OverrideFormat`] or [`Mistake::OverridePath`].
+pub fn parse_override(text: &str) -> Result<Override<'_>, Mistake> {
     let (path, kind, value) = match operator(text) {
         Some((at, len, op)) => (&text[..at], OverrideKind::Set(op), text[at + len..].trim()),
         None => match text.trim_end().strip_suffix('-') {
@@ -82,7 +70,7 @@ pub fn parse_override(text: &str) -> Result<Override<'_>, Diagnostic> {
         return Err(wrong_format(text));
     }
     let path = SourcePath::of_override(path.trim()).map_err(|error| match error {
-        PathError::NoQuote => wrong(error.message()),
+        PathError::NoQuote => Mistake::OverridePath { error },
         _ => wrong_format(text),
     })?;
     Ok(Override { path, kind, value })
@@ -106,7 +94,7 @@ fn operator(text: &str) -> Option<(usize, usize, EntryOp)> {
     None
 }
 
-fn apply(tree: &mut Tree, file: usize, spec: &Override<'_>, text: &str) -> Result<(), Diagnostic> {
+fn apply(tree: &mut Tree, file: usize, spec: &Override<'_>, text: &str) -> Result<(), Mistake> {
     let Some((name, rest)) = spec.path.split() else { return Err(wrong_format(text)) };
     let found = match rest {
         [] => setters(tree, file, name)
