@@ -209,9 +209,10 @@ impl Session {
 
     /// Gives the lock back.
     pub async fn close(self, now: Timestamp) -> Result<(), StoreError> {
-        // It only makes the next reading cheaper; what cannot be gathered is read as it lies.
-        let _ = self.store.backend.gather(&self.store.scope, self.end).await;
-        self.change_lease(|lease| Lease { owner: None, heartbeat: now, ..lease }).await
+        // It only makes the next reading cheaper, whoever holds the lock by then: what cannot be gathered is read as it lies.
+        let gathered = self.store.backend.gather(&self.store.scope, self.end);
+        let freed = self.change_lease(|lease| Lease { owner: None, heartbeat: now, ..lease });
+        futures::future::join(gathered, freed).await.1
     }
 
     async fn change_lease(&self, change: impl Fn(Lease) -> Lease) -> Result<(), StoreError> {
