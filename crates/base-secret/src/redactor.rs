@@ -1,14 +1,15 @@
 //! The redactor: knows values, and takes them out of texts.
 //!
-//! Values are kept in groups whose sizes double, each with an automaton of its own, so that a thousand values that come one
-//! by one between a thousand messages cost as much as sorting them. Where found values overlap, all of it is replaced.
+//! A value has dozens of forms, and a stack may have hundreds of private keys. So a form is known by its first bytes, its length
+//! and its hash: thirty bytes for a form of any length, and a value that comes between two messages costs its own forms only.
+//! Where found values overlap, all of it is replaced.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use aho_corasick::AhoCorasick;
 use serde_json::Value;
 use zeroize::Zeroize as _;
 
@@ -26,26 +27,29 @@ static INSTALLED: OnceLock<Redactor> = OnceLock::new();
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<Mutex<Book>>);
 
+/// How many bytes of a form find it; every form has as many.
+const START: usize = SHORTEST;
+
+/// The same hash in every run: nothing depends on chance.
+type Hashing = BuildHasherDefault<DefaultHasher>;
+
 #[derive(Default)]
 struct Book {
-    known: BTreeSet<Vec<u8>>,
-    /// Values that no automaton has yet.
-    new: Vec<Entry>,
-    groups: Vec<Group>,
+    /// Values, and what stands for each.
+    known: BTreeMap<Vec<u8>, Arc<str>>,
+    /// Values whose forms are not made yet.
+    new: Vec<Vec<u8>>,
+    /// By their first bytes.
+    forms: HashMap<[u8; START], Vec<Form>, Hashing>,
     /// What everybody may read, with a line break after each text.
     public: String,
 }
 
-struct Entry {
-    value: Vec<u8>,
+/// A way in which a value is written.
+struct Form {
+    len: usize,
+    hash: u64,
     shown: Arc<str>,
-}
-
-struct Group {
-    entries: Vec<Entry>,
-    automaton: Option<AhoCorasick>,
-    /// What stands for each pattern of the automaton.
-    shown: Vec<Arc<str>>,
 }
 
 impl Redactor {
@@ -81,9 +85,9 @@ impl Redactor {
             return;
         }
         let mut book = self.book();
-        if !book.known.contains(value) {
-            book.known.insert(value.to_vec());
-            book.new.push(Entry { value: value.to_vec(), shown: shown.into() });
+        if !book.known.contains_key(value) {
+            book.known.insert(value.to_vec(), shown.into());
+            book.new.push(value.to_vec());
         }
     }
 
@@ -94,10 +98,13 @@ impl Redactor {
             return;
         }
         let mut book = self.book();
-        let says =
-            |value: &Vec<u8>| std::str::from_utf8(value).is_ok_and(|value| text.contains(value.trim()));
-        if book.known.iter().any(says) {
-            book.groups.iter_mut().for_each(|group| group.automaton = None);
+        let says = |value: &Vec<u8>| {
+            value.trim_ascii().len() <= text.len()
+                && std::str::from_utf8(value).is_ok_and(|value| text.contains(value.trim()))
+        };
+        if book.known.keys().any(says) {
+            book.forms.clear();
+            book.new = book.known.keys().cloned().collect();
         }
         book.public.push_str(text);
         book.public.push('\n');
@@ -108,14 +115,7 @@ impl Redactor {
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut book = self.book();
         book.settle();
-        let mut found: Vec<(usize, usize, Arc<str>)> = Vec::new();
-        for group in &book.groups {
-            let Some(automaton) = &group.automaton else { continue };
-            let places = automaton.find_overlapping_iter(text);
-            found.extend(
-                places.map(|m| (m.start(), m.end(), Arc::clone(&group.shown[m.pattern().as_usize()]))),
-            );
-        }
+        let found = book.find(text);
         drop(book);
         match found.is_empty() {
             true => Cow::Borrowed(text),
@@ -165,53 +165,54 @@ impl fmt::Debug for Redactor {
 }
 
 impl Book {
-    /// Gives every value an automaton.
+    /// Makes the forms of every value that has none yet.
     fn settle(&mut self) {
-        if !self.new.is_empty() {
-            let entries = std::mem::take(&mut self.new);
-            self.groups.push(Group { entries, automaton: None, shown: Vec::new() });
-        }
-        while let [.., before, last] = self.groups.as_mut_slice() {
-            if before.entries.len() > 2 * last.entries.len() {
-                break;
+        for mut value in std::mem::take(&mut self.new) {
+            let is_public = std::str::from_utf8(&value).is_ok_and(|text| self.public.contains(text.trim()));
+            if let Some(shown) = self.known.get(&value).filter(|_| !is_public) {
+                for mut form in forms(&value) {
+                    add(&mut self.forms, form.as_bytes(), shown);
+                    form.zeroize();
+                }
             }
-            before.entries.append(&mut last.entries);
-            before.automaton = None;
-            self.groups.pop();
+            value.zeroize();
         }
-        let public = &self.public;
-        self.groups
-            .iter_mut()
-            .filter(|group| group.automaton.is_none())
-            .for_each(|group| group.build(public));
+    }
+
+    /// Every place where a form stands: from, to, and what stands for it.
+    fn find(&self, text: &str) -> Vec<(usize, usize, Arc<str>)> {
+        let (bytes, hashing) = (text.as_bytes(), Hashing::default());
+        let mut found = Vec::new();
+        for (from, start) in bytes.windows(START).enumerate() {
+            let Some(forms) = <[u8; START]>::try_from(start).ok().and_then(|start| self.forms.get(&start))
+            else {
+                continue;
+            };
+            for form in forms {
+                let to = from + form.len;
+                let there = bytes.get(from..to).is_some_and(|part| hashing.hash_one(part) == form.hash);
+                if there && text.is_char_boundary(from) && text.is_char_boundary(to) {
+                    found.push((from, to, Arc::clone(&form.shown)));
+                }
+            }
+        }
+        found
     }
 }
 
-impl Group {
-    fn build(&mut self, public: &str) {
-        let mut patterns = Vec::new();
-        self.shown.clear();
-        for entry in &self.entries {
-            let is_public = std::str::from_utf8(&entry.value).is_ok_and(|text| public.contains(text.trim()));
-            if is_public {
-                continue;
-            }
-            for form in forms(&entry.value) {
-                patterns.push(form);
-                self.shown.push(Arc::clone(&entry.shown));
-            }
-        }
-        // Building fails only beyond billions of states, more than any memory holds.
-        self.automaton = AhoCorasick::new(&patterns).ok();
-        patterns.iter_mut().for_each(|pattern| pattern.zeroize());
+fn add(forms: &mut HashMap<[u8; START], Vec<Form>, Hashing>, form: &[u8], shown: &Arc<str>) {
+    let Some(start) = form.first_chunk::<START>() else { return };
+    let (len, hash) = (form.len(), Hashing::default().hash_one(form));
+    let same = forms.entry(*start).or_default();
+    if !same.iter().any(|other| other.len == len && other.hash == hash) {
+        same.push(Form { len, hash, shown: Arc::clone(shown) });
     }
 }
 
 impl Drop for Book {
     fn drop(&mut self) {
-        std::mem::take(&mut self.known).into_iter().for_each(|mut value| value.zeroize());
-        let entries = self.groups.iter_mut().flat_map(|group| &mut group.entries);
-        entries.chain(&mut self.new).for_each(|entry| entry.value.zeroize());
+        std::mem::take(&mut self.known).into_keys().for_each(|mut value| value.zeroize());
+        self.new.iter_mut().for_each(|value| value.zeroize());
     }
 }
 
@@ -328,7 +329,21 @@ mod tests {
             assert_eq!(redactor.clean(&format!("is value-number-{n}! here?")), "is (secret) here?");
         }
         assert_eq!(redactor.clean("value-number-0! value-number-77!"), "(secret) (secret)");
-        assert!(redactor.book().groups.len() < 10);
+    }
+
+    #[test]
+    fn long_values_cost_their_forms_and_no_more() {
+        let redactor = Redactor::default();
+        let line = |n: usize, at: usize| format!("{n:08}{}", "MC4CAQAwBQYDK2VwBCIEI".repeat(2 + at % 2));
+        for n in 0..200 {
+            let key = (0..8).map(|at| line(n, at)).collect::<Vec<_>>().join("\n");
+            redactor.add(&SecretValue::from(format!("-----BEGIN KEY-----\n{key}\n-----END KEY-----\n")));
+        }
+        assert_eq!(redactor.clean(&format!("here: {}", line(77, 3))), "here: (secret)");
+        let book = redactor.book();
+        let n_forms: usize = book.forms.values().map(Vec::len).sum();
+        let stored = n_forms * std::mem::size_of::<Form>();
+        assert!(stored < 4 << 20, "{n_forms} forms, {stored} bytes");
     }
 
     #[test]
