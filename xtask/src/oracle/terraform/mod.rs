@@ -1,15 +1,18 @@
-//! `cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N]`: tofu and ours plan the same changes.
+//! `cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N] [--jobs N]`: tofu and ours plan the
+//! same changes.
 //!
 //! A case is a list of configurations in tofu's JSON form (`xtask/oracle/terraform/*.json`). For each of them both sides plan
 //! from the same state, the one that tofu wrote before: actions, planned values, unknown and sensitive places and the paths
-//! that force a replacement must be equal. Random cases stand side by side in one configuration (`--together`), and are
-//! looked at one by one only where something differs. Then tofu applies; what it stores must complete what ours planned. At the end the
-//! last configuration is planned once more.
+//! that force a replacement must be equal. Then tofu applies; what it stores must complete what ours planned. At the end the
+//! last configuration is planned once more. Random cases stand side by side in one configuration (`--together`), and are
+//! looked at in halves, down to one, where something differs. The cases are dealt to `--jobs` processes.
 
 mod compare;
+mod jobs;
 mod ours;
 mod prior;
 mod random;
+mod references;
 mod tofu;
 
 use std::process::ExitCode;
@@ -26,56 +29,105 @@ struct Case {
 }
 
 const USAGE: &str =
-    "usage: cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N]";
+    "usage: cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S] [--together N] [--jobs N]";
 
-pub(super) fn main(words: &[String]) -> ChoreResult {
-    let (mut filter, mut n_random, mut seed, mut together) = (String::new(), 0_u64, 1_u64, 50);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or(USAGE)?;
-        let number = || value.parse().map_err(|_| format!("`{value}` is not a number"));
-        match word.as_str() {
-            "--filter" => filter.clone_from(value),
-            "--random" => n_random = number()?,
-            "--seed" => seed = number()?,
-            "--together" => together = usize::try_from(number()?).map_err(|e| e.to_string())?,
-            _ => return Err(USAGE.into()),
-        }
-    }
-    let mut cases = if n_random == 0 { written()? } else { Vec::new() };
-    cases.extend((seed..seed + n_random).map(random::case));
-    cases.retain(|case| case.name.contains(&filter));
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
-    // Written cases stand alone: some are about what is refused.
-    runtime.block_on(run(&cases, if n_random == 0 { 1 } else { together }))
+/// What is asked for.
+struct Wish {
+    filter: String,
+    n_random: u64,
+    seed: u64,
+    together: usize,
+    jobs: usize,
+    /// Which part of the cases this process takes, of how many.
+    part: (usize, usize),
 }
 
-async fn run(cases: &[Case], together: usize) -> ChoreResult {
+impl Wish {
+    fn read(words: &[String]) -> Result<Self, String> {
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut wish = Wish { filter: String::new(), n_random: 0, seed: 1, together: 50, jobs, part: (0, 1) };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or(USAGE)?;
+            let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
+            let size = || number().and_then(|n| usize::try_from(n).map_err(|e| e.to_string()));
+            match word.as_str() {
+                "--filter" => wish.filter.clone_from(value),
+                "--random" => wish.n_random = number()?,
+                "--seed" => wish.seed = number()?,
+                "--together" => wish.together = size()?.max(1),
+                "--jobs" => wish.jobs = size()?.max(1),
+                "--part" => wish.part.0 = size()?,
+                "--of" => wish.part.1 = size()?.max(1),
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(wish)
+    }
+
+    /// The batches of cases that this process takes. Written cases stand alone: some are about what is refused.
+    fn batches(&self) -> Result<Vec<Vec<Case>>, String> {
+        let random = self.n_random > 0;
+        let mut cases = if random { Vec::new() } else { written()? };
+        cases.extend((self.seed..self.seed + self.n_random).map(random::case));
+        cases.retain(|case| case.name.contains(&self.filter));
+        let (size, (part, of)) = (if random { self.together } else { 1 }, self.part);
+        let mut batches: Vec<Vec<Case>> = Vec::new();
+        for (at, case) in cases.into_iter().enumerate() {
+            match batches.last_mut().filter(|_| at % size != 0) {
+                Some(batch) => batch.push(case),
+                None => batches.push(vec![case]),
+            }
+        }
+        Ok(batches.into_iter().skip(part).step_by(of).collect())
+    }
+}
+
+pub(super) fn main(words: &[String]) -> ChoreResult {
+    let wish = Wish::read(words)?;
+    if wish.jobs > 1 && wish.part.1 == 1 {
+        return jobs::deal(words, wish.jobs);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
+    runtime.block_on(run(&wish.batches()?))
+}
+
+/// What came of all cases.
+#[derive(Default)]
+struct Count {
+    cases: usize,
+    plans: usize,
+    different: usize,
+}
+
+async fn run(batches: &[Vec<Case>]) -> ChoreResult {
     let tofu = tofu::Tofu::prepare()?;
     let ours = ours::Ours::start().await?;
-    let (mut n_plans, mut n_done, mut different) = (0, 0, 0);
-    for batch in cases.chunks(together.max(1)) {
-        n_done += batch.len();
-        if batch.len() > 1 {
-            let all = random::packed(batch);
-            let whole = one(&tofu, &ours, &all).await.map_err(|error| format!("{}: {error}", all.name))?;
-            n_plans += whole.n_plans;
-            if whole.differences.is_empty() && !whole.refused {
-                println!("{n_done} cases, {n_plans} plans, {different} differ");
+    let mut count = Count::default();
+    for batch in batches {
+        let mut open: Vec<&[Case]> = vec![batch];
+        while let Some(cases) = open.pop() {
+            let outcome = match cases {
+                [alone] => one(&tofu, &ours, alone).await.map_err(|e| format!("{}: {e}", alone.name))?,
+                many => one(&tofu, &ours, &random::packed(many)).await?,
+            };
+            count.plans += outcome.n_plans;
+            let is_clear = outcome.differences.is_empty() && !outcome.refused;
+            if cases.len() > 1 && !is_clear {
+                let (first, second) = cases.split_at(cases.len() / 2);
+                open.extend([second, first]);
                 continue;
             }
-            whole.differences.iter().take(5).for_each(|text| println!("together: {text}"));
+            count.cases += cases.len();
+            count.different += usize::from(!outcome.differences.is_empty());
+            outcome.differences.iter().for_each(|text| println!("{}: {text}", cases[0].name));
         }
-        for case in batch {
-            let alone = one(&tofu, &ours, case).await.map_err(|error| format!("{}: {error}", case.name))?;
-            n_plans += alone.n_plans;
-            different += usize::from(!alone.differences.is_empty());
-            alone.differences.iter().for_each(|difference| println!("{}: {difference}", case.name));
-        }
+        eprintln!("{} cases, {} plans, {} differ", count.cases, count.plans, count.different);
     }
     ours.end().await;
-    println!("terraform: {} cases, {n_plans} plans, {different} cases differ", cases.len());
+    let Count { cases, plans, different } = count;
+    println!("terraform: {cases} cases, {plans} plans, {different} cases differ");
     Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

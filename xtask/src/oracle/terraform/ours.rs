@@ -13,6 +13,7 @@ use tf_value::json::Json;
 use tf_value::{Path, Step, Type, Value};
 
 use super::prior;
+use super::references::{each_reference, loosen};
 use crate::terraform_mirror::{PROVIDERS, executable};
 
 pub(super) struct Ours {
@@ -147,9 +148,9 @@ impl Ours {
         let (actions, after) = if pending {
             (vec!["read"], proposed_read(block, &config))
         } else {
-            let (state, said) = provider.read_data(&of, &config, None).await.map_err(|e| e.to_string())?;
-            refuse(&said)?;
-            (Vec::new(), state.unwrap_or_default())
+            let read = provider.read_data(&of, &config, None).await.map_err(|e| e.to_string())?;
+            refuse(&read.said)?;
+            (Vec::new(), read.state.unwrap_or_default())
         };
         let mut sensitive = sensitive_paths(block, &after);
         sensitive.extend(marked);
@@ -322,70 +323,4 @@ fn ignored(body: &Json) -> Ignore {
         Some(Json::Array(names)) => Ignore::Paths(names.iter().filter_map(name).collect()),
         _ => Ignore::Paths(Vec::new()),
     }
-}
-
-/// `${type.name.attribute}` as address and attribute.
-fn reference(text: &str) -> Option<(String, &str)> {
-    let inner = text.strip_prefix("${")?.strip_suffix('}')?;
-    let (address, attribute) = inner.rsplit_once('.')?;
-    address.contains('.').then(|| (address.to_owned(), attribute))
-}
-
-fn each_reference(json: &Json, visit: &mut impl FnMut(&str)) {
-    match json {
-        Json::String(text) => {
-            if let Some((address, _)) = reference(text) {
-                visit(&address);
-            }
-        }
-        Json::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
-        Json::Object(members) => members.iter().for_each(|(name, json)| match name.as_str() {
-            "depends_on" => {
-                json.as_array().unwrap_or_default().iter().filter_map(Json::as_str).for_each(&mut *visit)
-            }
-            _ => each_reference(json, visit),
-        }),
-        _ => {}
-    }
-}
-
-/// The configuration with the planned values of other objects in it, and where sensitive ones went.
-fn loosen(json: &Json, changes: &Changes, path: &mut Path, marked: &mut Vec<Path>) -> Result<Loose, String> {
-    Ok(match json {
-        Json::String(text) => match reference(text) {
-            None => Loose::String(text.as_str().into()),
-            Some((address, name)) => {
-                let change = changes.get(&address).ok_or("the reference leads nowhere")?;
-                let attribute =
-                    change.of.schema().block.attributes.get(name).ok_or("there is no such attribute")?;
-                if change.sensitive.contains(&Path::default().attribute(name)) {
-                    marked.push(path.clone());
-                }
-                Loose::typed(attribute.ty(), change.after.get(name).cloned().unwrap_or_default())
-            }
-        },
-        Json::Array(items) => {
-            let mut out = Vec::new();
-            for (at, item) in (0..).zip(items) {
-                out.push(path.within(Step::Index(at), |path| loosen(item, changes, path, marked))?);
-            }
-            Loose::List(out)
-        }
-        Json::Object(members) => {
-            let mut out = Vec::new();
-            for (name, json) in members {
-                let step = if path.is_empty() {
-                    Step::Attribute(name.as_str().into())
-                } else {
-                    Step::Key(name.as_str().into())
-                };
-                out.push((
-                    name.as_str().into(),
-                    path.within(step, |path| loosen(json, changes, path, marked))?,
-                ));
-            }
-            Loose::Map(out)
-        }
-        other => Loose::try_from(other).map_err(|error| error.to_string())?,
-    })
 }

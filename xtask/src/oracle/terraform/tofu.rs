@@ -15,11 +15,18 @@ pub(super) struct Tofu {
     folder: PathBuf,
 }
 
+impl Drop for Tofu {
+    fn drop(&mut self) {
+        // A folder that stays behind harms nobody.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 impl Tofu {
     /// Builds what is missing, lays out the mirror and lets tofu install from it.
     pub(super) fn prepare() -> Result<Self, String> {
         let program = testenv::build_program("tofu").map_err(|error| error.to_string())?;
-        let folder = root().join("target/oracle/terraform");
+        let folder = root().join(format!("target/oracle/terraform-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         terraform_mirror::lay_out(&folder)?;
