@@ -2,13 +2,26 @@
 
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use kusion_model::ResourceRecord;
+use kusion_model::{Attr, Observed, ResourceRecord};
 use kusion_store::Outcome;
 
 use crate::step::delete_deposed;
 use crate::walk::{Finished, Walk};
 
 impl<'i> Walk<'i> {
+    /// Records what a step has made, and what that has replaced. Nothing is recorded of what is there only while it is used.
+    pub(crate) fn keep(&mut self, at: usize, attributes: Attr, observed: &Observed) {
+        let step = self.steps[at];
+        if self.input.platforms.passes(&step.kind, &step.extensions) {
+            return self.note(Outcome::Forgotten(step.key.clone()));
+        }
+        let record = self.record_of(step, attributes, observed);
+        if !record.deposed.is_empty() {
+            self.leaving.insert(at, record.clone());
+        }
+        self.record(step, record);
+    }
+
     /// Begins to delete what was replaced, when everything that used it has moved on. After a failure it stays, and stays
     /// recorded. Returns whether there was anything to begin.
     pub(crate) fn start_farewells(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) -> bool {

@@ -34,7 +34,8 @@ pub(crate) fn resolve(
         }
         values.push((use_.at.clone(), value));
     }
-    platforms.fill((&step.kind, &step.key.id), &mut attributes, values, key);
+    let of = (&step.kind, &step.key.id, &step.extensions);
+    platforms.fill(of, &mut attributes, values, key).map_err(|e| e.to_string())?;
     Ok(attributes)
 }
 

@@ -120,7 +120,7 @@ impl<'i> Walk<'i> {
     }
 
     /// The object is known under this id, and under no other any more.
-    fn record(&mut self, step: &Step, record: ResourceRecord) {
+    pub(crate) fn record(&mut self, step: &Step, record: ResourceRecord) {
         self.note(Outcome::Recorded(Box::new(record)));
         step.aliases.iter().cloned().for_each(|alias| self.note(Outcome::Forgotten(alias)));
     }
@@ -239,11 +239,7 @@ impl<'i> Walk<'i> {
             }
             Done::Applied { mut observed, attributes, warnings, trouble } => {
                 seal_live(&mut observed, &attributes, self.input.digest_key);
-                let record = self.record_of(step, attributes, &observed);
-                if !record.deposed.is_empty() {
-                    self.leaving.insert(at, record.clone());
-                }
-                self.record(step, record);
+                self.keep(at, attributes, &observed);
                 if let Some(message) = trouble {
                     return self.fail(at, message, false);
                 }
@@ -262,7 +258,7 @@ impl<'i> Walk<'i> {
         self.emit(EventKind::StepApplied { key: step.key.clone(), action: step.action, millis, warnings });
     }
 
-    fn record_of(&self, step: &Step, attributes: Attr, observed: &Observed) -> ResourceRecord {
+    pub(crate) fn record_of(&self, step: &Step, attributes: Attr, observed: &Observed) -> ResourceRecord {
         let before = self.input.prior.get(&step.key);
         let replaced = step.create_first.then(|| Deposed {
             uid: step.live_uid.clone(),

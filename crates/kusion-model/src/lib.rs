@@ -65,7 +65,7 @@ pub use release::{
     Approval, Approved, Checkout, INTERRUPTED, Identity, OutputUse, Phase, Release, ReleaseDiff, ReleaseNo,
     Subject, Timings, diff_releases,
 };
-pub use secret::{DigestKey, Secret, adopt, is_seal, seal, seal_like};
+pub use secret::{DigestKey, Secret, adopt, is_seal, seal, seal_like, seal_passing};
 pub use secret_ref::SecretRef;
 pub use secret_stores::{AwsConfig, KvVersion, Provider, StoreConfig, VaultAuth, VaultConfig};
 pub use source::{SourceMap, SourceRef};

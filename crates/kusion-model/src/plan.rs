@@ -96,6 +96,8 @@ pub enum Reason {
     Tainted,
     /// What it is looked up by is known only after other changes.
     ReadLater,
+    /// Its platform cannot say yet what would become of it: why.
+    PutOff(String),
     Unchanged,
 }
 
@@ -124,6 +126,7 @@ impl fmt::Display for Reason {
             Reason::LeftBehind => f.write_str("what it has replaced is still there"),
             Reason::Tainted => f.write_str("its create failed half-way"),
             Reason::ReadLater => f.write_str("known only after other changes"),
+            Reason::PutOff(why) => f.write_str(why),
             Reason::Unchanged => f.write_str("unchanged"),
         }
     }
@@ -251,6 +254,15 @@ impl Step {
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.action != Action::NoOp
+    }
+
+    /// Returns why nothing is done yet about something that is wanted.
+    #[must_use]
+    pub fn put_off(&self) -> Option<&str> {
+        match &self.reason {
+            Reason::PutOff(why) => Some(why),
+            _ => None,
+        }
     }
 
     /// Returns whether the step adopts an object that somebody else made.

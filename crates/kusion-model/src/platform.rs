@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    Attr, DigestKey, FieldPath, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError, Wait, seal,
+    Attr, DigestKey, FieldPath, RefError, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError,
+    Wait, seal, seal_passing,
 };
 
 /// An edge that follows from what objects mean.
@@ -57,6 +58,32 @@ pub trait Platform: Send + Sync {
     /// Whether a resource with these extensions is only looked at, never made: a data source.
     fn only_looks(&self, _extensions: &Map<String, Value>) -> bool {
         false
+    }
+
+    /// Whether a resource with these extensions is there only while it is used: nothing of it is recorded, and its values are
+    /// handed over only to fields that keep nothing either.
+    fn passes(&self, _extensions: &Map<String, Value>) -> bool {
+        false
+    }
+
+    /// The subtrees whose values are handed over and kept nowhere.
+    fn passing(
+        &self,
+        _id: &ResourceId,
+        _extensions: &Map<String, Value>,
+        _attributes: &Attr,
+    ) -> Vec<FieldPath> {
+        Vec::new()
+    }
+
+    /// Further subtrees in which such values may stand: those are handed over, the others there are kept.
+    fn lets_pass(&self) -> Vec<FieldPath> {
+        Vec::new()
+    }
+
+    /// Whether its resources live in a cluster; those of providers live wherever the provider puts them.
+    fn lives_in_cluster(&self) -> bool {
+        true
     }
 
     /// Fields of a live object that are nothing for a plan to show.
@@ -110,15 +137,41 @@ impl Platforms {
         self.get(kind).is_some_and(|platform| platform.only_looks(extensions))
     }
 
+    /// Returns whether a resource is there only while it is used.
+    #[must_use]
+    pub fn passes(&self, kind: &ResourceType, extensions: &Map<String, Value>) -> bool {
+        self.get(kind).is_some_and(|platform| platform.passes(extensions))
+    }
+
+    /// Returns whether resources of a type live in a cluster; those of a type that nobody knows are taken for such.
+    #[must_use]
+    pub fn lives_in_cluster(&self, kind: &ResourceType) -> bool {
+        self.get(kind).is_none_or(Platform::lives_in_cluster)
+    }
+
     /// Puts values where references stood. What the platform calls secret there is brought into the platform's form and sealed,
-    /// as it would have been if the value had been written.
+    /// as it would have been if the value had been written; what is kept nowhere is made so.
+    ///
+    /// # Errors
+    /// A field that would keep a value that is only handed over.
     pub fn fill(
         &self,
-        (kind, id): (&ResourceType, &ResourceId),
+        (kind, id, extensions): (&ResourceType, &ResourceId, &Map<String, Value>),
         attributes: &mut Attr,
         values: Vec<(FieldPath, Attr)>,
         key: &DigestKey,
-    ) {
+    ) -> Result<(), RefError> {
+        let (passing, lets_pass) = match self.get(kind) {
+            Some(platform) => (platform.passing(id, extensions, attributes), platform.lets_pass()),
+            None => Default::default(),
+        };
+        let is_passing = |leaf: &Attr| matches!(leaf, Attr::Secret(secret) if secret.is_passing());
+        let keeps = |(at, value): &&(FieldPath, Attr)| {
+            value.any(&is_passing) && !passing.iter().chain(&lets_pass).any(|path| path.covers(at))
+        };
+        if let Some((at, _)) = values.iter().find(keeps) {
+            return Err(RefError::Kept { at: at.to_string() });
+        }
         let sensitive = self.sensitive(kind, id, attributes);
         let mut in_clear = false;
         for (at, value) in values {
@@ -141,6 +194,12 @@ impl Platforms {
             // A reference inside a secret text was told when the resource was read.
             seal(attributes, &sensitive, key, &mut Vec::new());
         }
+        for path in passing {
+            if let Some(place) = path.get_mut(attributes) {
+                seal_passing(place, key);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the edges of meaning of all platforms.

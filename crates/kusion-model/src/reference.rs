@@ -67,6 +67,11 @@ pub enum RefError {
     NoField { text: String },
     #[error("`{reference}` is a {found} and cannot stand inside a text")]
     NotScalar { reference: String, found: &'static str },
+    #[error(
+        "`{at}` would keep a value of an ephemeral resource; such a value is for a write-only argument, the configuration of a \
+         provider or another ephemeral resource"
+    )]
+    Kept { at: String },
     #[error("attributes are nested too deeply")]
     TooDeep,
 }
@@ -143,7 +148,7 @@ impl Template {
         if let [Part::Ref(reference)] = self.parts.as_slice() {
             return Ok(lookup(reference).filter(Attr::is_known));
         }
-        let (mut out, mut secret) = (String::new(), false);
+        let (mut out, mut secret, mut passing) = (String::new(), false, false);
         for part in &self.parts {
             match part {
                 Part::Text(text) => out.push_str(text),
@@ -156,6 +161,7 @@ impl Template {
                         Some(text) => {
                             out.push_str(text);
                             secret = true;
+                            passing |= value.is_passing();
                         }
                     },
                     Some(value) => out.push_str(&scalar_text(&value, reference)?),
@@ -163,7 +169,11 @@ impl Template {
             }
         }
         let filled = Attr::text(out);
-        Ok(Some(if secret { Attr::Secret(Secret::new(&filled, key)) } else { filled }))
+        Ok(Some(match (secret, passing) {
+            (_, true) => Attr::Secret(Secret::new(&filled, key).passing()),
+            (true, false) => Attr::Secret(Secret::new(&filled, key)),
+            (false, false) => filled,
+        }))
     }
 }
 

@@ -204,6 +204,9 @@ pub struct Release {
     /// The clusters that were left for others of the same name: what was recorded there is forgotten.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub moved: BTreeSet<String>,
+    /// What was left there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<ResourceKey>,
     /// The arguments of the program: names, and seals of their values. A value may be a password.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "sealed_inputs")]
     pub inputs: BTreeMap<String, String>,

@@ -16,6 +16,8 @@ use crate::{Attr, FieldPath, RefError};
 
 const SEAL: &str = "(secret)#";
 const DIGEST_LEN: usize = 32;
+/// The digest of everything that is only handed over: it says nothing, not even whether it changed.
+const PASSING: &str = "00000000000000000000000000000000";
 
 /// The key of the digests; a digest cannot be guessed from a dictionary without it.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub struct Secret(Arc<Held>);
 struct Held {
     /// Lower-case hex.
     digest: String,
-    clear: Option<Clear>,
+    clear: Option<Arc<Clear>>,
 }
 
 /// The value: a text, or the JSON of another leaf.
@@ -68,7 +70,20 @@ impl Secret {
         };
         let mut digest = hmac_sha256_hex(&key.0, text.as_bytes());
         digest.truncate(DIGEST_LEN);
-        Secret(Arc::new(Held { digest, clear: Some(Clear { value: SecretValue::from(text), is_text }) }))
+        let clear = Arc::new(Clear { value: SecretValue::from(text), is_text });
+        Secret(Arc::new(Held { digest, clear: Some(clear) }))
+    }
+
+    /// The same value as one that is handed over and kept nowhere, not even as a digest.
+    #[must_use]
+    pub fn passing(&self) -> Self {
+        Secret(Arc::new(Held { digest: PASSING.to_owned(), clear: self.0.clear.clone() }))
+    }
+
+    /// Returns whether it is only handed over.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        self.0.digest == PASSING
     }
 
     /// A secret of which only the digest is known; `None` if that is no digest.
@@ -169,6 +184,18 @@ fn seal_leaves(place: &mut Attr, key: &DigestKey, problems: &mut Vec<RefError>) 
     }
 }
 
+/// Makes every value in a tree one that is handed over and kept nowhere.
+pub fn seal_passing(tree: &mut Attr, key: &DigestKey) {
+    match tree {
+        Attr::Map(map) => Arc::make_mut(map).values_mut().for_each(|item| seal_passing(item, key)),
+        Attr::List(items) | Attr::Set(items) => {
+            Arc::make_mut(items).iter_mut().for_each(|item| seal_passing(item, key));
+        }
+        Attr::Null | Attr::Unknown | Attr::Reference(_) => {}
+        leaf => *leaf = Attr::Secret(Secret::new(leaf, key).passing()),
+    }
+}
+
 /// Seals the leaves of a tree where another tree of the same shape has secrets: a platform does not know that a plain
 /// field was filled from a secret, the record does. List entries pair by `name` if they have one, else by position.
 pub fn seal_like(tree: &mut Attr, like: &Attr, key: &DigestKey) {
@@ -231,6 +258,21 @@ mod tests {
 
     fn clear() -> Value {
         json!({"data": {"a.b": CANARY, "n": 4217, "none": null}, "note": "plain"})
+    }
+
+    #[test]
+    fn what_is_handed_over_is_equal_to_all_of_its_kind_and_stored_as_nothing() {
+        let mut tree = Attr::from(json!({"pw": CANARY, "n": [1], "none": null}));
+        seal_passing(&mut tree, &KEY);
+        let mut other = Attr::from(json!({"pw": "else", "n": [2], "none": null}));
+        seal_passing(&mut other, &KEY);
+        assert_eq!(tree, other);
+        let stored = serde_json::to_string(&tree).unwrap();
+        assert_eq!(stored, serde_json::to_string(&other).unwrap());
+        assert!(!stored.contains(CANARY));
+        assert_eq!(tree.expose(Unknowns::Refuse).unwrap()["pw"], CANARY);
+        let read: Attr = serde_json::from_str(&stored).unwrap();
+        assert!(matches!(&read["pw"], Attr::Secret(secret) if secret.is_passing() && !secret.is_known()));
     }
 
     fn sealed(key: &DigestKey) -> Attr {

@@ -34,12 +34,6 @@ impl ResourceType {
     pub fn terraform() -> Self {
         ResourceType("Terraform".to_owned())
     }
-
-    /// Returns whether its resources live in a cluster; those of providers live wherever the provider puts them.
-    #[must_use]
-    pub fn lives_in_cluster(&self) -> bool {
-        *self != Self::terraform()
-    }
 }
 
 impl Default for ResourceType {

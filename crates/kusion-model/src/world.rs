@@ -128,6 +128,8 @@ pub enum Proposed {
     Create,
     /// It is only looked at, and cannot be yet.
     Read,
+    /// Nothing can be said about it yet, for the reason in words: it is left alone, and so is what depends on it.
+    PutOff(String),
 }
 
 /// The runtime's judgement of one wanted resource.
@@ -169,7 +171,7 @@ impl Proposal {
     #[must_use]
     pub fn action(&self) -> Action {
         match self.what {
-            Proposed::Same => Action::NoOp,
+            Proposed::Same | Proposed::PutOff(_) => Action::NoOp,
             Proposed::Update => Action::Update,
             Proposed::Replace { .. } => Action::Replace,
             Proposed::Create => Action::Create,

@@ -10,7 +10,7 @@
 //! | 1 | 0 | other | release: the record goes, the object stays |
 //! | 0 | 1 | 1 | import, with or without changes; refused, if another stack owns it |
 //! | 0 | 1 | 0 | create |
-//! | · | 1 | · | no-op or read, if the runtime only looks at it |
+//! | · | 1 | · | no-op or read, if the runtime only looks at it; no-op, "put off", if it cannot say yet |
 //! | 0 | 0 | · | never reached |
 
 use kusion_model::{Action, FieldChange, ImportedPolicy, Mover, Proposal, Proposed, Reason, ReleaseNo};
@@ -27,6 +27,9 @@ pub(crate) enum Recorded {
 /// Decides about a wanted resource; `proposal` is the runtime's word on the live object, `None` if there is none.
 pub(crate) fn decide_wanted(recorded: Recorded, proposal: Option<&Proposal>) -> (Action, Reason) {
     match (recorded, proposal) {
+        (_, Some(Proposal { what: Proposed::PutOff(why), .. })) => {
+            (Action::NoOp, Reason::PutOff(why.clone()))
+        }
         (_, Some(Proposal { what: Proposed::Read, .. })) => (Action::Read, Reason::ReadLater),
         (Recorded::No, None) => (Action::Create, Reason::New),
         (Recorded::Yes, None) => (Action::Create, Reason::DeletedOutside),
@@ -182,6 +185,14 @@ mod tests {
         let import = (Action::Import, Reason::ExistsUnmanaged);
         assert_eq!(decide_wanted(Recorded::No, Some(&Proposal::same())), import);
         assert_eq!(decide_wanted(Recorded::No, Some(&proposal(Proposed::Update, &[Mover::Ours]))), import);
+    }
+
+    #[test]
+    fn what_is_put_off_is_left_alone() {
+        for recorded in [Recorded::No, Recorded::Yes, Recorded::Intended(ReleaseNo(4))] {
+            let later = proposal(Proposed::PutOff("later".into()), &[]);
+            assert_eq!(decide_wanted(recorded, Some(&later)), (Action::NoOp, Reason::PutOff("later".into())));
+        }
     }
 
     #[test]

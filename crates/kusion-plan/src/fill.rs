@@ -153,8 +153,8 @@ impl<'s, 'a> Filling<'s, 'a> {
             unknown: Vec::new(),
             extensions: &resource.extensions,
         };
-        let of = (&resource.kind, &resource.id);
-        let sensitive = self.input.platforms.sensitive(of.0, of.1, &resource.attributes);
+        let (kind, id) = (&resource.kind, &resource.id);
+        let sensitive = self.input.platforms.sensitive(kind, id, &resource.attributes);
         let mut values = Vec::new();
         for use_ in &self.prepared.uses[at] {
             match self.value_of(at, use_, live) {
@@ -166,7 +166,10 @@ impl<'s, 'a> Filling<'s, 'a> {
                 }
             }
         }
-        self.input.platforms.fill(of, &mut desired.attributes, values, self.input.key);
+        let of = (kind, id, &resource.extensions);
+        if let Err(error) = self.input.platforms.fill(of, &mut desired.attributes, values, self.input.key) {
+            problems.push(Problem::Reference { at: desired.key.clone(), error });
+        }
         // A recorded Spec knows its secrets by digest only; those that live unchanged have their values there.
         let nameless = |leaf: &Attr| matches!(leaf, Attr::Secret(secret) if !secret.is_known());
         if desired.attributes.any(&nameless)

@@ -213,17 +213,17 @@ fn may_exist(key: &ResourceKey) -> String {
     )
 }
 
-/// The proposal about something that is only looked at: there is nothing live that could be changed.
+/// The proposal about something that is only looked at, or put off: there is nothing live that could be changed.
 fn looked_at(input: &PlanInput<'_>, key: &ResourceKey) -> Option<Proposal> {
     let proposal = input.proposals.get(key)?;
-    matches!(proposal.what, Proposed::Same | Proposed::Read).then(|| proposal.clone())
+    matches!(proposal.what, Proposed::Same | Proposed::Read | Proposed::PutOff(_)).then(|| proposal.clone())
 }
 
 /// An object that was replaced and is still there makes its resource change, however equal it is.
 fn clean_up(step: &mut Step, record: Option<&ResourceRecord>) {
     let Some(record) = record.filter(|record| !record.deposed.is_empty()) else { return };
     step.deposed = record.deposed.clone();
-    if step.action == Action::NoOp {
+    if step.action == Action::NoOp && step.put_off().is_none() {
         (step.action, step.reason) = (Action::Update, Reason::LeftBehind);
     }
 }
@@ -239,6 +239,7 @@ fn finish_wanted(
     if step.action == Action::NoOp {
         step.extensions.clear();
         (step.planned, step.blob) = (None, None);
+        let record = record.filter(|_| step.put_off().is_none());
         step.rerecord = record.and_then(|record| stale(record, desired, &step, live));
         step.depends_on.clear();
         step.references.clear();
@@ -297,6 +298,9 @@ fn judge(
         let what = if changes.is_empty() { Proposed::Same } else { Proposed::Update };
         Proposal { changes, ..Proposal::of(what) }
     });
+    if matches!(proposal.what, Proposed::PutOff(_)) {
+        return proposal;
+    }
     for use_ in &desired.unknown {
         if has_spoken(&proposal, &use_.at) {
             continue;

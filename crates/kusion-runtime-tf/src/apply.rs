@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion_model::{Action, Live, Observed};
 use kusion_runtime::{Applied, DeleteAsk, Deleted, ErrorKind, RuntimeError, WriteAsk};
-use tf_host::{ApplyAsk, PlanAsk, Resource, errors};
+use tf_host::{ApplyAsk, Deferral, PlanAsk, Resource, errors};
 use tf_schema::{check_applied, configure, fill_blocks};
 use tf_value::{Path, Value};
 
@@ -14,15 +14,17 @@ use crate::backend::Backend;
 use crate::draft::{Draft, draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Seen, TfRuntime};
-use crate::settings::{Settings, invalid};
+use crate::settings::{Role, Settings, invalid};
 
 impl TfRuntime {
     pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
         let settings = Settings::read(ask.key, ask.extensions)?;
         let provider_config = self.config_of(&settings, Some(ask.attributes), None);
         let backend = self.backend(&settings, &provider_config).await?;
-        if settings.is_data {
-            return self.apply_data(&ask, &settings, &backend).await;
+        match settings.role {
+            Role::Managed => {}
+            Role::Data => return self.apply_data(&ask, &settings, &backend).await,
+            Role::Ephemeral => return self.apply_ephemeral(&ask, &settings, &backend).await,
         }
         let of = backend.resource(&settings.type_name)?;
         let config =
@@ -64,7 +66,7 @@ impl TfRuntime {
             identity_version: identity_version(&of),
             // What a failed create left is not whole.
             tainted: wrong.is_some() && draft.prior.is_null(),
-            secrets: secrets_of(ask.attributes),
+            secrets: secrets_of(ask.attributes, &self.key),
             ..self.held(&of, &settings.source, &state, &provider_config)?
         };
         let seen = Arc::new(Seen { of, state, identity: made.identity, held, recorded: None });
@@ -115,7 +117,7 @@ impl TfRuntime {
         if let Some(what) = errors(&validated) {
             return Err(invalid(what));
         }
-        let made = draft(backend, of, settings, config, seen).await?;
+        let made = draft(backend, of, settings, config, seen).await?.map_err(put_off)?;
         // What was consented to may turn out to be nothing, and never to be more.
         if matches!(made.action, tf_schema::Action::Replace(_)) {
             return Err(invalid(format!(
@@ -145,9 +147,9 @@ impl TfRuntime {
         let of = backend.data_source(&settings.type_name)?;
         let block = &of.schema.block;
         let config = configure(block, &loose_resource(ask.attributes)?).map_err(|p| invalid(told(&p)))?;
-        let state = self.read_data(backend, &of, &config).await?;
+        let state = self.read_data(backend, &of, &config).await?.map_err(put_off)?;
         let mut tree = sealed(block, &state, &self.key);
-        seal_known(&mut tree, &secrets_of(ask.attributes), &self.key);
+        seal_known(&mut tree, &secrets_of(ask.attributes, &self.key), &self.key);
         let attributes = Live::from(tree);
         let observed = Observed { attributes, ..Observed::default() };
         Ok(Applied { observed, warnings: Vec::new(), trouble: None })
@@ -155,7 +157,9 @@ impl TfRuntime {
 
     pub(crate) async fn delete_one(&self, ask: DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
         let settings = Settings::read(ask.key, ask.extensions)?;
-        let Some(kept) = ask.kept.filter(|_| !settings.is_data) else { return Ok(Deleted::Gone) };
+        let Some(kept) = ask.kept.filter(|_| settings.role == Role::Managed) else {
+            return Ok(Deleted::Gone);
+        };
         if settings.lifecycle.keep {
             return Err(invalid(
                 "its `lifecycle.preventDestroy` forbids to delete it; apply without that first",
@@ -191,6 +195,11 @@ impl TfRuntime {
             false => Err(invalid("the provider says that it is still there, and does not say why")),
         }
     }
+}
+
+/// A provider that could plan it and cannot any more.
+pub(crate) fn put_off(why: Deferral) -> RuntimeError {
+    invalid(format!("the provider puts it off: {why}; nothing was done to it: run the same command again"))
 }
 
 /// Whether an object that was seen is the one that is meant: not the one that replaces it.

@@ -40,6 +40,8 @@ pub(crate) fn to_loose(attr: &Attr) -> Result<Loose, RuntimeError> {
         Attr::Reference(_) | Attr::Unknown => Loose::unknown(),
         Attr::Secret(secret) => match secret.expose() {
             Some(value) => to_loose(&Attr::from(value))?,
+            // What was handed over once is in no object to compare with.
+            None if secret.is_passing() => Loose::Null,
             None => {
                 let text = "the value of a secret is known by its digest only; take it from where it comes from again";
                 return Err(RuntimeError::new(ErrorKind::UnknownSecret, text));
@@ -93,11 +95,15 @@ pub(crate) fn sealed(block: &Block, value: &Value, key: &DigestKey) -> Attr {
 }
 
 /// The digests of the secrets in a tree.
-pub(crate) fn secrets_of(attr: &Attr) -> BTreeSet<String> {
+pub(crate) fn secrets_of(attr: &Attr, key: &DigestKey) -> BTreeSet<String> {
     match attr {
-        Attr::Secret(secret) => BTreeSet::from([secret.stored().to_string()]),
-        Attr::Map(map) => map.values().flat_map(secrets_of).collect(),
-        Attr::List(items) | Attr::Set(items) => items.iter().flat_map(secrets_of).collect(),
+        // One that is handed over has no digest of its own, and the provider may show it all the same.
+        Attr::Secret(secret) => match secret.expose().filter(|_| secret.is_passing()) {
+            Some(value) => BTreeSet::from([Secret::new(&Attr::from(value), key).stored().to_string()]),
+            None => BTreeSet::from([secret.stored().to_string()]),
+        },
+        Attr::Map(map) => map.values().flat_map(|item| secrets_of(item, key)).collect(),
+        Attr::List(items) | Attr::Set(items) => items.iter().flat_map(|item| secrets_of(item, key)).collect(),
         _ => BTreeSet::new(),
     }
 }

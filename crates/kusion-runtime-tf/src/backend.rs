@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_host::{
-    Applied, ApplyAsk, DataSource, Diagnostic, Failure, HostError, ImportedObject, MoveAsk, Moved, PlanAsk,
-    Planned, Provider, Read, ReadAsk, Resource,
+    Applied, ApplyAsk, DataRead, DataSource, Diagnostic, Ephemeral, Failure, HostError, ImportedObject,
+    MoveAsk, Moved, PlanAsk, Planned, Provider, Read, ReadAsk, Resource,
 };
 use tf_value::Value;
 
@@ -43,6 +43,15 @@ impl Backend {
             Backend::Process(provider) => provider.data_source(name).map_err(|e| failed(&e)),
             Backend::Builtin => {
                 Err(RuntimeError::new(ErrorKind::Invalid, "terraform_data is no data source"))
+            }
+        }
+    }
+
+    pub(crate) fn ephemeral(&self, name: &str) -> Answer<Arc<Ephemeral>> {
+        match self {
+            Backend::Process(provider) => provider.ephemeral(name).map_err(|e| failed(&e)),
+            Backend::Builtin => {
+                Err(RuntimeError::new(ErrorKind::Invalid, "terraform_data is no ephemeral resource"))
             }
         }
     }
@@ -150,14 +159,10 @@ impl Backend {
         }
     }
 
-    pub(crate) async fn read_data(
-        &self,
-        of: &DataSource,
-        config: &Value,
-    ) -> Answer<(Option<Value>, Vec<Diagnostic>)> {
+    pub(crate) async fn read_data(&self, of: &DataSource, config: &Value) -> Answer<DataRead> {
         match self {
             Backend::Process(provider) => provider.read_data(of, config, None).await.map_err(|e| failed(&e)),
-            Backend::Builtin => Ok((None, Vec::new())),
+            Backend::Builtin => Ok(DataRead { state: None, deferred: None, said: Vec::new() }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Planning one object: what the host believes, what the provider answers, what that means.
 
 use kusion_runtime::{ErrorKind, RuntimeError};
-use tf_host::{Diagnostic, PlanAsk, Planned, Resource, errors};
+use tf_host::{Deferral, Diagnostic, PlanAsk, Planned, Resource, errors};
 use tf_schema::{Action, Facts, Problem, action, check_plan, ignore_changes, proposed_new, replace_paths};
 use tf_value::{Path, Value};
 
@@ -32,14 +32,14 @@ pub(crate) fn warnings(said: &[Diagnostic]) -> Vec<String> {
     said.iter().filter(|one| !one.is_error()).map(ToString::to_string).collect()
 }
 
-/// Plans a change of an object, or a new one.
+/// Plans a change of an object, or a new one; the inner error is why the provider puts it off.
 pub(crate) async fn draft(
     backend: &Backend,
     of: &Resource,
     settings: &Settings,
     config: Value,
     seen: Option<&Seen>,
-) -> Result<Draft, RuntimeError> {
+) -> Result<Result<Draft, Deferral>, RuntimeError> {
     let block = &of.schema.block;
     let tainted = seen.is_some_and(|seen| seen.held.tainted);
     let whole = seen.filter(|_| !tainted);
@@ -53,7 +53,10 @@ pub(crate) async fn draft(
         }
         None => config.clone(),
     };
-    let first = plan(backend, of, &prior, &asked, private, identity).await?;
+    let first = match plan(backend, of, &prior, &asked, private, identity).await? {
+        Ok(first) => first,
+        Err(why) => return Ok(Err(why)),
+    };
     let state = first.state.clone().unwrap_or_default();
     let replace = replace_paths(block, &prior, &state, &first.requires_replace)
         .map_err(|p| bad_plan(&p.to_string()))?;
@@ -61,7 +64,10 @@ pub(crate) async fn draft(
     let mut said = warnings(&first.said);
     let answer = match decided {
         Action::Replace(_) if !tainted => {
-            let second = plan(backend, of, &Value::Null, &config, &first.private, None).await?;
+            let second = match plan(backend, of, &Value::Null, &config, &first.private, None).await? {
+                Ok(second) => second,
+                Err(why) => return Ok(Err(why)),
+            };
             said.extend(warnings(&second.said));
             second
         }
@@ -71,7 +77,8 @@ pub(crate) async fn draft(
     said.dedup();
     let planned = answer.state.unwrap_or_default();
     let (private, identity, legacy) = (answer.private, answer.identity, answer.legacy);
-    Ok(Draft { action: decided, prior, config, planned, private, identity, replace, legacy, warnings: said })
+    let warnings = said;
+    Ok(Ok(Draft { action: decided, prior, config, planned, private, identity, replace, legacy, warnings }))
 }
 
 async fn plan(
@@ -81,7 +88,7 @@ async fn plan(
     config: &Value,
     private: &[u8],
     identity: Option<&Value>,
-) -> Result<Planned, RuntimeError> {
+) -> Result<Result<Planned, Deferral>, RuntimeError> {
     let block = &of.schema.block;
     let proposed = proposed_new(block, prior, config);
     let ask = PlanAsk { prior, proposed: &proposed, config, private, identity, meta: None };
@@ -89,9 +96,12 @@ async fn plan(
     if let Some(what) = errors(&answer.said) {
         return Err(invalid(what));
     }
+    if let Some(why) = answer.deferred {
+        return Ok(Err(why));
+    }
     let Some(state) = &answer.state else { return Err(bad_plan("there is none")) };
     let problems = if answer.legacy { Vec::new() } else { check_plan(block, prior, config, state) };
-    if problems.is_empty() { Ok(answer) } else { Err(bad_plan(&told(&problems))) }
+    if problems.is_empty() { Ok(Ok(answer)) } else { Err(bad_plan(&told(&problems))) }
 }
 
 fn bad_plan(what: &str) -> RuntimeError {

@@ -16,6 +16,7 @@ mod backend;
 mod builtin;
 mod changes;
 mod draft;
+mod ephemeral;
 mod kept;
 mod observe;
 mod platform;

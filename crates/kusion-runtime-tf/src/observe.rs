@@ -10,7 +10,7 @@ use tf_value::Value;
 
 use crate::backend::Backend;
 use crate::runtime::{Seen, TfRuntime};
-use crate::settings::{Settings, invalid};
+use crate::settings::{Role, Settings, invalid};
 use crate::{Held, Source};
 
 impl TfRuntime {
@@ -24,7 +24,7 @@ impl TfRuntime {
 
     async fn look(&self, ask: &ObserveAsk<'_>) -> Result<Option<Observed>, RuntimeError> {
         let settings = Settings::read(&ask.key, &ask.extensions)?;
-        if settings.is_data {
+        if settings.role != Role::Managed {
             return Ok(None);
         }
         let kept = ask.prior.and_then(|record| record.kept.as_ref());
@@ -36,10 +36,11 @@ impl TfRuntime {
         let backend = self.backend(&settings, &config).await?;
         let of = backend.resource(&settings.type_name)?;
         let stored = upgraded(&backend, &of, &held).await?;
+        let before = held.clone();
         let Some(seen) = self.refreshed(&backend, &of, &settings.source, stored, held).await? else {
             return Ok(None);
         };
-        let same = seen.recorded.is_none() && Held::open(kept, &self.key).as_ref() == Ok(&seen.held);
+        let same = seen.recorded.is_none() && before == seen.held;
         let seen = Arc::new(seen);
         self.memory().seen.insert(ask.key.clone(), Arc::clone(&seen));
         self.observed(seen, same.then(|| kept.clone())).map(Some)
@@ -61,7 +62,9 @@ impl TfRuntime {
         if let Some(what) = errors(&read.said) {
             return Err(RuntimeError::new(ErrorKind::Unexpected, format!("it cannot be read: {what}")));
         }
-        let Some(state) = read.state.filter(|state| !state.is_null()) else { return Ok(None) };
+        // What the provider cannot look at yet is as it was recorded.
+        let found = if read.deferred.is_some() { Some(stored.clone()) } else { read.state };
+        let Some(state) = found.filter(|state| !state.is_null()) else { return Ok(None) };
         let state = fill_blocks(&of.schema.block, &state);
         let identity = read.identity.or(identity);
         let config = held.config.clone();

@@ -7,21 +7,26 @@ use kusion_model::{
     seal,
 };
 use serde_json::{Map, Value, json};
-use tf_schema::{AttributeKind, Block, BlockNesting};
+use tf_schema::{Attribute, AttributeKind, Block, BlockNesting};
 
 use crate::attr::PROVIDER;
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 
 /// The knowledge about Terraform resources: of types whose schema is loaded, what is secret.
 #[derive(Default)]
 pub struct TfPlatform {
-    /// By type, and whether it is a data source.
-    blocks: BTreeMap<(String, bool), Block>,
+    blocks: BTreeMap<(String, Role), Block>,
 }
 
 impl TfPlatform {
-    pub(crate) fn new(blocks: BTreeMap<(String, bool), Block>) -> Self {
+    pub(crate) fn new(blocks: BTreeMap<(String, Role), Block>) -> Self {
         TfPlatform { blocks }
+    }
+
+    /// The schema of a type, in the first of some modes in which it is loaded.
+    fn block(&self, id: &ResourceId, modes: &[Role]) -> Option<&Block> {
+        let name = id.parts().get(2)?.clone();
+        modes.iter().find_map(|mode| self.blocks.get(&(name.clone(), *mode)))
     }
 }
 
@@ -38,7 +43,30 @@ impl Platform for TfPlatform {
     }
 
     fn only_looks(&self, extensions: &Map<String, Value>) -> bool {
-        extensions.get("mode").is_some_and(|mode| mode == "data")
+        Role::read(extensions).is_ok_and(|mode| mode != Role::Managed)
+    }
+
+    fn passes(&self, extensions: &Map<String, Value>) -> bool {
+        Role::read(extensions).is_ok_and(|mode| mode == Role::Ephemeral)
+    }
+
+    fn passing(&self, id: &ResourceId, extensions: &Map<String, Value>, attributes: &Attr) -> Vec<FieldPath> {
+        if self.passes(extensions) {
+            return vec![FieldPath::root()];
+        }
+        let mut found = Vec::new();
+        if let Some(block) = self.block(id, &[Role::Managed]) {
+            of_block(block, attributes, &FieldPath::root(), &|one| one.write_only, &mut found);
+        }
+        found
+    }
+
+    fn lets_pass(&self) -> Vec<FieldPath> {
+        vec![FieldPath::root().key(PROVIDER)]
+    }
+
+    fn lives_in_cluster(&self) -> bool {
+        false
     }
 
     fn holds(&self, _id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
@@ -47,28 +75,32 @@ impl Platform for TfPlatform {
     }
 
     fn sensitive(&self, id: &ResourceId, attributes: &Attr) -> Vec<FieldPath> {
-        let parts = id.parts();
-        let Some(name) = parts.get(2) else { return Vec::new() };
-        let block =
-            self.blocks.get(&(name.clone(), false)).or_else(|| self.blocks.get(&(name.clone(), true)));
         let mut found = Vec::new();
-        if let Some(block) = block {
-            of_block(block, attributes, &FieldPath::root(), &mut found);
+        if let Some(block) = self.block(id, &[Role::Managed, Role::Data, Role::Ephemeral]) {
+            let hides = |one: &Attribute| one.sensitive || one.write_only;
+            of_block(block, attributes, &FieldPath::root(), &hides, &mut found);
         }
         found
     }
 }
 
-fn of_block(block: &Block, at: &Attr, path: &FieldPath, found: &mut Vec<FieldPath>) {
+/// The paths of the attributes that a schema marks so.
+fn of_block(
+    block: &Block,
+    at: &Attr,
+    path: &FieldPath,
+    marked: &dyn Fn(&Attribute) -> bool,
+    found: &mut Vec<FieldPath>,
+) {
     for (name, attribute) in &block.attributes {
         let Some(value) = at.get(name) else { continue };
         let path = path.key(name);
         match &attribute.kind {
-            _ if attribute.sensitive || attribute.write_only => found.push(path),
+            _ if marked(attribute) => found.push(path),
             AttributeKind::Nested(nested) => {
                 let inner = Block { attributes: nested.attributes.clone(), ..Block::default() };
                 each(value, &path, nested.nesting == tf_schema::ObjectNesting::Map, &mut |item, path| {
-                    of_block(&inner, item, path, found);
+                    of_block(&inner, item, path, marked, found);
                 });
             }
             AttributeKind::Plain(_) => {}
@@ -77,7 +109,7 @@ fn of_block(block: &Block, at: &Attr, path: &FieldPath, found: &mut Vec<FieldPat
     for (name, nested) in &block.blocks {
         let Some(value) = at.get(name) else { continue };
         each(value, &path.key(name), nested.nesting == BlockNesting::Map, &mut |item, path| {
-            of_block(&nested.block, item, path, found);
+            of_block(&nested.block, item, path, marked, found);
         });
     }
 }

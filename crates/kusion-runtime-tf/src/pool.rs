@@ -48,8 +48,7 @@ impl Pool {
     }
 
     fn slot(&self, source: &Source, config: &Attr) -> Arc<Slot> {
-        // Two secrets are one configuration if their digests are equal.
-        let key = (source.clone(), *blake3::hash(config.to_string().as_bytes()).as_bytes());
+        let key = (source.clone(), fingerprint(config));
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(slots.entry(key).or_default())
     }
@@ -63,7 +62,7 @@ impl Pool {
             let found = tokio::task::spawn_blocking(move || locate.locate(&wanted)).await;
             let absent = |what: String| RuntimeError::new(ErrorKind::NotFound, what);
             let program = found.map_err(|e| invalid(e.to_string()))?.map_err(absent)?;
-            let launch = Launch::new(&source.address, &program);
+            let launch = Launch { deferral: true, ..Launch::new(&source.address, &program) };
             let provider = Provider::start(&launch, self.cache.as_ref()).await;
             provider.map(Arc::new).map_err(|e| failed(&e))
         };
@@ -105,6 +104,22 @@ impl Pool {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.values().filter_map(|slot| slot.started.get().cloned()).collect()
     }
+}
+
+/// Two secrets are one configuration if their digests are equal; those that are only handed over have none, so they count by
+/// value, here and nowhere else.
+fn fingerprint(config: &Attr) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(config.to_string().as_bytes());
+    config.for_each_leaf(&mut |_, leaf| {
+        if let Attr::Secret(secret) = leaf
+            && secret.is_passing()
+            && let Some(value) = secret.value()
+        {
+            hasher.update(&[0]).update(value.expose());
+        }
+    });
+    *hasher.finalize().as_bytes()
 }
 
 async fn configure(provider: &Provider, config: &Attr) -> Result<(), RuntimeError> {

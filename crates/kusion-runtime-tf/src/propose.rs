@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion_model::{Attr, FieldPath, Proposal, Proposed, ResourceKey, seal_like};
 use kusion_runtime::{ProposeAsk, RuntimeError};
-use tf_host::{MoveAsk, Moved, Resource, errors};
+use tf_host::{DataRead, Deferral, MoveAsk, Moved, Resource, errors};
 use tf_schema::{Action, configure, fill_blocks, proposed_read};
 use tf_value::Value;
 
@@ -14,7 +14,7 @@ use crate::changes::changes;
 use crate::draft::{draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Object, Seen, TfRuntime};
-use crate::settings::{Settings, invalid};
+use crate::settings::{Role, Settings, invalid};
 use crate::{Held, Source};
 
 impl TfRuntime {
@@ -23,13 +23,15 @@ impl TfRuntime {
         let settings = Settings::read(&desired.key, desired.extensions)?;
         let config = self.config_of(&settings, Some(&desired.attributes), None);
         let backend = self.backend(&settings, &config).await?;
-        if settings.is_data {
-            return self.propose_data(ask, &settings, &backend).await;
+        match settings.role {
+            Role::Managed => {}
+            Role::Data => return self.propose_data(ask, &settings, &backend).await,
+            Role::Ephemeral => return self.propose_ephemeral(ask, &settings, &backend).await,
         }
         let of = backend.resource(&settings.type_name)?;
         let block = &of.schema.block;
-        let attributes = without_forgotten(block, &desired.attributes);
-        let config = configure(block, &loose_resource(&attributes)?).map_err(|p| invalid(told(&p)))?;
+        let config =
+            configure(block, &loose_resource(&desired.attributes)?).map_err(|p| invalid(told(&p)))?;
         let said = backend.validate(&of, &config).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));
@@ -40,10 +42,13 @@ impl TfRuntime {
             Some(live) => Some(self.arrived(&desired.key, &backend, &of, &live.seen).await?),
             None => None,
         };
-        let draft = draft(&backend, &of, &settings, config, live.as_deref()).await?;
+        let draft = match draft(&backend, &of, &settings, config, live.as_deref()).await? {
+            Ok(draft) => draft,
+            Err(why) => return Ok(Proposal::of(Proposed::PutOff(why.to_string()))),
+        };
         let mut planned = sealed(block, &draft.planned, &self.key);
         seal_like(&mut planned, &desired.attributes, &self.key);
-        seal_known(&mut planned, &secrets_of(&desired.attributes), &self.key);
+        seal_known(&mut planned, &secrets_of(&desired.attributes, &self.key), &self.key);
         let before = ask.live.map(|live| live.attributes.tree()).unwrap_or(&Attr::Null);
         let recorded = || {
             let moved = live.as_ref()?.recorded.as_ref()?;
@@ -156,38 +161,32 @@ impl TfRuntime {
         let waits = ask.pending || !config.is_wholly_known();
         let (what, state) = match waits {
             true => (Proposed::Read, proposed_read(block, &config)),
-            false => (Proposed::Same, self.read_data(backend, &of, &config).await?),
+            false => match self.read_data(backend, &of, &config).await? {
+                Ok(state) => (Proposed::Same, state),
+                Err(why) => return Ok(Proposal::of(Proposed::PutOff(why.to_string()))),
+            },
         };
         let mut planned = sealed(block, &state, &self.key);
         seal_like(&mut planned, attributes, &self.key);
-        seal_known(&mut planned, &secrets_of(attributes), &self.key);
+        seal_known(&mut planned, &secrets_of(attributes, &self.key), &self.key);
         Ok(Proposal { planned: Some(planned), warnings: warnings(&said), ..Proposal::of(what) })
     }
 
+    /// The inner error is why the provider puts it off.
     pub(crate) async fn read_data(
         &self,
         backend: &Backend,
         of: &tf_host::DataSource,
         config: &Value,
-    ) -> Result<Value, RuntimeError> {
-        let (state, said) = backend.read_data(of, config).await?;
+    ) -> Result<Result<Value, Deferral>, RuntimeError> {
+        let DataRead { state, deferred, said } = backend.read_data(of, config).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));
         }
+        if let Some(why) = deferred {
+            return Ok(Err(why));
+        }
         let state = state.filter(|state| !state.is_null() && state.is_wholly_known());
-        state.ok_or_else(|| invalid("the provider answered with an object that is not whole"))
+        state.map(Ok).ok_or_else(|| invalid("the provider answered with an object that is not whole"))
     }
-}
-
-/// Values that are only written are in no object to compare with: one that is known by its digest alone is left out.
-fn without_forgotten(block: &tf_schema::Block, attributes: &Attr) -> Attr {
-    let mut attributes = attributes.clone();
-    let forgotten = |name: &str, value: &Attr| {
-        let only_written = block.attributes.get(name).is_some_and(|attribute| attribute.write_only);
-        only_written && matches!(value, Attr::Secret(secret) if !secret.is_known())
-    };
-    if let Some(map) = attributes.as_map_mut() {
-        map.retain(|name, value| !forgotten(name.as_str(), value));
-    }
-    attributes
 }

@@ -17,9 +17,10 @@ use tf_value::Value;
 use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
 use crate::draft::Draft;
+use crate::ephemeral::OpenOne;
 use crate::platform::TfPlatform;
 use crate::pool::{Locate, Pool};
-use crate::settings::Settings;
+use crate::settings::{Role, Settings};
 use crate::{Held, Source};
 
 /// An object that was looked for.
@@ -74,17 +75,19 @@ pub struct TfRuntime {
     pub(crate) pool: Pool,
     pub(crate) key: DigestKey,
     memory: Mutex<Memory>,
+    pub(crate) open: Mutex<Vec<OpenOne>>,
 }
 
 impl TfRuntime {
     /// Makes the runtime of a stack; nothing is started before it is needed.
     #[must_use]
     pub fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, key: DigestKey) -> Self {
-        TfRuntime { pool: Pool::new(locate, cache), key, memory: Mutex::default() }
+        TfRuntime { pool: Pool::new(locate, cache), key, memory: Mutex::default(), open: Mutex::default() }
     }
 
     /// Ends all providers in good order; without it they are killed when the runtime goes.
     pub async fn close(&self) {
+        self.give_back().await;
         self.pool.end().await;
     }
 
@@ -102,20 +105,21 @@ impl TfRuntime {
     }
 
     async fn known(&self, spec: &Spec) -> Result<TfPlatform, RuntimeError> {
-        let mut blocks: BTreeMap<(String, bool), Block> = BTreeMap::new();
+        let mut blocks: BTreeMap<(String, Role), Block> = BTreeMap::new();
         for resource in
             spec.resources.iter().filter(|one| one.kind == kusion_model::ResourceType::terraform())
         {
             let settings = Settings::read(&resource.key(), &resource.extensions)?;
-            let name = (settings.type_name.clone(), settings.is_data);
+            let name = (settings.type_name.clone(), settings.role);
             if blocks.contains_key(&name) {
                 continue;
             }
             let config = self.config_of(&settings, Some(&resource.attributes), None);
             let backend = self.pool.unconfigured(&settings.source, &config).await?;
-            let block = match settings.is_data {
-                true => backend.data_source(&settings.type_name)?.schema.block.clone(),
-                false => backend.resource(&settings.type_name)?.schema.block.clone(),
+            let block = match settings.role {
+                Role::Managed => backend.resource(&settings.type_name)?.schema.block.clone(),
+                Role::Data => backend.data_source(&settings.type_name)?.schema.block.clone(),
+                Role::Ephemeral => backend.ephemeral(&settings.type_name)?.schema.block.clone(),
             };
             blocks.insert(name, block);
         }
@@ -171,7 +175,7 @@ impl TfRuntime {
         config: &Attr,
     ) -> Result<Held, RuntimeError> {
         let state = tf_value::json::encode(state, &of.ty);
-        let config = config.expose(kusion_model::Unknowns::LeaveOut).unwrap_or_default();
+        let config = kept_part(config).expose(kusion_model::Unknowns::LeaveOut).unwrap_or_default();
         Ok(Held {
             provider: source.address.clone(),
             type_name: of.name.clone(),
@@ -180,6 +184,16 @@ impl TfRuntime {
             config,
             ..Held::default()
         })
+    }
+}
+
+/// The configuration of a provider without what is only handed over.
+fn kept_part(config: &Attr) -> Attr {
+    match config {
+        Attr::Secret(secret) if secret.is_passing() => Attr::Null,
+        Attr::Map(map) => Attr::map(map.iter().map(|(name, value)| (name.as_str(), kept_part(value)))),
+        Attr::List(items) => Attr::list(items.iter().map(kept_part).collect()),
+        other => other.clone(),
     }
 }
 

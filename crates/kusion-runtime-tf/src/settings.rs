@@ -33,13 +33,37 @@ pub(crate) struct Lifecycle {
     ignore_all: bool,
 }
 
+/// What becomes of a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Role {
+    /// It is made, changed and deleted.
+    #[default]
+    Managed,
+    /// It is only looked at.
+    Data,
+    /// It is there while it is used.
+    Ephemeral,
+}
+
+impl Role {
+    pub(crate) fn read(extensions: &Map<String, Value>) -> Result<Self, RuntimeError> {
+        match extensions.get("mode").and_then(Value::as_str).unwrap_or_default() {
+            "" | "managed" => Ok(Role::Managed),
+            "data" => Ok(Role::Data),
+            "ephemeral" => Ok(Role::Ephemeral),
+            other => Err(invalid(format!(
+                "extension `mode` is `{other}`; `managed`, `data` or `ephemeral` is known"
+            ))),
+        }
+    }
+}
+
 /// The extensions of a resource, read.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) source: Source,
     pub(crate) type_name: String,
-    /// Only looked at.
-    pub(crate) is_data: bool,
+    pub(crate) role: Role,
     pub(crate) import_id: Option<String>,
     pub(crate) lifecycle: Lifecycle,
     /// The configuration of the provider, where it stands in the extensions.
@@ -67,17 +91,10 @@ impl Settings {
             None if type_name == "terraform_data" => Source { address: BUILTIN.to_owned(), version: None },
             None => Source { address: format!("{DEFAULT_HOST}/{namespace}/{provider}"), version: None },
         };
-        let is_data = match text("mode") {
-            None | Some("managed") => false,
-            Some("data") => true,
-            Some(other) => {
-                return Err(invalid(format!("extension `mode` is `{other}`; `managed` or `data` is known")));
-            }
-        };
         Ok(Settings {
             source,
             type_name: text("resourceType").unwrap_or(type_name).to_owned(),
-            is_data,
+            role: Role::read(extensions)?,
             import_id: text(IMPORT_ID).map(str::to_owned),
             lifecycle: Lifecycle::read(extensions.get("lifecycle"))?,
             meta: extensions.get("providerMeta").filter(|meta| !meta.is_null()).cloned(),
@@ -209,7 +226,7 @@ mod tests {
         .unwrap();
         assert_eq!(settings.source.address, "registry.terraform.io/hashicorp/random");
         assert_eq!(settings.source.version.as_deref(), Some("3.9.0"));
-        assert_eq!((settings.type_name.as_str(), settings.is_data), ("random_password", false));
+        assert_eq!((settings.type_name.as_str(), settings.role), ("random_password", Role::Managed));
         assert_eq!(settings.import_id.as_deref(), Some("x"));
     }
 

@@ -11,6 +11,7 @@ use tf_schema::{Action, Recovered, configure, recover};
 use tf_value::Path;
 
 use crate::IMPORT_ID;
+use crate::apply::put_off;
 use crate::attr::{field_path, loose_resource, sealed, secrets_of, to_attr};
 use crate::backend::Backend;
 use crate::draft::{Draft, draft, told};
@@ -118,7 +119,7 @@ impl TfRuntime {
     fn key_of(&self, tree: &Attr) -> std::collections::BTreeSet<String> {
         let mut tree = tree.clone();
         crate::attr::seal(&mut tree, &self.key);
-        secrets_of(&tree)
+        secrets_of(&tree, &self.key)
     }
 
     fn kept_of(&self, seen: &Seen) -> Result<Kept, RuntimeError> {
@@ -183,7 +184,7 @@ impl TfRuntime {
         if let Some(what) = errors(&backend.validate(of, &config).await?) {
             return Err(invalid(what));
         }
-        draft(backend, of, &settings, config, Some(seen)).await
+        draft(backend, of, &settings, config, Some(seen)).await?.map_err(put_off)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kusion_model::{Attr, ResourceId, ResourceKey, ResourceRecord};
+use kusion_model::{Attr, ResourceId, ResourceKey, ResourceRecord, ResourceType};
 use kusion_runtime::RuntimeError;
 use serde_json::{Map, Value, json};
 use tf_host::Resource;
@@ -13,7 +13,7 @@ use tf_value::{Path, Step, Type};
 
 use crate::observe::at;
 use crate::runtime::TfRuntime;
-use crate::settings::{Settings, invalid};
+use crate::settings::{Role, Settings, invalid};
 use crate::{BUILTIN, Held};
 
 /// What other tools take us for.
@@ -223,7 +223,7 @@ impl TfRuntime {
             },
             clear: Vec::new(),
         };
-        for record in records.values().filter(|record| !record.kind.lives_in_cluster()) {
+        for record in records.values().filter(|record| record.kind == ResourceType::terraform()) {
             self.export_one(record, records, &mut out).await.map_err(|error| at(&record.key, error))?;
         }
         Ok(out)
@@ -236,7 +236,9 @@ impl TfRuntime {
         out: &mut Exported,
     ) -> Result<(), RuntimeError> {
         let settings = Settings::read(&record.key, &record.extensions)?;
-        let Some(kept) = record.kept.as_ref().filter(|_| !settings.is_data) else { return Ok(()) };
+        let Some(kept) = record.kept.as_ref().filter(|_| settings.role == Role::Managed) else {
+            return Ok(());
+        };
         let held = Held::open(kept, &self.key).map_err(invalid)?;
         let config = self.config_of(&settings, None, Some(&held));
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
@@ -334,8 +336,8 @@ fn dependencies(key: &ResourceKey, records: &BTreeMap<ResourceKey, ResourceRecor
         let Some(record) = records.get(at).filter(|_| seen.insert(at)) else { continue };
         open.extend(&record.depends_on);
         let settings = Settings::read(at, &record.extensions).ok().filter(|_| at != key);
-        if let Some(settings) = settings.filter(|_| !record.kind.lives_in_cluster()) {
-            let data = if settings.is_data { "data." } else { "" };
+        if let Some(settings) = settings.filter(|_| record.kind == ResourceType::terraform()) {
+            let data = if settings.role == Role::Data { "data." } else { "" };
             names.insert(format!("{data}{}.{}", settings.type_name, identifier(at)));
         }
     }

@@ -233,7 +233,7 @@ impl State {
 
     fn begin(&mut self, release: Release, steps: Vec<Step>) {
         self.close_interrupted(release.started);
-        self.leave_clusters(&release.moved);
+        self.leave(&release);
         let no = release.no;
         self.releases.insert(no, release);
         self.open = Some(no);
@@ -249,14 +249,15 @@ impl State {
     }
 
     /// The stack goes to another cluster: what it made on the one before is there, and not ours to know any more.
-    fn leave_clusters(&mut self, left: &BTreeSet<String>) {
-        if left.is_empty() {
-            return;
-        }
-        for records in [&mut self.records, &mut self.intents] {
-            // What a provider made lives in no cluster, and goes where the stack goes.
-            Arc::make_mut(records)
-                .retain(|key, record| !record.kind.lives_in_cluster() || !left.contains(&*key.cluster));
+    fn leave(&mut self, release: &Release) {
+        let (moved, left) = (&release.moved, &release.left);
+        // Releases did not always say what they leave: then it is everything on those clusters.
+        let goes = |key: &ResourceKey| match left.is_empty() {
+            true => moved.contains(&*key.cluster),
+            false => left.contains(key),
+        };
+        for records in [&mut self.records, &mut self.intents].into_iter().filter(|_| !moved.is_empty()) {
+            Arc::make_mut(records).retain(|key, _| !goes(key));
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, Release, ReleaseNo, Step,
-    Subject, Tally, Timestamp, Timings,
+    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, Release, ReleaseNo,
+    ResourceKey, Step, Subject, Tally, Timestamp, Timings,
 };
 
 use crate::backend::Replacement;
@@ -37,6 +37,8 @@ pub struct ReleaseDraft {
     /// Which clusters it works on, and which of them are others than before.
     pub clusters: BTreeMap<String, ClusterIdentity>,
     pub moved: BTreeSet<String>,
+    /// What stays on those, and is forgotten here.
+    pub left: BTreeSet<ResourceKey>,
     pub inputs: BTreeMap<String, String>,
     pub message: Option<String>,
     pub rollback_to: Option<ReleaseNo>,
@@ -101,6 +103,7 @@ impl Session {
             cluster: draft.cluster,
             clusters: draft.clusters,
             moved: draft.moved,
+            left: draft.left,
             inputs: draft.inputs,
             plan_hash: plan.hash.clone(),
             engine: plan.engine.clone(),

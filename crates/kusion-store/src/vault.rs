@@ -23,7 +23,11 @@ pub(crate) fn new_values(outcomes: &[Outcome], state: &State, keys: &Keys) -> Re
         let mut kept = Ok(());
         each(&record.attributes, &mut |secret| {
             let name = secret.stored().to_string();
-            if kept.is_err() || state.vault.contains_key(&name) || found.contains_key(&name) {
+            if kept.is_err()
+                || secret.is_passing()
+                || state.vault.contains_key(&name)
+                || found.contains_key(&name)
+            {
                 return;
             }
             if let Some(value) = secret.expose() {

@@ -9,8 +9,8 @@ use futures::future::BoxFuture;
 use kusion_apply::{Clock, Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::{Profile, Rules, Snapshot, Verdict};
 use kusion_model::{
-    ClusterIdentity, DigestKey, Observed, Platforms, ResourceKey, ResourceRecord, ResourceType, Spec,
-    Timestamp,
+    ClusterIdentity, DigestKey, FieldPath, Observed, Platforms, Resource, ResourceKey, ResourceRecord,
+    ResourceType, Spec, Timestamp,
 };
 use kusion_runtime::{ObserveAsk, Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{
@@ -80,10 +80,11 @@ impl Cluster {
 /// that has only resources of providers.
 #[must_use]
 pub fn clusters_of(spec: &Spec, state: &State) -> BTreeSet<String> {
-    let wanted = spec.resources.iter().filter(|resource| resource.kind.lives_in_cluster());
+    let platforms = platforms();
+    let wanted = spec.resources.iter().filter(|resource| platforms.lives_in_cluster(&resource.kind));
     let wanted = wanted.map(|resource| resource.key().cluster.to_string());
     let recorded = state.records.values().chain(state.intents.values());
-    let recorded = recorded.filter(|record| record.kind.lives_in_cluster());
+    let recorded = recorded.filter(|record| platforms.lives_in_cluster(&record.kind));
     wanted.chain(recorded.map(|record| record.key.cluster.to_string())).collect()
 }
 
@@ -131,6 +132,13 @@ impl Clusters {
         }
         self.terraform = runtime;
         self
+    }
+
+    /// Closes what providers have opened for this operation only.
+    pub async fn give_back(&self) {
+        if let Some(terraform) = &self.terraform {
+            terraform.give_back().await;
+        }
     }
 
     /// Judges custom kinds by the user's rules.
@@ -216,6 +224,19 @@ impl Clusters {
             looks.insert(name.clone(), (runtime.look(&own).await?, profile.clone()));
         }
         Ok(looks)
+    }
+
+    /// The fields of a resource that its platform calls secret; for what a provider makes, its schema is asked for.
+    ///
+    /// # Errors
+    /// A provider that cannot be asked.
+    pub async fn sensitive(&self, resource: &Resource) -> Result<Vec<FieldPath>, RuntimeError> {
+        let spec = Spec { resources: vec![resource.clone()] };
+        let platforms = match &self.terraform {
+            Some(terraform) => platforms_with(terraform.platform(&spec).await?),
+            None => platforms(),
+        };
+        Ok(platforms.sensitive(&resource.kind, &resource.id, &resource.attributes))
     }
 
     /// What providers say about the resources that they have made: there, or gone.

@@ -309,7 +309,13 @@ impl Engine {
             others: &others,
             destroy: aim == Aim::Destroy,
         };
-        let planned = make_plan(&ask).await?;
+        let planned = match make_plan(&ask).await {
+            Ok(planned) => planned,
+            Err(failure) => {
+                clusters.give_back().await;
+                return Err(failure);
+            }
+        };
         let outputs = target.outputs.clone();
         Ok(Ready { planned, aim, spec, state, clusters, recognised, warnings, platforms, uses, outputs })
     }
@@ -403,6 +409,7 @@ impl Engine {
         let draft = ReleaseDraft {
             clusters: ready.recognised.found.clone(),
             moved: ready.recognised.moved.keys().cloned().collect(),
+            left: ready.recognised.left(&ready.state),
             uses: ready.uses.clone(),
             ..ask.draft.clone()
         };

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use kusion_model::{ClusterIdentity, Prior, Records, ResourceKey, ResourceRecord, SameCluster};
+use kusion_model::{ClusterIdentity, Prior, ResourceKey, SameCluster};
 use kusion_store::State;
+
+use crate::platforms;
 
 /// So many resources are named one by one.
 const NAMED: usize = 10;
@@ -102,22 +104,30 @@ impl Recognised {
     /// What the planner may count on: not what was left on another cluster.
     pub(crate) fn prior(&self, state: &State) -> Prior {
         let mut prior = state.prior();
-        if !self.moved.is_empty() {
-            let stays = |records: &mut Records| {
-                let stays = |key: &ResourceKey, record: &ResourceRecord| {
-                    !record.kind.lives_in_cluster() || !self.moved.contains_key(&*key.cluster)
-                };
-                Arc::make_mut(records).retain(|key, record| stays(key, record));
-            };
-            stays(&mut prior.records);
-            stays(&mut prior.intents);
+        let left = self.left(state);
+        if !left.is_empty() {
+            for records in [&mut prior.records, &mut prior.intents] {
+                Arc::make_mut(records).retain(|key, _| !left.contains(key));
+            }
         }
         prior
+    }
+
+    /// What stays on the clusters that the stack leaves.
+    pub(crate) fn left(&self, state: &State) -> BTreeSet<ResourceKey> {
+        if self.moved.is_empty() {
+            return BTreeSet::new();
+        }
+        let prior = state.prior();
+        in_clusters(&prior).filter(|key| self.moved.contains_key(&*key.cluster)).cloned().collect()
     }
 }
 
 /// What is recorded of objects that live in clusters.
 fn in_clusters(prior: &Prior) -> impl Iterator<Item = &ResourceKey> {
-    let lives = |key: &&ResourceKey| prior.get(key).is_some_and(|record| record.kind.lives_in_cluster());
+    let platforms = platforms();
+    let lives = move |key: &&ResourceKey| {
+        prior.get(key).is_some_and(|record| platforms.lives_in_cluster(&record.kind))
+    };
     prior.keys().into_iter().filter(lives)
 }

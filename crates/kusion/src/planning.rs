@@ -131,6 +131,8 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         filling.fill(&wave, &mut live).map_err(PlanFailure::Spec)?;
         let proposed = propose(ask, &prepared, &proposals, &filling, &wave, &prior, &live).await?;
         for (&at, proposal) in wave.iter().zip(proposed) {
+            // What it depends on may have been put off in this very wave.
+            let proposal = waiting(&prepared, &proposals, at).unwrap_or(proposal);
             filling.learn(at, &proposal);
             proposals.insert(prepared.keys[at].clone(), proposal);
         }
@@ -153,6 +155,13 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         destroy: ask.destroy,
     })
     .map_err(PlanFailure::Plan)?;
+    // What was only looked at is known now; who refers to it and to something that is not known yet needs it later.
+    for (key, proposal) in proposals {
+        let looked = prepared.index.get(&key).is_some_and(|&at| prepared.looks[at]);
+        if let Some(planned) = proposal.planned.filter(|_| looked && proposal.what == Proposed::Same) {
+            live.insert(key, Observed { attributes: planned.into(), ..Observed::default() });
+        }
+    }
     Ok(Planned { plan, live, prior, platforms: ask.platforms.clone() })
 }
 
@@ -231,6 +240,15 @@ async fn observe<'a>(
     Ok(live)
 }
 
+/// The proposal about what depends on something that is put off.
+fn waiting(prepared: &Prepared<'_>, known: &BTreeMap<ResourceKey, Proposal>, at: usize) -> Option<Proposal> {
+    let off = |key: &&ResourceKey| {
+        known.get(key).is_some_and(|proposal| matches!(proposal.what, Proposed::PutOff(_)))
+    };
+    let on = prepared.graph.predecessors(at).map(|before| &prepared.keys[before]).find(off)?;
+    Some(Proposal::of(Proposed::PutOff(format!("waits for {on}, which is put off"))))
+}
+
 /// Asks every runtime once for its proposals about a wave, in dependency order; the answers are in the order of the wave.
 async fn propose(
     ask: &PlanAsk<'_>,
@@ -244,8 +262,13 @@ async fn propose(
     let mut by_place: BTreeMap<PlaceKey, Vec<(usize, ProposeAsk<'_>)>> = BTreeMap::new();
     let changes =
         |at: usize| before.get(&prepared.keys[at]).is_some_and(|proposal| proposal.what != Proposed::Same);
+    let mut proposals = BTreeMap::new();
     for (place, (&at, desired)) in wave.iter().filter_map(|at| Some((at, filling.desired(*at)?))).enumerate()
     {
+        if let Some(later) = waiting(prepared, before, at) {
+            proposals.insert(place, later);
+            continue;
+        }
         let observed = live.get(&desired.key);
         let prior = prior.of(&desired.key, observed);
         let live = observed.filter(|live| live.terminating.is_none());
@@ -254,7 +277,6 @@ async fn propose(
         let of = (desired.kind.clone(), desired.key.cluster.to_string());
         by_place.entry(of).or_default().push((place, question));
     }
-    let mut proposals = BTreeMap::new();
     let mut refused = Vec::new();
     for ((kind, _), asked) in by_place {
         let (places, asks): (Vec<usize>, Vec<ProposeAsk<'_>>) = asked.into_iter().unzip();

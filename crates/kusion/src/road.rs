@@ -247,6 +247,9 @@ impl Road<'_> {
         let ready = ready.map_err(RoadError::Plan)?;
         ready.recognised.notes(&ready.state).iter().for_each(|text| tell(Happening::Note(text)));
         ready.warnings.iter().for_each(|text| tell(Happening::Warning(text)));
+        if let Some(text) = put_off(ready.plan()) {
+            tell(Happening::Warning(&text));
+        }
         Ok(ready)
     }
 
@@ -258,6 +261,16 @@ impl Road<'_> {
         let mut pace = Pace::new(self.engine.now());
         let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
         pace.timings.plan = pace.step(self.engine.now());
+        let terraform = ready.clusters.terraform.clone();
+        let ending = self.walk(ready, errand, pace).await;
+        if let Some(terraform) = terraform {
+            terraform.give_back().await;
+        }
+        ending
+    }
+
+    /// Goes on with a plan.
+    async fn walk(&self, ready: Ready, errand: &Errand, mut pace: Pace) -> Result<Ending, RoadError> {
         if let Consent::Saved(saved) = &errand.consent {
             saved.is_for(&ready.recognised.found).map_err(RoadError::PlannedElsewhere)?;
             still_true(&saved.plan, ready.plan())?;
@@ -354,6 +367,7 @@ impl Road<'_> {
                 }
             };
             let same = moved_since(ready.plan(), again.plan()).is_empty();
+            ready.clusters.give_back().await;
             ready = again;
             if same || ready.plan().is_empty() {
                 return Ok((session, ready));
@@ -458,6 +472,14 @@ impl Road<'_> {
         let (session, ready) = self.hold(ready, &errand).await?;
         self.carry_out(session, &ready, &errand, Timings::default()).await.map(|_| ())
     }
+}
+
+/// What a person should know about what is not done yet.
+fn put_off(plan: &Plan) -> Option<String> {
+    let n = plan.steps.iter().filter(|step| step.put_off().is_some()).count();
+    let what = if n == 1 { "1 resource is".to_owned() } else { format!("{n} resources are") };
+    let next = "apply again when what is missing is there";
+    (n > 0).then(|| format!("{what} put off, because its provider cannot say yet what it will be: {next}"))
 }
 
 /// Whether the world is still as it was when a plan was saved.

@@ -11,7 +11,7 @@ use kusion_runtime::{ErrorKind, RuntimeError, Witness, WitnessPlace};
 use kusion_runtime_k8s::KubeRuntime;
 use kusion_store::State;
 
-use crate::Clusters;
+use crate::{Clusters, platforms};
 
 /// The places of a stack's witness: where it is kept from now on, and where it may have been kept before.
 #[derive(Default)]
@@ -23,10 +23,11 @@ impl Stand {
     /// Finds the places of a stack: its first namespace as configured, and as recorded.
     #[must_use]
     pub fn of(scope: &Scope, spec: &Spec, state: &State, clusters: &Clusters) -> Stand {
-        let wanted = spec.resources.iter().filter(|resource| resource.kind.lives_in_cluster());
+        let platforms = platforms();
+        let wanted = spec.resources.iter().filter(|resource| platforms.lives_in_cluster(&resource.kind));
         let wanted: Vec<ResourceKey> = wanted.map(kusion_model::Resource::key).collect();
         let recorded = state.records.values().chain(state.intents.values());
-        let recorded = recorded.filter(|record| record.kind.lives_in_cluster());
+        let recorded = recorded.filter(|record| platforms.lives_in_cluster(&record.kind));
         let recorded: Vec<&ResourceKey> = recorded.map(|record| &record.key).collect();
         let lists = [wanted.iter().collect(), recorded];
         let mut places: Vec<(Arc<KubeRuntime>, WitnessPlace)> = Vec::new();

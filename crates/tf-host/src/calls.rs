@@ -26,6 +26,17 @@ pub enum Deferral {
     AbsentPrerequisite,
 }
 
+impl std::fmt::Display for Deferral {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Deferral::Unsaid => "its provider does not say why",
+            Deferral::ResourceConfig => "something in its configuration is not known yet",
+            Deferral::ProviderConfig => "something in the configuration of its provider is not known yet",
+            Deferral::AbsentPrerequisite => "something that it needs does not exist yet",
+        })
+    }
+}
+
 fn deferral(said: Option<wire::Deferred>) -> Option<Deferral> {
     Some(match said?.reason {
         1 => Deferral::ResourceConfig,
@@ -129,6 +140,15 @@ pub struct Moved {
     pub state: Option<Value>,
     pub private: Vec<u8>,
     pub identity: Option<Value>,
+    pub said: Vec<Diagnostic>,
+}
+
+/// What a data source says.
+#[derive(Clone)]
+pub struct DataRead {
+    /// Absent beside an error, and where it is put off.
+    pub state: Option<Value>,
+    pub deferred: Option<Deferral>,
     pub said: Vec<Diagnostic>,
 }
 
@@ -345,13 +365,13 @@ impl Provider {
         })
     }
 
-    /// Reads a data source; no state if the provider puts it off.
+    /// Reads a data source.
     pub async fn read_data(
         &self,
         of: &DataSource,
         config: &Value,
         meta: Option<&Value>,
-    ) -> Result<(Option<Value>, Vec<Diagnostic>), HostError> {
+    ) -> Result<DataRead, HostError> {
         let rpc = &rpc::READ_DATA;
         let ask = wire::ReadData {
             type_name: of.name.clone(),
@@ -360,10 +380,12 @@ impl Provider {
             capabilities: Some(self.able),
         };
         let answer: wire::ReadDataAnswer = self.client.call(rpc, ask).await?;
-        if self.deferred(rpc, answer.deferred)?.is_some() {
-            return Ok((None, diagnostic::read(answer.diagnostics)));
-        }
-        Ok((self.decode(rpc, answer.state, &of.ty)?, diagnostic::read(answer.diagnostics)))
+        let (deferred, said) = (self.deferred(rpc, answer.deferred)?, diagnostic::read(answer.diagnostics));
+        let state = match deferred {
+            Some(_) => None,
+            None => self.decode(rpc, answer.state, &of.ty)?,
+        };
+        Ok(DataRead { state, deferred, said })
     }
 
     /// Opens an ephemeral resource.

@@ -222,7 +222,7 @@ impl Bench {
         let output = command.output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [wall, cpu, peak, code] = numbers[..] else {
+        let [wall, cpu, peak, code, _own] = numbers[..] else {
             return Err(format!("{name}: {text}{}", String::from_utf8_lossy(&output.stderr)));
         };
         if code != 0.0 {

@@ -77,7 +77,10 @@ async fn compare(
     // Each round takes out what was refused for its secrets; what is left can be planned.
     loop {
         match connection.engine.plan(&chosen.target, spec.clone(), DryRun::All).await {
-            Ok(ready) => return Ok((ready, connection, secrets)),
+            Ok(ready) => {
+                ready.clusters.give_back().await;
+                return Ok((ready, connection, secrets));
+            }
             Err(PlanFailure::Refused(list)) if list.iter().any(|(_, error)| is_unknown_secret(error)) => {
                 let keys = list.into_iter().filter(|(_, error)| is_unknown_secret(error)).map(|(key, _)| key);
                 let keys: Vec<ResourceKey> = keys.collect();

@@ -67,7 +67,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     base_file::replace(&path, text.as_bytes(), base_file::How::Private).map_err(|e| {
         Failure::usage("the state cannot be written").cause(e.to_string()).place(path.display().to_string())
     })?;
-    let left = state.records.values().filter(|record| record.kind.lives_in_cluster()).count();
+    let platforms = kusion::platforms();
+    let left = state.records.values().filter(|record| platforms.lives_in_cluster(&record.kind)).count();
     if format == Format::Json {
         return print_json(&json!({
             "schema": "kusion.io/export/v1", "stack": chosen.target.scope, "file": path.display().to_string(),

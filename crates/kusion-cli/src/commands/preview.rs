@@ -72,5 +72,7 @@ async fn plan(
         planned = road.plan(wanted, DryRun::All, &ask) => planned,
         () = company.keep_drawing() => Err(RoadError::Interrupted),
     };
-    planned.map_err(|error| ended(given, chosen, connection, error))
+    let ready = planned.map_err(|error| ended(given, chosen, connection, error))?;
+    ready.clusters.give_back().await;
+    Ok(ready)
 }

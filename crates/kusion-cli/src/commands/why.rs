@@ -1,17 +1,21 @@
 //! `kusion why STACK ID PATH`: which lines made a field what it is, newest first.
 
+use std::collections::BTreeSet;
+
 use base_diag::nearest;
 use kcl::{OriginKind, WhyAt, WhyStep};
 use kube_meaning::id::KubeId;
+use kusion::{DryRun, platforms};
 use kusion_model::{Attr, FieldPath, Resource, Segment};
 use kusion_store::wait;
 use serde_json::{Value, json};
 
 use crate::input::chosen::{ChosenStack, open_named};
+use crate::input::cluster::{connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight::names;
 use crate::views::blame::{Author, author};
-use crate::views::failure::Failure;
+use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::ago;
 use crate::views::style::Style;
@@ -51,7 +55,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     };
     let steps = asked(&way).or_else(|| asked(&in_clear(&way)?)).unwrap_or_default();
     let steps: Vec<&WhyStep> = steps.iter().filter(|step| !step.file.ends_with("kusion_render.k")).collect();
-    let hidden = value.is_secret() || is_recorded_secret(&chosen, resource, path);
+    let hidden = value.is_secret() || is_sensitive(given, &chosen, resource, path)?;
     let shown = if hidden { "(secret)".to_owned() } else { short(value) };
     let place_of = |step: &WhyStep| format!("{}:{}", chosen.shown(&step.file), step.line);
     let authors: Vec<Option<Author>> =
@@ -92,23 +96,36 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
 }
 
-/// Whether the last release knows that a field is sensitive: only the schema of a provider says so, and it is not asked here.
-fn is_recorded_secret(chosen: &ChosenStack, resource: &Resource, path: &str) -> bool {
-    if resource.kind.lives_in_cluster() {
-        return false;
+/// Whether a field is sensitive although nothing in the configuration says so: the schema of its provider does. Without that
+/// nothing is shown.
+fn is_sensitive(
+    given: &Given,
+    chosen: &ChosenStack,
+    resource: &Resource,
+    path: &str,
+) -> Result<bool, Failure> {
+    let Ok(field) = FieldPath::parse(path) else { return Ok(false) };
+    if platforms().lives_in_cluster(&resource.kind) {
+        return Ok(false);
     }
-    let (Ok(field), Ok(state)) = (FieldPath::parse(path), wait(chosen.target.store.read())) else {
-        return false;
-    };
-    let kept = state.records.get(&resource.key()).and_then(|record| record.kept.as_ref());
-    kept.and_then(|kept| field.get(&kept.state)).is_some_and(Attr::has_secret)
+    let sensitive = tokio()?.block_on(async {
+        let connection = connect(given, chosen, &BTreeSet::new()).await?;
+        let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
+        clusters.sensitive(resource).await.map_err(|error| {
+            Failure::new(Exit::Remote, format!("whether `{path}` is sensitive is not known"))
+                .cause(error.message)
+                .next("its value is shown when its provider can be asked: kusion provider install")
+        })
+    })?;
+    Ok(sensitive.iter().any(|secret| secret.covers(&field) || field.covers(secret)))
 }
 
 /// A field that no line sets: its provider has, and the state says what.
 fn provided(chosen: &ChosenStack, resource: &Resource, path: &str, format: Format) -> Result<(), Failure> {
     let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
     let state = wait(chosen.target.store.read())?;
-    let record = state.records.get(&resource.key()).filter(|record| !record.kind.lives_in_cluster());
+    let record =
+        state.records.get(&resource.key()).filter(|record| !platforms().lives_in_cluster(&record.kind));
     let kept = record.and_then(|record| Some((record, record.kept.as_ref()?)));
     let found = kept.and_then(|(record, kept)| Some((record, field.get(&kept.state)?)));
     let (record, value) = found.ok_or_else(|| unknown_field(resource, path))?;

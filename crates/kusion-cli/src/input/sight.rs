@@ -56,7 +56,9 @@ pub(crate) async fn look(
     state: &State,
     keys: &[ResourceKey],
 ) -> Result<Sight, Failure> {
-    let lives = |key: &&ResourceKey| state.records.get(*key).is_some_and(|r| r.kind.lives_in_cluster());
+    let platforms = kusion::platforms();
+    let lives =
+        |key: &&ResourceKey| state.records.get(*key).is_some_and(|r| platforms.lives_in_cluster(&r.kind));
     let names = keys.iter().filter(lives).map(|key| key.cluster.to_string()).collect();
     let connection = connect(given, chosen, &names).await?;
     let clusters = connection.engine.clusters(&chosen.target, DryRun::All);

@@ -90,6 +90,7 @@ fn interesting(step: &Step, detail: Detail) -> bool {
         || !step.aliases.is_empty()
         || !step.changes.is_empty()
         || !step.warnings.is_empty()
+        || step.put_off().is_some()
         || detail == Detail::All
 }
 
@@ -146,6 +147,9 @@ fn action(step: &Step, style: &Style) -> (String, String) {
         }
         Action::Import => (style.green("  >"), style.green(&because("import", &step.reason))),
         Action::Read => (style.cyan(" <="), style.cyan(&because("read", &step.reason))),
+        Action::NoOp if step.put_off().is_some() => {
+            (style.yellow("  ?"), style.yellow(&because("put off", &step.reason)))
+        }
         Action::NoOp => (style.dim("  ="), style.dim("unchanged")),
     }
 }

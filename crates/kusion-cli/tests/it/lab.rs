@@ -240,3 +240,78 @@ fn secrets_of_providers_are_nowhere_in_clear() {
         assert_eq!(found, "");
     }
 }
+
+const TOKEN: &str = "acme:lab:lab_token:t";
+
+#[test]
+fn an_ephemeral_value_is_opened_renewed_handed_over_closed_and_kept_nowhere() {
+    let Some(lab) = Lab::new() else { return };
+    let token = (TOKEN, "name = \"CANARY-77\", renew_seconds = 2", ", mode = \"ephemeral\"");
+    let write = |version: u32| {
+        format!("name = \"one\", write = \"$kusion_path.{TOKEN}.token\", write_version = {version}")
+    };
+    lab.stack(&[token, (THING, &write(1), "")]);
+    lab.call("preview dev --plan dev.plan", 0);
+    assert_eq!(lab.trace().matches("closed after 0").count(), 1, "{}", lab.trace());
+    let applied = lab.call_with("ApplyResourceChange:sleep=4s", "apply dev --plan dev.plan -y", 0);
+    assert!(applied.contains("1 created"), "{applied}");
+    let opened = lab.trace().matches("OpenEphemeralResource").count();
+    assert_eq!(opened, 2, "once for the preview, once for the apply");
+    assert!(lab.trace().contains("RenewEphemeralResource"), "{}", lab.trace());
+    assert!(
+        !lab.trace().lines().last().unwrap_or_default().contains("closed after 0"),
+        "the newest private part"
+    );
+    let told = lab.call(&format!("why dev {THING} write_digest"), 0);
+    assert!(told.contains("2478eeb3935cb06c"), "the provider got the token: {told}");
+    // Another token each time is no change.
+    let again = lab.call("apply dev -y", 0);
+    assert!(again.contains("Nothing to do"), "{again}");
+    assert!(!lab.call("ls dev", 0).contains("lab_token"));
+    lab.stack(&[token, (THING, &write(2), "")]);
+    lab.call("apply dev -y", 0);
+    let kept = format!("name = \"one\", opt = \"$kusion_path.{TOKEN}.token\"");
+    lab.stack(&[token, (THING, &kept, "")]);
+    let refused = lab.call("preview dev", 1);
+    assert!(refused.contains("`opt` would keep a value of an ephemeral resource"), "{refused}");
+    lab.stack(&[]);
+    lab.call("destroy dev -y", 0);
+    for canary in ["token-of-CANARY", "dG9rZW4tb2YtQ0FOQVJZ"] {
+        let mut grep = std::process::Command::new("grep");
+        grep.args(["-rla", canary]).arg(lab.path());
+        assert_eq!(text(&run(&mut grep, 1).stdout), "");
+    }
+}
+
+#[test]
+fn what_a_provider_puts_off_is_told_left_alone_and_made_later() {
+    let Some(lab) = Lab::new() else { return };
+    let later = "acme:lab:lab_later:l";
+    let wait = format!("wait = \"$kusion_path.{THING}.revision\"");
+    let user = format!("name = \"two\", opt = \"$kusion_path.{later}.id\"");
+    let user = ("acme:lab:lab_thing:user", user.as_str(), "");
+    lab.stack(&[(THING, "name = \"one\"", ""), (later, &wait, ""), user]);
+    let plan = lab.call("preview dev", 0);
+    assert!(plan.contains("put off: something in its configuration is not known yet"), "{plan}");
+    assert!(plan.contains(&format!("put off: waits for {later}, which is put off")), "{plan}");
+    assert!(plan.contains("2 resources are put off"), "{plan}");
+    let first = lab.call("apply dev -y", 0);
+    assert!(first.contains("1 created"), "{first}");
+    assert_eq!(lab.objects(), 1);
+    let second = lab.call("apply dev -y", 0);
+    assert!(second.contains("2 created") && !second.contains("put off"), "{second}");
+    lab.call("preview dev --exit-code", 0);
+    lab.call("destroy dev -y", 0);
+    assert_eq!(lab.objects(), 0);
+}
+
+#[test]
+fn a_sensitive_argument_is_hidden_before_anything_was_applied() {
+    let Some(lab) = Lab::new() else { return };
+    lab.stack(&[(THING, "name = \"one\", secret = \"CANARY-5513\", opt = \"seen\"", "")]);
+    let why = lab.call(&format!("why dev {THING} secret"), 0);
+    assert!(why.contains("(secret)") && !why.contains("CANARY"), "{why}");
+    assert!(lab.call(&format!("why dev {THING} opt"), 0).contains("seen"));
+    let json = lab.call(&format!("why dev {THING} secret -o json"), 0);
+    assert!(!json.contains("CANARY"), "{json}");
+}

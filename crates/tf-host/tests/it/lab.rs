@@ -164,7 +164,7 @@ async fn answers_are_put_off_only_with_leave() {
             assert_eq!(planned.deferred, allowed.then_some(Deferral::ResourceConfig), "{name}");
             let echo = lab.data_source(&format!("{name}_echo")).unwrap();
             let wanted = configure(&echo.schema.block, &loose(r#"{"text": "defer"}"#)).unwrap();
-            let (state, _) = lab.read_data(&echo, &wanted, None).await.unwrap();
+            let state = lab.read_data(&echo, &wanted, None).await.unwrap().state;
             assert_eq!(state.is_none(), allowed, "{name}: what is put off has no state");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tf_host::{ApplyAsk, Failure, Launch, PlanAsk, Protocol, Provider, ReadAsk, SchemaCache};
+use tf_host::{ApplyAsk, DataRead, Failure, Launch, PlanAsk, Protocol, Provider, ReadAsk, SchemaCache};
 use tf_value::Value;
 
 use crate::faults::alive;
@@ -76,7 +76,7 @@ async fn functions_and_data_sources_answer() {
     let file = local.data_source("local_file").unwrap();
     let name = |name: &str| if name == "filename" { "/proc/version".into() } else { Value::Null };
     let config = Value::map(file.schema.block.attributes.keys().map(|key| (key.clone(), name(key))));
-    let (state, said) = local.read_data(&file, &config, None).await.unwrap();
+    let DataRead { state, said, .. } = local.read_data(&file, &config, None).await.unwrap();
     assert!(said.is_empty());
     assert!(state.unwrap().get("content").unwrap().as_str().unwrap().contains("Linux"));
 }

@@ -70,13 +70,16 @@ fn phases(bench: &Bench, wish: &Wish) -> Result<bool, String> {
         }
     }
     println!("{} resources, median of {}", n * 5, wish.samples);
-    println!("{:<12} {:<24} {:>8} {:>8} {:>8}", "step", "", "CPU s", "wall s", "own MB");
+    let head = ["CPU s", "of it own", "providers", "wall s", "own MB"];
+    println!("{:<12} {:<24} {}", "step", "", head.map(|word| format!("{word:>9}")).join(" "));
     let names = ["ours", "tofu", "tofu, TF_LOG_SDK=off"];
     let mut good = true;
     for (at, step) in STEPS.iter().enumerate() {
         let medians = sides.each_ref().map(|side| run::median(&side[at]));
         for (name, cost) in names.iter().zip(&medians) {
-            println!("{step:<12} {name:<24} {:>8.2} {:>8.2} {:>8.0}", cost.cpu, cost.wall, cost.mb);
+            let Cost { cpu, wall, own, mb } = *cost;
+            let theirs = cpu - own;
+            println!("{step:<12} {name:<24} {cpu:>9.2} {own:>9.2} {theirs:>9.2} {wall:>9.2} {mb:>9.0}");
         }
         let [ours, traced, quiet] = medians;
         good &= ratio("  CPU, ours / tofu", ours.cpu / traced.cpu, LIMITS.0);

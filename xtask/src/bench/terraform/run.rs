@@ -12,13 +12,16 @@ use crate::terraform_mirror;
 pub(super) struct Cost {
     pub(super) cpu: f64,
     pub(super) wall: f64,
+    /// The CPU of the command's own process.
+    pub(super) own: f64,
     /// The peak of the command's own process.
     pub(super) mb: f64,
 }
 
 pub(super) fn median(costs: &[Cost]) -> Cost {
     let of = |part: fn(&Cost) -> f64| super::super::median(&mut costs.iter().map(part).collect::<Vec<f64>>());
-    Cost { cpu: of(|cost| cost.cpu), wall: of(|cost| cost.wall), mb: of(|cost| cost.mb) }
+    let (cpu, wall) = (of(|cost| cost.cpu), of(|cost| cost.wall));
+    Cost { cpu, wall, own: of(|cost| cost.own), mb: of(|cost| cost.mb) }
 }
 
 pub(super) struct Bench {
@@ -149,7 +152,7 @@ impl Bench {
         let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let said = String::from_utf8_lossy(&output.stderr);
         match numbers[..] {
-            [wall, cpu, peak, 0.0] => Ok(Cost { cpu, wall, mb: peak / 1024.0 }),
+            [wall, cpu, peak, 0.0, own] => Ok(Cost { cpu, wall, own, mb: peak / 1024.0 }),
             _ => Err(format!("{} {}: {text}{said}", program.display(), words.join(" "))),
         }
     }

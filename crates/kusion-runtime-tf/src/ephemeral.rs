@@ -1,0 +1,169 @@
+//! Ephemeral resources: opened when a plan or an apply needs them, renewed while the operation runs, closed at its end. Nothing
+//! of them is recorded; their values are handed over only.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use kusion_model::{Attr, Live, Observed, Proposal, Proposed, ResourceKey, seal_passing};
+use kusion_runtime::{Applied, ProposeAsk, RuntimeError, WriteAsk};
+use tf_host::{Ephemeral, Opened, Provider, errors};
+use tf_schema::{configure, proposed_read};
+use tf_value::Value;
+use tokio::task::JoinHandle;
+
+use crate::attr::{loose_resource, to_attr};
+use crate::backend::{Backend, failed};
+use crate::draft::{told, warnings};
+use crate::runtime::TfRuntime;
+use crate::settings::{Settings, invalid};
+
+/// What has hardly any time is renewed no more often than this.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// An ephemeral resource that is open.
+pub(crate) struct OpenOne {
+    key: ResourceKey,
+    provider: Arc<Provider>,
+    of: Arc<Ephemeral>,
+    config: Value,
+    result: Value,
+    /// What the provider wants to get back; the newest.
+    private: Arc<Mutex<Vec<u8>>>,
+    renewing: Option<JoinHandle<()>>,
+}
+
+impl Drop for OpenOne {
+    fn drop(&mut self) {
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+        }
+    }
+}
+
+impl TfRuntime {
+    /// An ephemeral resource is opened for the plan if everything that it needs is known, else for the apply.
+    pub(crate) async fn propose_ephemeral(
+        &self,
+        ask: &ProposeAsk<'_>,
+        settings: &Settings,
+        backend: &Backend,
+    ) -> Result<Proposal, RuntimeError> {
+        let (provider, of) = ephemeral(backend, settings)?;
+        let block = &of.schema.block;
+        let config = configure(block, &loose_resource(&ask.desired.attributes)?);
+        let config = config.map_err(|p| invalid(told(&p)))?;
+        let said = provider.validate_ephemeral(&of, &config).await.map_err(|e| failed(&e))?;
+        if let Some(what) = errors(&said) {
+            return Err(invalid(what));
+        }
+        let waits = ask.pending || !config.is_wholly_known();
+        let (what, state) = match waits {
+            true => (Proposed::Read, proposed_read(block, &config)),
+            false => (Proposed::Same, self.opened(&ask.desired.key, provider, &of, config).await?),
+        };
+        Ok(Proposal {
+            planned: Some(self.handed_over(&state)),
+            warnings: warnings(&said),
+            ..Proposal::of(what)
+        })
+    }
+
+    pub(crate) async fn apply_ephemeral(
+        &self,
+        ask: &WriteAsk<'_>,
+        settings: &Settings,
+        backend: &Backend,
+    ) -> Result<Applied, RuntimeError> {
+        let (provider, of) = ephemeral(backend, settings)?;
+        let config = configure(&of.schema.block, &loose_resource(ask.attributes)?);
+        let config = config.map_err(|p| invalid(told(&p)))?;
+        let state = self.opened(ask.key, provider, &of, config).await?;
+        let attributes = Live::from(self.handed_over(&state));
+        let observed = Observed { attributes, ..Observed::default() };
+        Ok(Applied { observed, warnings: Vec::new(), trouble: None })
+    }
+
+    fn handed_over(&self, state: &Value) -> Attr {
+        let mut tree = to_attr(state);
+        seal_passing(&mut tree, &self.key);
+        tree
+    }
+
+    /// Opens it, unless the same one is open already.
+    async fn opened(
+        &self,
+        key: &ResourceKey,
+        provider: &Arc<Provider>,
+        of: &Arc<Ephemeral>,
+        config: Value,
+    ) -> Result<Value, RuntimeError> {
+        let known = |one: &&OpenOne| one.key == *key && one.config == config;
+        if let Some(one) = self.open.lock().unwrap_or_else(PoisonError::into_inner).iter().find(known) {
+            return Ok(one.result.clone());
+        }
+        let Opened { result, private, renew_at, said } =
+            provider.open(of, &config).await.map_err(|e| failed(&e))?;
+        if let Some(what) = errors(&said) {
+            return Err(invalid(what));
+        }
+        let private = Arc::new(Mutex::new(private));
+        let renewing = renew_at
+            .map(|at| tokio::spawn(renew(Arc::clone(provider), Arc::clone(of), Arc::clone(&private), at)));
+        let result = result.filter(|result| !result.is_null() && result.is_wholly_known());
+        let one = OpenOne {
+            key: key.clone(),
+            provider: Arc::clone(provider),
+            of: Arc::clone(of),
+            config,
+            result: result.clone().unwrap_or_default(),
+            private,
+            renewing,
+        };
+        // Also what is of no use has to be closed.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+        result.ok_or_else(|| invalid("the provider answered with an object that is not whole"))
+    }
+
+    /// Closes what is open, the last one first.
+    pub async fn give_back(&self) {
+        let mut all = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+        while let Some(one) = all.pop() {
+            if let Some(renewing) = &one.renewing {
+                renewing.abort();
+            }
+            let private = one.private.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // Whoever does not take it back has forgotten it, or ends with the operation.
+            let _ = one.provider.close(&one.of, &private).await;
+        }
+    }
+}
+
+/// Only processes have ephemeral resources.
+fn ephemeral<'b>(
+    backend: &'b Backend,
+    settings: &Settings,
+) -> Result<(&'b Arc<Provider>, Arc<Ephemeral>), RuntimeError> {
+    match backend {
+        Backend::Process(provider) => Ok((provider, backend.ephemeral(&settings.type_name)?)),
+        Backend::Builtin => Err(invalid("the provider that is built in has no ephemeral resources")),
+    }
+}
+
+/// Renews in time, for as long as the provider says that it has to be.
+async fn renew(provider: Arc<Provider>, of: Arc<Ephemeral>, private: Arc<Mutex<Vec<u8>>>, first: i64) {
+    let mut at = Some(first);
+    while let Some(until) = at {
+        let end = UNIX_EPOCH + Duration::from_secs(u64::try_from(until).unwrap_or_default());
+        let left = end.duration_since(SystemTime::now()).unwrap_or_default();
+        // With a quarter of its time left.
+        tokio::time::sleep((left * 3 / 4).max(SHORTEST)).await;
+        let held = private.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // What cannot be renewed is told by whoever is refused with the old value.
+        let Ok(renewed) = provider.renew(&of, &held).await else { return };
+        if errors(&renewed.said).is_some() {
+            return;
+        }
+        *private.lock().unwrap_or_else(PoisonError::into_inner) = renewed.private;
+        at = renewed.renew_at;
+    }
+}
