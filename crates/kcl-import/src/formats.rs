@@ -19,8 +19,11 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// Formats of whole numbers that other languages keep in fewer bits.
-const NUMBERS: &[(&str, i64, i64)] =
-    &[("int32", i32::MIN as i64, i32::MAX as i64), ("uint32", 0, u32::MAX as i64)];
+const NUMBERS: &[(&str, i64, i64)] = &[
+    ("int32", i32::MIN as i64, i32::MAX as i64),
+    ("int-or-string", i32::MIN as i64, i32::MAX as i64),
+    ("uint32", 0, u32::MAX as i64),
+];
 
 /// What a format demands of a value of a type.
 pub(crate) fn rules(format: &str, ty: &Type) -> Vec<Rule> {

@@ -86,6 +86,9 @@ impl<'d, 'a> Reader<'d, 'a> {
         if spot.pointer.ends_with(QUANTITY) {
             return Ok(Type::Union(vec![Type::Str, Type::Int, Type::Float]));
         }
+        if let Some(untold) = self.untold(spot)? {
+            return Ok(untold);
+        }
         let Some(node) = self.documents.node(spot).cloned() else { return Ok(Type::Any) };
         if self.depth > MAX_DEPTH {
             self.warnings.push(format!("{} nests too deep: any", spot.pointer));
@@ -109,6 +112,24 @@ impl<'d, 'a> Reader<'d, 'a> {
         let read = self.ty(&node, &Site { document: spot.document, package, name });
         self.open.pop();
         read
+    }
+
+    /// Alternatives in the schemas of CustomResourceDefinitions: documents of Kubernetes give them no type, their names say it.
+    fn untold(&mut self, spot: &Spot) -> Result<Option<Type>, String> {
+        let Some((before, other)) = spot.pointer.split_once(".JSONSchemaPropsOr") else { return Ok(None) };
+        let schema = Spot { pointer: format!("{before}.JSONSchemaProps"), ..spot.clone() };
+        let says_nothing = |node: &Node| all(node).iter().all(|entry| entry.key == "description");
+        if self.documents.node(&schema).is_none() || !self.documents.node(spot).is_some_and(says_nothing) {
+            return Ok(None);
+        }
+        let schema = self.spot(&schema)?;
+        let other = match other {
+            "Array" => Type::List(schema.clone().into()),
+            "Bool" => Type::Bool,
+            "StringArray" => Type::List(Type::Str.into()),
+            _ => return Ok(None),
+        };
+        Ok(Some(Type::Union(vec![schema, other])))
     }
 
     /// Reads an object with attributes and puts it into its package.

@@ -295,3 +295,46 @@ fn what_is_not_the_format_is_told() {
         "a.json:2: `]` is expected, the end stands there"
     );
 }
+
+#[test]
+fn what_documents_of_kubernetes_leave_unsaid_is_known() {
+    let text = r##"{"swagger": "2.0", "definitions": {
+        "io.k8s.x.v1.JSONSchemaProps": {"type": "object", "properties": {
+            "type": {"type": "string"},
+            "items": {"$ref": "#/definitions/io.k8s.x.v1.JSONSchemaPropsOrArray"},
+            "additionalProperties": {"$ref": "#/definitions/io.k8s.x.v1.JSONSchemaPropsOrBool"},
+            "dependencies": {"type": "object", "additionalProperties": {"$ref": "#/definitions/io.k8s.x.v1.JSONSchemaPropsOrStringArray"}},
+            "port": {"$ref": "#/definitions/io.k8s.x.intstr.IntOrString"}}},
+        "io.k8s.x.v1.JSONSchemaPropsOrArray": {"description": "one or many"},
+        "io.k8s.x.v1.JSONSchemaPropsOrBool": {"description": "one or a switch"},
+        "io.k8s.x.v1.JSONSchemaPropsOrStringArray": {"description": "one or names"},
+        "io.k8s.x.intstr.IntOrString": {"type": "string", "format": "int-or-string"}}}"##;
+    let input = Input { name: "k8s.json".into(), text: text.into(), load: &load };
+    let made = import(&input, Mode::OpenApi, "").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    put(dir.path(), &made.files);
+    let accepts = |config: &str| {
+        let program = format!("import k8s.x.v1\nx = v1.JSONSchemaProps {config}\n");
+        let request = Request { work_dir: dir.path().into(), ..Request::source("main.k", program) };
+        Compiler::new(Disk).run(&request, &NoOutside).is_ok()
+    };
+    for good in [
+        "{items = {$type = \"string\"}, additionalProperties = False, port = \"http\"}",
+        "{items = [{$type = \"string\"}, {}], additionalProperties.items.$type = \"string\", port = 80}",
+        "{dependencies = {a = [\"b\"], c = {items.$type = \"string\"}}}",
+    ] {
+        assert!(accepts(good), "{good}");
+    }
+    for bad in [
+        "{items = \"string\"}",
+        "{items = {$type = 1}}",
+        "{items = [{$type = 1}]}",
+        "{items = {other = 1}}",
+        "{additionalProperties = \"no\"}",
+        "{additionalProperties = {items = {$type = [1]}}}",
+        "{dependencies = {a = [1]}}",
+        "{port = 99999999999}",
+    ] {
+        assert!(!accepts(bad), "{bad}");
+    }
+}
