@@ -6,6 +6,7 @@ use super::measure::{self, Scratch};
 use super::{median, verdict};
 use crate::ChoreResult;
 use kcl_mod::{Content, Lock, Locked, LockedSource};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -68,8 +69,8 @@ fn write(module: &Path, store: &Path) -> Result<(), String> {
     let mut entries = Vec::new();
     for number in 0..PACKAGES {
         let name = name(number);
-        let below = [number * 3 + 1, number * 3 + 2, number + 10].into_iter().filter(|n| *n < PACKAGES);
-        let needs: String = below.map(need).collect();
+        let below = BTreeSet::from([number * 3 + 1, number * 3 + 2, number + 10]);
+        let needs: String = below.into_iter().filter(|n| *n < PACKAGES).map(need).collect();
         let manifest =
             format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\n\n[dependencies]\n{needs}");
         let file = |at: usize| (format!("part{at}.k"), format!("value{at} = \"{name}\"\n").repeat(100));

@@ -62,9 +62,12 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
     }
     for project in PROJECTS.iter().filter(|project| project.short || !short) {
         // What one project cannot be asked does not hide what the others say.
+        let begun = Instant::now();
+        println!("{}", project.module);
         if let Err(why) = proof.project(project) {
             proof.wrong.push(format!("{}: {why}", project.module));
         }
+        println!("  in {:.1?}", begun.elapsed());
     }
     let wanted = if proof.server.is_some() { WANTED } else { 0 };
     proof.end(wanted)
@@ -200,6 +203,7 @@ impl Proof {
         }
         let manifests: Vec<Manifest> = wanted.iter().map(|(mutant, _)| mutant.manifest.clone()).collect();
         let verdicts = manifests::vet(&self.kcl, models, packages, &manifests)?;
+        let accepted = verdicts.iter().filter(|complaint| complaint.is_none()).count();
         for ((mutant, why), complaint) in wanted.iter().zip(verdicts) {
             let row = self.refused.entry(mutant.row).or_default();
             row.0 += 1;
@@ -211,7 +215,11 @@ impl Proof {
                 )),
             }
         }
-        println!("  {} mutants refused by the server for their structure", wanted.len());
+        println!(
+            "  {} mutants refused by the server for their structure, {} of them by the models",
+            wanted.len(),
+            wanted.len() - accepted
+        );
         Ok(())
     }
 

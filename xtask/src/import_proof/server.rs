@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testenv::ControlPlane;
@@ -9,9 +10,14 @@ use testenv::http::Client;
 
 use super::manifests::Manifest;
 
+/// How long definitions may take until they are served.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// A running server and what it knows.
 pub(super) struct Server {
-    plane: ControlPlane,
+    /// It ends with this value.
+    _plane: ControlPlane,
     client: Client,
     /// Resources by `apiVersion`: kind, plural, namespaced.
     known: BTreeMap<String, Vec<(String, String, bool)>>,
@@ -35,7 +41,7 @@ impl Server {
         }
         let plane = ControlPlane::start(testenv::Options::default()).map_err(|e| e.to_string())?;
         let client = plane.http();
-        Ok(Some(Server { plane, client, known: BTreeMap::new() }))
+        Ok(Some(Server { _plane: plane, client, known: BTreeMap::new() }))
     }
 
     /// A document of the server.
@@ -46,6 +52,8 @@ impl Server {
 
     /// Installs definitions and waits until they are served.
     pub(super) fn install(&mut self, files: &[PathBuf]) -> Result<(), String> {
+        const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let mut kinds = Vec::new();
         for definition in super::manifests::read(files) {
             // Marks of a chart are no part of what is defined; groups of Kubernetes itself need their approval.
             let mut value = definition.value;
@@ -55,30 +63,32 @@ impl Server {
                 let notes = approved.map_or(json!({}), |approved| json!({ APPROVAL: approved }));
                 *metadata = json!({"name": metadata.get("name"), "annotations": notes});
             }
-            let file = self.plane.folder().join("definition.json");
-            std::fs::write(&file, value.to_string()).map_err(|e| e.to_string())?;
-            let output = self
-                .plane
-                .kubectl()
-                .args(["apply", "--server-side", "--force-conflicts", "-f"])
-                .arg(&file)
-                .output()
-                .map_err(|e| e.to_string())?;
-            if !output.status.success() {
-                return Err(format!("{}: {}", definition.from, String::from_utf8_lossy(&output.stderr)));
+            let body = value.to_string();
+            let answer = self.client.request("POST", PATH, "application/json", body.as_bytes());
+            let answer = answer.map_err(|e| e.to_string())?;
+            // Some projects ship a definition twice.
+            if !matches!(answer.status, 201 | 409) {
+                return Err(format!("{}: {}", definition.from, answer.text()));
+            }
+            let told =
+                |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let versions = value.pointer("/spec/versions").and_then(Value::as_array);
+            for version in versions.into_iter().flatten().filter(|version| version["served"] == true) {
+                let version = version["name"].as_str().unwrap_or_default();
+                kinds.push((format!("{}/{version}", told("/spec/group")), told("/spec/names/kind")));
             }
         }
-        let output = self
-            .plane
-            .kubectl()
-            .args(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"])
-            .output()
-            .map_err(|e| e.to_string())?;
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        let begun = Instant::now();
+        for (api, kind) in kinds {
+            while self.resource(&api, &kind)?.is_none() {
+                if begun.elapsed() > PATIENCE {
+                    return Err(format!("{kind} of {api} is not served after {PATIENCE:?}"));
+                }
+                self.known.remove(&api);
+                std::thread::sleep(PAUSE);
+            }
         }
+        Ok(())
     }
 
     fn resource(&mut self, api: &str, kind: &str) -> Result<Option<(String, bool)>, String> {
@@ -119,10 +129,19 @@ impl Server {
             }
         }
         let body = value.to_string();
-        let answer = self
-            .client
-            .request("POST", &path, "application/json", body.as_bytes())
-            .map_err(|e| e.to_string())?;
+        let begun = Instant::now();
+        let answer = loop {
+            let answer = self.client.request("POST", &path, "application/json", body.as_bytes());
+            let answer = answer.map_err(|e| e.to_string())?;
+            // What is listed is served a moment later.
+            if answer.status != 404 {
+                break answer;
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("{path}: {}", answer.text()));
+            }
+            std::thread::sleep(PAUSE);
+        };
         Ok(Some(verdict(answer.status, &answer.text(), api.contains('.') && !api.contains("k8s.io"))))
     }
 }
