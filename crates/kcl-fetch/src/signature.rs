@@ -13,6 +13,8 @@ use x509_parser::prelude::*;
 
 /// Certificates in a chain.
 const MAX_CHAIN: usize = 5;
+/// What a signer says by signing a manifest; the same key may say other things about it, such as what was found in it.
+const SIGNED: [&str; 2] = ["cosign container image signature", "https://sigstore.dev/cosign/sign/v1"];
 /// Who knew the owner of a certificate: the old and the new way of writing it down.
 const ISSUER: [&str; 2] = ["1.3.6.1.4.1.57264.1.1", "1.3.6.1.4.1.57264.1.8"];
 
@@ -71,16 +73,17 @@ impl Trust {
     pub(crate) fn signer(&self, digest: &str, found: &[Signed]) -> Result<String, String> {
         let mut reasons: Vec<String> = Vec::new();
         for signed in found {
-            if signed.about != digest {
-                reasons.push("a signature is about something else".to_owned());
-                continue;
-            }
-            match self.accept(signed) {
-                Ok(who) => return Ok(who),
-                Err(reason) => reasons.push(reason),
+            let reason = match signed.about == digest {
+                true => match self.accept(signed) {
+                    Ok(who) => return Ok(who),
+                    Err(reason) => reason,
+                },
+                false => "a signature is about something else".to_owned(),
+            };
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
             }
         }
-        reasons.dedup();
         Err(if found.is_empty() { "it is not signed".to_owned() } else { reasons.join("; ") })
     }
 
@@ -219,8 +222,13 @@ pub(crate) fn of_layer(layer: &Value, payload: Vec<u8>) -> Option<Signed> {
         note("dev.sigstore.cosign/certificate").map_or_else(Vec::new, |text| pem(text, "CERTIFICATE"));
     chain.extend(note("dev.sigstore.cosign/chain").map_or_else(Vec::new, |text| pem(text, "CERTIFICATE")));
     let told: Value = serde_json::from_slice(&payload).ok()?;
+    says_signed(&told, "/critical/type")?;
     let about = told.pointer("/critical/image/docker-manifest-digest").and_then(Value::as_str)?.to_owned();
     Some(Signed { message: payload, signature, chain, about })
+}
+
+fn says_signed(told: &Value, place: &str) -> Option<()> {
+    told.pointer(place).and_then(Value::as_str).filter(|kind| SIGNED.contains(kind)).map(|_| ())
 }
 
 /// A bundle of sigstore: an envelope (DSSE) around a statement about the digest.
@@ -233,6 +241,7 @@ pub(crate) fn of_bundle(bundle: &[u8]) -> Option<Signed> {
     let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     message.extend_from_slice(&payload);
     let told: Value = serde_json::from_slice(&payload).ok()?;
+    says_signed(&told, "/predicateType")?;
     let about = format!("sha256:{}", told.pointer("/subject/0/digest/sha256").and_then(Value::as_str)?);
     let decode = |value: &Value| BASE64.decode(value.as_str()?.as_bytes()).ok();
     let material = "/verificationMaterial";

@@ -22,8 +22,8 @@ use testenv::packages::{RegistryOptions, RegistryServer};
 use crate::lab::{Lab, names};
 
 /// A registry with one package: paths and bodies; `cut` answers of blobs end after so many bytes unless the rest is asked for.
-struct Fake {
-    host: String,
+pub(crate) struct Fake {
+    pub(crate) host: String,
     asked: Arc<AtomicUsize>,
 }
 
@@ -31,7 +31,7 @@ fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
 }
 
-fn serve(pages: Vec<(String, Vec<u8>)>, cut: Option<usize>) -> Fake {
+pub(crate) fn serve(pages: Vec<(String, Vec<u8>)>, cut: Option<usize>) -> Fake {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let asked = Arc::new(AtomicUsize::new(0));
@@ -85,7 +85,7 @@ fn pages(layer: &[u8]) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A module that needs the package of a registry, with more lines in its manifest.
-fn module(lab: &Lab, host: &str, rest: &str) {
+pub(crate) fn module(lab: &Lab, host: &str, rest: &str) {
     lab.module(
         "app",
         "0.1.0",
@@ -94,7 +94,7 @@ fn module(lab: &Lab, host: &str, rest: &str) {
 }
 
 #[track_caller]
-fn refused(lab: &Lab, says: &str) {
+pub(crate) fn refused(lab: &Lab, says: &str) {
     let told = lab.resolve("app", &Options::default()).unwrap_err();
     assert!(told.what.contains(says), "{told:?}");
     let kept = std::fs::read_dir(lab.path("store/store")).map_or(0, Iterator::count);
@@ -288,11 +288,15 @@ fn unsigned_and_wrongly_signed_packages_are_refused_before_they_are_fetched() {
     assert!(lab.resolve("app", &offline).unwrap_err().what.contains("--offline"));
 }
 
+/// What a bundle says that is a signature.
+const SIGNED: &str = "https://sigstore.dev/cosign/sign/v1";
+
 /// The pages of a bundle: first the list of what refers to the manifest.
-fn bundle(about: &str, key: &KeyPair) -> Vec<(String, Vec<u8>)> {
+fn bundle(about: &str, key: &KeyPair, says: &str) -> Vec<(String, Vec<u8>)> {
+    let subject = json!([{"digest": {"sha256": about[7..]}}]);
     let statement =
-        json!({"_type": "https://in-toto.io/Statement/v1", "subject": [{"digest": {"sha256": about[7..]}}]})
-            .to_string();
+        json!({"_type": "https://in-toto.io/Statement/v1", "subject": subject, "predicateType": says});
+    let statement = statement.to_string();
     let kind = "application/vnd.in-toto+json";
     let message = format!("DSSEv1 {} {kind} {} {statement}", kind.len(), statement.len());
     let signature = Signer::new(&key.serialize_der()).sign(message.as_bytes());
@@ -315,10 +319,17 @@ fn a_bundle_counts_as_a_signature() {
     let about = digest(&manifest(&layer));
     let key = KeyPair::generate().unwrap();
     let lab = Lab::new();
-    let all: Vec<_> = pages(&layer).into_iter().chain(bundle(&about, &key)).collect();
+    let all: Vec<_> = pages(&layer).into_iter().chain(bundle(&about, &key, SIGNED)).collect();
     module(&lab, &serve(all, None).host, "[signatures]\nkeys = [\"k.pub\"]\n");
     lab.write("app/k.pub", &key.public_key_pem());
     assert!(lab.resolve("app", &Options::default()).unwrap().lock.entries[0].signed_by.is_some());
+    // What the same key says about a package beside that is none: a bill of material, a list of its weaknesses.
+    let lab = Lab::new();
+    let other = bundle(&about, &key, "https://cosign.sigstore.dev/attestation/vuln/v1");
+    let all: Vec<_> = pages(&layer).into_iter().chain(other).collect();
+    module(&lab, &serve(all, None).host, "[signatures]\nkeys = [\"k.pub\"]\n");
+    lab.write("app/k.pub", &key.public_key_pem());
+    refused(&lab, "it is not signed");
 }
 
 #[test]
@@ -326,7 +337,7 @@ fn a_registry_that_lists_what_refers_to_a_manifest_is_asked() {
     let layer = package();
     let about = digest(&manifest(&layer));
     let key = KeyPair::generate().unwrap();
-    let mut more = bundle(&about, &key);
+    let mut more = bundle(&about, &key, SIGNED);
     let (_, index) = more.remove(0);
     more.push((format!("/referrers/{about}"), index));
     let lab = Lab::new();
@@ -336,21 +347,18 @@ fn a_registry_that_lists_what_refers_to_a_manifest_is_asked() {
     assert!(lab.resolve("app", &Options::default()).unwrap().lock.entries[0].signed_by.is_some());
 }
 
-#[test]
-fn an_identity_is_whom_a_root_vouches_for() {
-    let layer = package();
-    let about = digest(&manifest(&layer));
-    let authority = |name: &str| {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(rcgen::DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let certificate = params.self_signed(&key).unwrap().pem();
-        (Issuer::new(params, key), certificate)
-    };
-    let (root, root_pem) = authority("root");
-    let (_, stranger_pem) = authority("root");
+/// Somebody who vouches for others, with the certificate that says so.
+pub(crate) fn authority(name: &str) -> (Issuer<'static, KeyPair>, String) {
     let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    (Issuer::new(params, key), certificate)
+}
+
+/// The certificate of a signer: `https://example.org/build`, known to `https://login.example.org`.
+pub(crate) fn certificate(key: &KeyPair, root: &Issuer<'_, KeyPair>) -> String {
     let mut params = CertificateParams::default();
     params.subject_alt_names = vec![SanType::URI("https://example.org/build".try_into().unwrap())];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
@@ -359,7 +367,17 @@ fn an_identity_is_whom_a_root_vouches_for() {
         b"https://login.example.org".to_vec(),
     );
     params.custom_extensions = vec![issuer];
-    let leaf = params.signed_by(&key, &root).unwrap().pem();
+    params.signed_by(key, root).unwrap().pem()
+}
+
+#[test]
+fn an_identity_is_whom_a_root_vouches_for() {
+    let layer = package();
+    let about = digest(&manifest(&layer));
+    let (root, root_pem) = authority("root");
+    let (_, stranger_pem) = authority("root");
+    let key = KeyPair::generate().unwrap();
+    let leaf = certificate(&key, &root);
     let more = Signer::new(&key.serialize_der()).tag(&about, &about, Some((&leaf, &root_pem)));
     let try_with = |subject: &str, issuer: &str, root: &str| {
         let lab = Lab::new();
