@@ -40,11 +40,11 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
             let answer = rpc::asked(&cases[*at], |args| client.ask("wheel", &cases[*at].method, args));
             if update {
                 cases[*at] = answer;
-            } else if let Some(difference) = rpc::difference(&cases[*at], &answer) {
-                wrong.push(format!(
-                    "{}: the record is not what the wheel {version} says: {difference}",
-                    answer.name
-                ));
+            } else {
+                let told = |(_, how): (String, String)| {
+                    format!("{}: the record is not what the wheel {version} says:\n{how}", answer.name)
+                };
+                wrong.extend(rpc::differences(&cases[*at], &answer).into_iter().map(told));
             }
         }
         let asked: Vec<Case> = asked.into_iter().map(|at| cases[at].clone()).collect();

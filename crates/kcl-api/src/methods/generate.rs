@@ -63,7 +63,7 @@ pub fn generate_kcl(args: &GenerateKclArgs, _: &Budget) -> Answer<GenerateKclRes
 /// # Errors
 /// The program cannot be read, or the version is not one that is written.
 pub fn generate_openapi(args: &GenerateOpenAPIArgs, budget: &Budget) -> Answer<GenerateOpenAPIResult> {
-    if !matches!(args.version.as_str(), "" | "v3" | "3" | "3.1" | "3.1.0") {
+    if !matches!(args.version.as_str(), "" | "v3" | "3" | "3.0" | "3.0.3") {
         return Err(Failure::wrong(format!(
             "unsupported OpenAPI version \"{}\"; expected \"v3\"",
             args.version
