@@ -15,7 +15,7 @@ function call (method, args = {}) {
   try {
     answer = native.call(String(method), JSON.stringify(args))
   } catch (error) {
-    throw error instanceof TypeError ? error : new KclError(error.message)
+    throw new KclError(error.message)
   }
   return JSON.parse(answer)
 }

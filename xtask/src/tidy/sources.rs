@@ -33,7 +33,7 @@ const LONGER: [(&str, usize, &str); 6] = [
 /// Every Rust file of the workspace, with its text.
 fn all() -> Result<Vec<(PathBuf, String)>, String> {
     let mut out = Vec::new();
-    for folder in ["crates", "bindings/python/src", "xtask/src"] {
+    for folder in ["crates", "bindings/node/src", "bindings/python/src", "xtask/src"] {
         gather(&root().join(folder), &mut out)?;
     }
     out.sort();

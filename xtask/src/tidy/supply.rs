@@ -109,8 +109,9 @@ fn names_word(text: &str, word: &str) -> bool {
 
 /// The manifest of every crate.
 fn manifests() -> Result<Vec<PathBuf>, String> {
-    let mut all: Vec<PathBuf> =
-        ["xtask", "bindings/python"].map(|folder| root().join(folder).join("Cargo.toml")).into();
+    let mut all: Vec<PathBuf> = ["xtask", "bindings/node", "bindings/python"]
+        .map(|folder| root().join(folder).join("Cargo.toml"))
+        .into();
     for folder in std::fs::read_dir(root().join("crates")).map_err(|e| e.to_string())? {
         all.push(folder.map_err(|e| e.to_string())?.path().join("Cargo.toml"));
     }
