@@ -111,6 +111,7 @@ async fn write(
     let ask = WriteAsk {
         key: &step.key,
         action: step.action,
+        uid: step.live_uid.as_deref().filter(|_| matches!(step.action, Action::Update | Action::Import)),
         imported: step.adopts() || record.is_some_and(|record| record.imported),
         attributes,
         prior: record.filter(|_| !step.create_first),

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use http::Method;
-use kusion_model::{Action, ConflictPolicy, NotPlain, Unknowns};
+use kusion_model::{ConflictPolicy, NotPlain, Unknowns};
 use kusion_runtime::{Applied, ErrorKind, RuntimeError, WriteAsk};
 use serde_json::Value;
 
 use crate::border::{Answer, Written, written};
+use crate::claim::Claim;
 use crate::conflict::{from_causes, policy};
 use crate::kinds::Asked;
 use crate::path::remove;
@@ -15,26 +16,18 @@ use crate::redact::Sealer;
 use crate::runtime::{FIELD_MANAGER, KubeRuntime};
 
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
-/// A field left alone can uncover another conflict, but not for ever.
-const ROUNDS: usize = 4;
-
-/// A server-side apply cannot be told to create only, so two stacks that make one new object at the same moment both succeed
-/// with it. The second one sees that it has created nothing, and that it was no controller who did.
-const CREATED_TWICE: &str = "another stack created it at the same moment, and both have written it: keep it in one of the two \
-    stacks, and apply that one again";
+/// A field left alone can uncover another conflict, and an object can go and come, but not for ever.
+const ROUNDS: usize = 6;
 
 /// An object as a write left it.
 pub(crate) struct Made {
     pub(crate) object: Value,
-    /// The server says that this write has created it.
-    pub(crate) is_new: bool,
     pub(crate) warnings: Vec<String>,
 }
 
 impl KubeRuntime {
     pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
         let (id, kind) = self.kind_of(ask.key).await?;
-        let first = self.is_first_write(ask.key);
         let sealer = Sealer::new(&self.key, ask.attributes, None);
         let mut object = Cow::Owned(ask.attributes.expose(Unknowns::Refuse).map_err(not_plain)?);
         kind.settle(&mut object);
@@ -50,9 +43,6 @@ impl KubeRuntime {
             made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
         let warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect();
-        if ask.action == Action::Create && first && !made.is_new && is_ours_alone(&made.object) {
-            return Err(RuntimeError::new(ErrorKind::Owned, CREATED_TWICE));
-        }
         Ok(Applied { observed: self.observed(made.object), warnings, trouble: None })
     }
 
@@ -63,12 +53,18 @@ impl KubeRuntime {
         ask: &WriteAsk<'_>,
     ) -> Result<Made, RuntimeError> {
         let mut force = false;
+        let mut claim = Claim::of(ask, self.owner.is_some());
         for _ in 0..ROUNDS {
+            claim.stamp(&mut object);
             let mut answer = self.patch(asked, &object, force, Written::Stored).await?;
             let error = match written(asked, &mut answer, Written::Stored) {
                 Ok(object) => return Ok(made(object, answer)),
                 Err(error) => error,
             };
+            if claim.may_be_why(&error) {
+                claim = self.claim_again(asked, &claim, error).await?;
+                continue;
+            }
             let status = answer.status().filter(|_| error.kind == ErrorKind::Owned);
             let Some(clashes) = status.and_then(|status| from_causes(&object, status)) else {
                 return Err(error);
@@ -117,17 +113,7 @@ impl KubeRuntime {
 }
 
 fn made(object: Value, answer: Answer) -> Made {
-    Made { object, is_new: answer.code == 201, warnings: answer.warnings }
-}
-
-/// Whether nobody but us has written an object, its status apart.
-fn is_ours_alone(object: &Value) -> bool {
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let others = entries.into_iter().flatten().filter(|entry| {
-        entry.get("subresource").and_then(Value::as_str).unwrap_or_default().is_empty()
-            && entry.get("manager").and_then(Value::as_str) != Some(FIELD_MANAGER)
-    });
-    others.count() == 0
+    Made { object, warnings: answer.warnings }
 }
 
 /// A recorded Spec has digests only; sending one would destroy the real value.

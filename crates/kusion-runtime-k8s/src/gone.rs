@@ -23,7 +23,7 @@ pub(crate) enum Same {
     /// Proved: nobody.
     Gone,
     /// Another object.
-    MadeAnew,
+    MadeAnew(Value),
 }
 
 impl KubeRuntime {
@@ -55,7 +55,7 @@ impl KubeRuntime {
                     let object = match self.read_same(&asked, ask.uid).await? {
                         Same::Here(object) => object,
                         Same::Gone => return Ok(Deleted::Gone),
-                        Same::MadeAnew => return Ok(Deleted::MadeAnew),
+                        Same::MadeAnew(_) => return Ok(Deleted::MadeAnew),
                     };
                     self.check_owner(&object)?;
                     let found = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
@@ -85,7 +85,7 @@ impl KubeRuntime {
         let object = match self.read_same(&asked, ask.uid).await? {
             Same::Here(object) => object,
             Same::Gone => return Ok(Deleted::Gone),
-            Same::MadeAnew => return Ok(Deleted::MadeAnew),
+            Same::MadeAnew(_) => return Ok(Deleted::MadeAnew),
         };
         let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let path = format!(
@@ -100,7 +100,7 @@ impl KubeRuntime {
         Ok(match self.read_same(&asked, ask.uid).await? {
             Same::Here(object) => leaving(&object),
             Same::Gone => Deleted::Gone,
-            Same::MadeAnew => Deleted::MadeAnew,
+            Same::MadeAnew(_) => Deleted::MadeAnew,
         })
     }
 
@@ -108,7 +108,8 @@ impl KubeRuntime {
     pub(crate) async fn read_same(&self, asked: &Asked<'_>, uid: Option<&str>) -> Result<Same, RuntimeError> {
         let Some(object) = self.api.object(asked).await? else { return Ok(Same::Gone) };
         let found = object.pointer("/metadata/uid").and_then(Value::as_str);
-        Ok(if uid.is_some() && uid != found { Same::MadeAnew } else { Same::Here(object) })
+        let other = uid.is_some() && uid != found;
+        Ok(if other { Same::MadeAnew(object) } else { Same::Here(object) })
     }
 
     async fn until_deleted(&self, path: &str) -> Result<(), RuntimeError> {

@@ -14,6 +14,7 @@ mod api;
 mod apply;
 mod border;
 mod chest;
+mod claim;
 mod conflict;
 mod connect;
 mod edges;

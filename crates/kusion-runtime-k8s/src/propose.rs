@@ -45,7 +45,7 @@ struct DryRunOf {
 /// remembered from wave to wave, because a namespace may be in an earlier one than what lives in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coming {
-    namespaces: BTreeSet<String>,
+    pub(crate) namespaces: BTreeSet<String>,
     kinds: BTreeSet<(String, String)>,
 }
 

@@ -1,8 +1,8 @@
 //! The runtime of one cluster.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -43,8 +43,6 @@ pub struct KubeRuntime {
     /// The stack whose objects these are.
     pub(crate) owner: Option<String>,
     pub(crate) coming: Mutex<Coming>,
-    /// What was written already: a second write may find what the first has made without being told.
-    pub(crate) written: Mutex<BTreeSet<ResourceKey>>,
     /// Which namespaces were found to be there, or not.
     pub(crate) homes: futures::lock::Mutex<BTreeMap<String, bool>>,
 }
@@ -62,7 +60,6 @@ impl KubeRuntime {
             dry_run: DryRun::default(),
             owner: None,
             coming: Mutex::default(),
-            written: Mutex::default(),
             homes: futures::lock::Mutex::default(),
         }
     }
@@ -117,11 +114,6 @@ impl KubeRuntime {
             Some(kind) => Ok((id, kind)),
             None => Err(unknown_kind(&id)),
         }
-    }
-
-    /// Whether an object is written for the first time in this operation.
-    pub(crate) fn is_first_write(&self, key: &ResourceKey) -> bool {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone())
     }
 
     /// Takes an object of the server.

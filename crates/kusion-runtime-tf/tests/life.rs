@@ -64,6 +64,7 @@ impl Lab {
         let ask = WriteAsk {
             key: &self.key,
             action,
+            uid: None,
             attributes: &attributes,
             prior: self.record.as_ref(),
             planned: None,

@@ -45,6 +45,8 @@ pub struct ProposeAsk<'a> {
 pub struct WriteAsk<'a> {
     pub key: &'a ResourceKey,
     pub action: Action,
+    /// The object that is changed, where the platform knows objects by uid; none for one that is made.
+    pub uid: Option<&'a str>,
     /// With no reference left in it.
     pub attributes: &'a Attr,
     /// What the last release recorded; absent for the new object of a replacement.

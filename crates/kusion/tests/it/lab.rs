@@ -38,6 +38,7 @@ impl Clock for TestClock {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Lab {
     pub(crate) host: Host,
     pub(crate) medium: SimMedium,

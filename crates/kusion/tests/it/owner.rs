@@ -2,7 +2,7 @@
 
 use kube_meaning::managed::Managed;
 use kusion::model::{Action, ImportedPolicy, OWNER_ANNOTATION, Reason};
-use kusion::{ApplyError, Report};
+use kusion::{ApplyError, Ready, Report};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, key};
@@ -210,31 +210,118 @@ async fn a_delete_looks_at_the_owner_of_the_last_moment() {
     assert_eq!(get(&lab).await.unwrap()["data"]["v"], "2");
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_stacks_that_create_one_object_at_once_are_told() {
-    let mut lab = Lab::new();
+/// Two stacks that have planned to make the same object, which nobody has made yet.
+async fn two_creates(lab: &mut Lab, mine: &Value, theirs: &Value) -> (Ready, Ready) {
     lab.stack = "base";
     lab.apply(&spec(&[namespace()])).await;
     lab.stack = "one";
-    let first = lab.plan(&only("1")).await;
+    let first = lab.plan(mine).await;
     lab.stack = "two";
-    let second = lab.plan(&only("2")).await;
+    let second = lab.plan(theirs).await;
     assert_eq!(second.plan().step(&key("c")).unwrap().action, Action::Create, "nobody has made it yet");
-    lab.stack = "one";
-    assert!(lab.execute(&first, &lab.ask("li")).await.unwrap().unwrap().is_success());
-    lab.stack = "two";
-    let report = lab.execute(&second, &lab.ask("wang")).await.unwrap().unwrap();
-    assert!(!report.is_success(), "{report:#?}");
-    assert!(format!("{report:?}").contains("another stack created it at the same moment"), "{report:#?}");
-    assert!(lab.state().records.is_empty(), "who has lost does not count it as made");
+    (first, second)
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_controller_made_meanwhile_is_no_other_stack() {
+async fn of_two_stacks_that_create_one_object_the_second_changes_nothing() {
+    let mut lab = Lab::new();
+    let (first, second) = two_creates(&mut lab, &only("1"), &only("2")).await;
+    lab.stack = "one";
+    assert!(lab.execute(&first, &lab.ask("li")).await.unwrap().unwrap().is_success());
+    let before = get(&lab).await.unwrap();
+    lab.stack = "two";
+    let report = lab.execute(&second, &lab.ask("wang")).await.unwrap().unwrap();
+    assert!(!report.is_success(), "{report:#?}");
+    assert!(format!("{report:?}").contains("lab/one/default created it meanwhile"), "{report:#?}");
+    assert!(lab.state().records.is_empty(), "who has lost does not count it as made");
+    assert_eq!(get(&lab).await.unwrap(), before, "not one byte of the winner's object is another");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_stacks_that_race_for_many_objects_each_object_is_wholly_of_one() {
+    for seed in 0..40 {
+        let mut lab = Lab::new();
+        let all = |value: &str| -> Value {
+            let maps = ["c", "d", "e", "f", "g", "h"].map(|name| config_map(name, value));
+            spec(&maps)
+        };
+        let (first, second) = two_creates(&mut lab, &all("1"), &all("2")).await;
+        lab.faults(&format!("seed={seed} verb=write chance=50% delay=300; verb=write chance=15% lost"));
+        let (mut one, mut two) = (lab.clone(), lab.clone());
+        (one.stack, two.stack) = ("one", "two");
+        let (li, wang) = (one.ask("li"), two.ask("wang"));
+        let (a, b) = tokio::join!(one.execute(&first, &li), two.execute(&second, &wang));
+        let (a, b) = (a.unwrap().unwrap(), b.unwrap().unwrap());
+        lab.faults("");
+        let mut won = [0, 0];
+        for object in lab.objects().values().filter(|object| object["kind"] == "ConfigMap") {
+            let of = [("1", "lab/one/default"), ("2", "lab/two/default")];
+            let at = of.iter().position(|(value, _)| object["data"]["v"] == *value).unwrap();
+            assert_eq!(object["metadata"]["annotations"][OWNER_ANNOTATION], of[at].1, "{seed}: {object}");
+            won[at] += 1;
+        }
+        assert_eq!(won[0] + won[1], 6, "{seed}: every object is made");
+        let counts = |state: kusion_store::State| state.records.len();
+        assert_eq!([counts(one.state()), counts(two.state())], won, "{seed}: each records what is its own");
+        assert_eq!([a.is_success(), b.is_success()], [won[0] == 6, won[1] == 6], "{seed}: no false success");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_made_after_the_plan_is_neither_changed_nor_counted_as_ours() {
+    let mut lab = Lab::new();
+    let (first, _) = two_creates(&mut lab, &only("1"), &only("2")).await;
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    let request = http::Request::post("/api/v1/namespaces/lab/configmaps?fieldManager=kubectl-create")
+        .header("content-type", "application/json")
+        .body(serde_json::to_vec(&config_map("c", "1")).unwrap())
+        .unwrap();
+    client.request::<Value>(request).await.unwrap();
+    let before = get(&lab).await.unwrap();
+    lab.stack = "one";
+    let report = lab.execute(&first, &lab.ask("li")).await.unwrap().unwrap();
+    assert!(
+        format!("{report:?}").contains("kubectl-create created it after this plan was made"),
+        "{report:?}"
+    );
+    assert_eq!(get(&lab).await.unwrap(), before);
+    assert_eq!(step_of(&lab, &only("1")).await, (Action::Import, Reason::ExistsUnmanaged));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_is_for_the_object_that_was_planned() {
+    let mut lab = Lab::new();
+    lab.stack = "one";
+    lab.apply(&both("1")).await;
+    let ready = lab.plan(&both("2")).await;
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    client.request::<Value>(http::Request::delete(PATH).body(Vec::new()).unwrap()).await.unwrap();
+    lab.stack = "two";
+    lab.apply(&only("3")).await;
+    let before = get(&lab).await.unwrap();
+    lab.stack = "one";
+    let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
+    assert!(format!("{report:?}").contains("lab/two/default created it meanwhile"), "{report:?}");
+    assert_eq!(get(&lab).await.unwrap(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_deleted_after_the_plan_is_made_again() {
     let lab = Lab::new();
-    let ready = lab.plan(&both("1")).await;
-    made_elsewhere(&lab).await;
-    // As before: what others own is a conflict, and nobody speaks of another stack.
-    let report = format!("{:?}", lab.execute(&ready, &lab.ask("li")).await.unwrap());
-    assert!(!report.contains("another stack created it"), "{report}");
+    lab.apply(&both("1")).await;
+    let ready = lab.plan(&both("2")).await;
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    client.request::<Value>(http::Request::delete(PATH).body(Vec::new()).unwrap()).await.unwrap();
+    assert!(lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap().is_success());
+    lab.assert_converged(&both("2"), "made again").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_controller_puts_into_a_new_namespace_is_no_other_stack() {
+    let lab = Lab::new();
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "lab",
+        "labels": {"team": "a"}}});
+    let wanted = spec(&[namespace(), account]);
+    let ready = lab.plan(&wanted).await;
+    assert!(lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap().is_success());
 }
