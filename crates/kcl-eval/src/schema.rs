@@ -366,12 +366,16 @@ impl Machine<'_> {
         for stmt in &schema.def().body {
             let Stmt::Attr(attr) = schema.tree().stmt(*stmt) else { continue };
             let ty = self.shared_rtype(schema.package, attr.ty);
-            facts.types.insert(attr.name.name.clone(), ty);
+            let is_new = facts.types.insert(attr.name.name.clone(), ty).is_none();
             facts.declared.push(attr.name.name.clone());
-            if attr.optional {
-                facts.required.retain(|n| *n != attr.name.name);
-            } else {
-                require_all(&mut facts.required, std::slice::from_ref(&attr.name.name));
+            // What is required has a type: a new name is not among the others, however many there are.
+            match (attr.optional, is_new) {
+                (true, true) => {}
+                (true, false) => facts.required.retain(|n| *n != attr.name.name),
+                (false, true) => facts.required.push(attr.name.name.clone()),
+                (false, false) => {
+                    require_all(&mut facts.required, std::slice::from_ref(&attr.name.name));
+                }
             }
         }
     }
