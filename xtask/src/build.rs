@@ -22,11 +22,11 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Builds the programs and libraries as `cargo test --workspace` does; returns their folder. A package by itself would have other
-/// features of its dependencies, so that most of them would be compiled once more; after the tests there is nothing left to do here.
+/// Builds the programs and libraries with what `cargo test --workspace` has compiled; returns their folder. A package by itself would
+/// have other features of its dependencies, so that most of them would be compiled once more.
 pub(crate) fn built() -> Result<PathBuf, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    ran(clean(&mut command).args(["test", "--workspace", "--no-run", "--locked"]).current_dir(root()))?;
+    ran(clean(&mut command).args(["build", "--workspace", "--all-targets", "--locked"]).current_dir(root()))?;
     Ok(target().join("debug"))
 }
 
