@@ -11,13 +11,13 @@ pub type Field = (&'static str, &'static str, &'static str, u32);
 pub type Rows = &'static [(&'static str, &'static [Field])];
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident { $($field:ident: ($($kind:tt)*) $ty:ty = $tag:literal;)* })*) => {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$how:meta])* $field:ident: ($($kind:tt)*) $ty:ty = $tag:literal;)* })*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, PartialEq, prost::Message, serde::Serialize, serde::Deserialize)]
             #[serde(default)]
             pub struct $name {
-                $(#[prost($($kind)*, tag = $tag)] pub $field: $ty,)*
+                $($(#[$how])* #[prost($($kind)*, tag = $tag)] pub $field: $ty,)*
             }
         )*
 
@@ -50,6 +50,27 @@ pub struct FormatCodeResult {
     #[prost(bytes = "vec", tag = 1)]
     #[serde(with = "base64")]
     pub formatted: Vec<u8>,
+}
+
+/// Numbers of 64 bits are texts where Protobuf meets JSON; plain numbers are taken, too.
+mod number {
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(u64),
+        Text(String),
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<u64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) => Ok(number),
+            Written::Text(text) => {
+                text.parse().map_err(|error| D::Error::custom(format!("`{text}` is no number: {error}")))
+            }
+        }
+    }
 }
 
 mod base64 {

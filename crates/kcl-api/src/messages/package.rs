@@ -145,6 +145,7 @@ messages! {
     TestCaseInfo {
         name: (string) String = 1;
         error: (string) String = 2;
+        #[serde(deserialize_with = "super::number::deserialize")]
         duration: (uint64) u64 = 3;
         log_message: (string) String = 4;
         line_hits: (btree_map = "string, uint64") BTreeMap<String, u64> = 5;
