@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, Either, select};
 use kusion_apply::{Report, StepEnd};
 use kusion_model::{Approval, Approved, Plan, Release, ReleaseNo, ResourceKey, Spec, Timestamp, Timings};
 use kusion_plan::moved_since;
-use kusion_runtime_k8s::DryRun;
+use kusion_runtime::DryRun;
 use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::outputs::dependents;
