@@ -60,13 +60,14 @@ fn from_owned(verdict: Verdict, object: View<'_>, context: &Context<'_>) -> Verd
     if text.is_empty() {
         return verdict;
     }
-    let cause = if found.cause.as_deref().is_some_and(|cause| cause.contains(owned.name())) {
+    let cause = if found.named.iter().any(|named| named.contains(owned.name())) {
         text
     } else {
         format!("{}: {text}", owned.short())
     };
     Verdict {
         cause: Some(cause),
+        named: vec![owned.name().to_owned()],
         next: found.next,
         subject: found.subject,
         evidence: found.evidence,

@@ -94,6 +94,8 @@ pub struct Verdict {
     pub reason: String,
     pub message: String,
     pub cause: Option<String>,
+    /// Names of objects that the cause says.
+    pub named: Vec<String>,
     pub next: Option<String>,
     /// Up to two further causes.
     pub also: Vec<String>,
@@ -114,6 +116,7 @@ impl Verdict {
             reason: reason.into(),
             message: message.into(),
             cause: None,
+            named: Vec::new(),
             next: None,
             also: Vec::new(),
             evidence: Vec::new(),
@@ -159,7 +162,15 @@ impl Verdict {
         let cause = cause.into();
         if !cause.trim().is_empty() {
             self.cause = Some(cause);
+            self.named.clear();
         }
+        self
+    }
+
+    /// Says that the cause names an object.
+    #[must_use]
+    pub(crate) fn naming(mut self, name: &str) -> Verdict {
+        self.named.push(name.to_owned());
         self
     }
 

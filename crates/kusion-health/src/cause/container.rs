@@ -90,7 +90,7 @@ fn finish(mut cause: Cause, container: &Container<'_>) -> Cause {
         name: pod.name().to_owned(),
         container: Some(container.name().to_owned()),
     });
-    if let (Role::Init { .. }, false) = (container.role, cause.sentence.contains("init container")) {
+    if let (Role::Init { .. }, false) = (container.role, cause.tells_container) {
         cause.sentence = format!("{}: {}", container.title(), cause.sentence);
     }
     cause
@@ -121,6 +121,7 @@ fn waiting_cause(
                 format!("the postStart hook of {} failed: {}", container.title(), shorten(text, 200));
             Some(
                 Cause::new(35, reason, sentence, crash_weight(container, context))
+                    .of_container()
                     .next("fix the hook's command"),
             )
         }
@@ -170,6 +171,7 @@ fn config_error(container: &Container<'_>, message: &str, context: &Context<'_>)
     if lower.contains("runasnonroot") || lower.contains("will run as root") {
         let sentence = format!("{title} must not run as root, but image {} does", container.image());
         return Cause::new(16, "CreateContainerConfigError", sentence, Weight::Terminal)
+            .of_container()
             .next("set runAsUser or change the image");
     }
     let weight =
@@ -178,7 +180,7 @@ fn config_error(container: &Container<'_>, message: &str, context: &Context<'_>)
         Some(thing) => format!("{title} needs {thing}, which does not exist"),
         None => format!("{title} cannot be configured: {}", shorten(message, 200)),
     };
-    let cause = Cause::new(15, "CreateContainerConfigError", sentence, weight);
+    let cause = Cause::new(15, "CreateContainerConfigError", sentence, weight).of_container();
     let cause = cause.key(format!("config:{}:{}", container.name(), shorten(message, 80)));
     if missing_config(message).is_some() {
         cause.next("create it, or mark the reference optional")
@@ -220,6 +222,7 @@ fn start_error(container: &Container<'_>, reason: &str, message: &str, context: 
         format!("{} cannot be started: {text}", container.title())
     };
     Cause::new(17, reason, sentence, weight)
+        .of_container()
         .next("fix command, args or mounts")
         .key(format!("start:{}", container.name()))
 }
@@ -310,7 +313,7 @@ fn running_cause(container: &Container<'_>, events: &[Event<'_>], context: &Cont
         shorten(text, 200),
         unready.count
     );
-    let cause = Cause::new(33, "Unhealthy", sentence, Weight::Recover).at(unready.at);
+    let cause = Cause::new(33, "Unhealthy", sentence, Weight::Recover).of_container().at(unready.at);
     Some(cause.next("fix the probe's port or path, or what the program waits for (read its log)"))
 }
 
@@ -355,6 +358,7 @@ fn probe_cause(container: &Container<'_>, probe: &Probe<'_>, context: &Context<'
         shorten(probe.text, 200)
     );
     Cause::new(21, "CrashLoopBackOff", sentence, crash_weight(container, context))
+        .of_container()
         .key(format!("crash:{}", container.name()))
         .next("fix the probe's path, port or delay, or the program's start time")
 }
@@ -371,6 +375,7 @@ fn crash(container: &Container<'_>, events: &[Event<'_>], context: &Context<'_>,
         let sentence =
             format!("{} ends again and again, {} restarts", container.title(), container.restarts());
         return Cause::new(20, reason, sentence, crash_weight(container, context))
+            .of_container()
             .key(format!("crash:{}", container.name()))
             .next("read the container's log");
     };
@@ -414,6 +419,7 @@ fn plain_crash(container: &Container<'_>, ended: View<'_>, context: &Context<'_>
     let sentence =
         format!("{} ends with exit code {code}{meaning}{seconds}{restarts}{said}", container.title());
     Cause::new(20, reason, sentence, crash_weight(container, context))
+        .of_container()
         .key(format!("crash:{}", container.name()))
         .next("read the log of the previous run; fix the program or its configuration")
 }
@@ -430,6 +436,7 @@ fn out_of_memory(container: &Container<'_>, context: &Context<'_>) -> Cause {
         container.title()
     );
     Cause::new(19, "OOMKilled", sentence, crash_weight(container, context))
+        .of_container()
         .key(format!("crash:{}", container.name()))
         .next("raise the memory limit or lower the program's use")
 }

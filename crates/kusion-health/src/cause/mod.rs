@@ -44,6 +44,10 @@ pub(crate) struct Cause {
     /// Same key = same cause, over pods and over time.
     pub key: String,
     pub subject: Option<Subject>,
+    /// Names of objects that the sentence says.
+    pub named: Vec<String>,
+    /// The sentence says which container it is about.
+    pub tells_container: bool,
     pub evidence: Vec<String>,
     pub at: Option<Millis>,
 }
@@ -59,6 +63,8 @@ impl Cause {
             next: None,
             weight,
             subject: None,
+            named: Vec::new(),
+            tells_container: false,
             evidence: Vec::new(),
             at: None,
         }
@@ -68,6 +74,33 @@ impl Cause {
     pub(crate) fn next(mut self, next: impl Into<String>) -> Cause {
         self.next = Some(next.into());
         self
+    }
+
+    /// Says that the sentence names an object.
+    #[must_use]
+    pub(crate) fn naming(mut self, name: &str) -> Cause {
+        self.named.push(name.to_owned());
+        self
+    }
+
+    /// Says that the sentence tells which container it is about.
+    #[must_use]
+    pub(crate) fn of_container(mut self) -> Cause {
+        self.tells_container = true;
+        self
+    }
+
+    /// Whether who reads the sentence knows this object: by its name, or by one that is made from it (a pod's, a claim's).
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.named.iter().any(|named| named.contains(name))
+    }
+
+    /// Adds the pod to a sentence that does not name it.
+    pub(crate) fn add_pod(&mut self, name: &str) {
+        if !name.is_empty() && !self.names(name) {
+            self.sentence = format!("{} (pod {name})", self.sentence);
+            self.named.push(name.to_owned());
+        }
     }
 
     #[must_use]
@@ -126,6 +159,7 @@ pub(crate) fn explain(mut verdict: Verdict, mut causes: Vec<Cause>, context: &Co
     }
     verdict.also = causes.filter(|other| other.key != best.key).take(2).map(|other| other.sentence).collect();
     verdict.cause = Some(best.sentence);
+    verdict.named = best.named;
     verdict.next = best.next;
     verdict.subject = best.subject;
     verdict.evidence = best.evidence;

@@ -129,7 +129,7 @@ fn ended(pod: View<'_>, events: &[Event<'_>], context: &Context<'_>) -> Vec<Caus
             Cause::new(32, reason, sentence.trim_end_matches([':', ' ']).to_owned(), weight())
         }
     };
-    vec![cause.key(format!("ended:{reason}"))]
+    vec![cause.key(format!("ended:{reason}")).naming(pod.name())]
 }
 
 fn ended_containers(pod: View<'_>, events: &[Event<'_>], context: &Context<'_>, bare: bool) -> Vec<Cause> {
@@ -158,7 +158,8 @@ fn placement(
         return Some(
             Cause::new(24, "SchedulingGated", sentence, Weight::Recover)
                 .next("ask the gate's owner (a queue controller)")
-                .key(format!("gate:{names}")),
+                .key(format!("gate:{names}"))
+                .naming(pod.name()),
         );
     }
     let event = events.iter().find(|event| event.reason == "FailedScheduling");
@@ -180,8 +181,9 @@ fn placement(
     let sentence = format!("no node fits {}: {}{quoted}", pod.name(), reading.summary);
     // an unbound claim is the claim's story, told by its own cause when the claim is known
     let rank = if text.contains("unbound immediate PersistentVolumeClaims") { 26 } else { 23 };
-    let cause =
-        Cause::new(rank, "Unschedulable", sentence, weight).key(format!("schedule:{}", reading.summary));
+    let cause = Cause::new(rank, "Unschedulable", sentence, weight)
+        .key(format!("schedule:{}", reading.summary))
+        .naming(pod.name());
     Some(match reading.advice {
         Some(advice) => cause.next(advice),
         None => cause,
@@ -226,5 +228,6 @@ fn gate_owner(gate: &str) -> Option<&'static str> {
 fn disrupted(pod: View<'_>, conditions: &Conditions<'_>) -> Option<Cause> {
     let target = conditions.truly("DisruptionTarget")?;
     let sentence = format!("{} is being evicted: {}", pod.name(), shorten(target.says(), 200));
-    Some(Cause::new(31, target.reason_or("DisruptionTarget"), sentence, Weight::Recover).at(target.at))
+    let cause = Cause::new(31, target.reason_or("DisruptionTarget"), sentence, Weight::Recover);
+    Some(cause.at(target.at).naming(pod.name()))
 }

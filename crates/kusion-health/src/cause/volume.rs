@@ -10,7 +10,12 @@ use crate::view::View;
 
 /// Causes read from mount, attach and network events.
 pub(crate) fn from_events(pod: View<'_>, events: &[Event<'_>], context: &Context<'_>) -> Vec<Cause> {
-    events.iter().filter_map(|event| from_event(pod, event, context)).collect()
+    let told = |event: &Event<'_>| {
+        let cause = from_event(pod, event, context)?;
+        // The server's own words may name the pod.
+        Some(if event.message.contains(pod.name()) { cause.naming(pod.name()) } else { cause })
+    };
+    events.iter().filter_map(told).collect()
 }
 
 fn from_event(pod: View<'_>, event: &Event<'_>, context: &Context<'_>) -> Option<Cause> {
@@ -76,7 +81,7 @@ pub(crate) fn from_claims(pod: View<'_>, context: &Context<'_>) -> Vec<Cause> {
             "Bound" => {}
             "Lost" => {
                 let sentence = format!("volume {name} is lost: its disk is gone");
-                causes.push(Cause::new(25, "VolumeLost", sentence, Weight::Recover));
+                causes.push(Cause::new(25, "VolumeLost", sentence, Weight::Recover).naming(&name));
             }
             _ => causes.extend(claim_cause(claim, context)),
         }
@@ -89,8 +94,9 @@ pub(crate) fn claim_cause(claim: View<'_>, context: &Context<'_>) -> Option<Caus
     let weight = Weight::Grace { grace: context.profile.volume_grace, armed: true, snapshot_fails: false };
     let make = |text: &str, next: Option<String>| {
         let sentence = format!("volume {} cannot be made: {}", claim.name(), shorten(text, 250));
-        let cause =
-            Cause::new(25, "Pending", sentence, weight.clone()).key(format!("claim:{}", claim.name()));
+        let cause = Cause::new(25, "Pending", sentence, weight.clone())
+            .key(format!("claim:{}", claim.name()))
+            .naming(claim.name());
         match next {
             Some(next) => cause.next(next),
             None => cause,

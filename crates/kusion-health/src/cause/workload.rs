@@ -130,9 +130,7 @@ fn count_pods(mut cause: Cause, count: usize, total: usize, noun: &str) -> Cause
     if total > 1 {
         cause.sentence = format!("{count} of {total} {noun}: {}", cause.sentence);
     }
-    if !name.is_empty() && !cause.sentence.contains(&name) {
-        cause.sentence = format!("{} (pod {name})", cause.sentence);
-    }
+    cause.add_pod(&name);
     cause
 }
 
@@ -153,23 +151,27 @@ pub(crate) fn refusals(creator: View<'_>, context: &Context<'_>) -> Vec<Cause> {
     texts.into_iter().filter(|(text, _)| !text.is_empty()).map(read).collect()
 }
 
-/// The state of the newest pod in words, for "no progress" without a better cause.
-pub(crate) fn newest_pod_state(pods: &[View<'_>]) -> Option<String> {
-    let pod = pods.iter().max_by_key(|pod| pod.str("/metadata/creationTimestamp"))?;
-    let conditions = Conditions::of(*pod);
+/// The state of a pod in words, for "no progress" without a better cause.
+fn state_of(pod: View<'_>) -> String {
+    let conditions = Conditions::of(pod);
     let ready = conditions.get("Ready").map_or("", |ready| ready.message);
     let detail = if ready.is_empty() { String::new() } else { format!(", {}", shorten(ready, 150)) };
-    Some(format!("{} is {}{detail}", pod.name(), pod.text("/status/phase").unwrap_or("not observed")))
+    format!("{} is {}{detail}", pod.name(), pod.text("/status/phase").unwrap_or("not observed"))
 }
 
 /// No progress, and nothing better is known (row 39).
 pub(crate) fn no_progress(seconds: i64, pods: &[View<'_>]) -> Cause {
-    let state = newest_pod_state(pods).map_or(String::new(), |state| format!("; newest pod: {state}"));
-    Cause::new(
+    let newest = pods.iter().max_by_key(|pod| pod.str("/metadata/creationTimestamp"));
+    let state = newest.map_or(String::new(), |pod| format!("; newest pod: {}", state_of(*pod)));
+    let cause = Cause::new(
         39,
         "ProgressDeadlineExceeded",
         format!("no progress for {seconds} s{state}"),
         Weight::Terminal,
     )
-    .next("describe the newest pod and read its log")
+    .next("describe the newest pod and read its log");
+    match newest {
+        Some(pod) => cause.naming(pod.name()),
+        None => cause,
+    }
 }

@@ -22,7 +22,10 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     {
         let cause = format!("{} cannot scale its target: {}", object.name(), able.says());
         let next = "does the target named in scaleTargetRef exist?";
-        return when_live(context, "CannotScale", able.says(), TARGET_GRACE).because(cause).then(next);
+        return when_live(context, "CannotScale", able.says(), TARGET_GRACE)
+            .because(cause)
+            .naming(object.name())
+            .then(next);
     }
     if let Some(active) = conditions.falsely("ScalingActive") {
         match active.reason {
@@ -34,6 +37,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
                 let cause = format!("{} gets no metric: {}", object.name(), active.says());
                 return when_live(context, "NoMetrics", active.says(), context.profile.metrics_grace)
                     .because(cause)
+                    .naming(object.name())
                     .then("is the metrics server running, and do the containers have requests?");
             }
             _ => {}

@@ -88,7 +88,7 @@ fn failed(object: View<'_>, failure: &Condition<'_>, context: &Context<'_>) -> V
         }
         _ => (38, format!("{name}: {}", failure.says())),
     };
-    let mut cause = Cause::new(rank, reason, sentence, Weight::Terminal);
+    let mut cause = Cause::new(rank, reason, sentence, Weight::Terminal).naming(name);
     if let Some(last) = last {
         cause.next = last.next;
         cause.subject = last.subject;
@@ -113,9 +113,7 @@ fn last_failure(object: View<'_>, context: &Context<'_>) -> Option<Cause> {
         let mut causes = pod_cause::causes(pod, context);
         cause::rank(&mut causes, context);
         let mut cause = causes.into_iter().next()?;
-        if !cause.sentence.contains(pod.name()) {
-            cause.sentence = format!("{} (pod {})", cause.sentence, pod.name());
-        }
+        cause.add_pod(pod.name());
         Some(cause)
     })
 }

@@ -13,7 +13,8 @@ pub(crate) fn judge(object: View<'_>) -> Verdict {
             Verdict::progressing("NotReady", ready.says()).because(ready.says()).fails_after(NOT_READY_GRACE)
         }
         Some(ready) if ready.status == Tri::Unknown => Verdict::unknown("KubeletSilent", ready.says())
-            .because(format!("the kubelet of {} is silent", object.name())),
+            .because(format!("the kubelet of {} is silent", object.name()))
+            .naming(object.name()),
         _ if object.flag("/spec/unschedulable") => {
             Verdict::suspended("Cordoned", "no new pods are placed on it")
         }

@@ -45,18 +45,17 @@ fn load_balancer(object: View<'_>, context: &Context<'_>) -> Verdict {
     if let Some(event) = events.iter().find(|event| event.reason == "SyncLoadBalancerFailed") {
         let text =
             format!("the load balancer of {} cannot be made: {}", object.name(), shorten(event.message, 300));
-        return verdict.because(text).then("look at the cloud controller and its rights");
+        let verdict = verdict.because(text).naming(object.name());
+        return verdict.then("look at the cloud controller and its rights");
     }
     let conditions = crate::condition::Conditions::of(object);
     if let Some(ports) = conditions.truly("LoadBalancerPortsError") {
-        return verdict.because(format!(
-            "the load balancer of {} cannot be made: {}",
-            object.name(),
-            ports.says()
-        ));
+        let text = format!("the load balancer of {} cannot be made: {}", object.name(), ports.says());
+        return verdict.because(text).naming(object.name());
     }
     if events.iter().any(|event| event.reason == "EnsuringLoadBalancer") {
-        return verdict.because(format!("the cloud is still making the load balancer of {}", object.name()));
+        let text = format!("the cloud is still making the load balancer of {}", object.name());
+        return verdict.because(text).naming(object.name());
     }
     verdict
         .because("nobody serves LoadBalancer services here: no controller has reported on it")
