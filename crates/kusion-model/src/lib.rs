@@ -53,7 +53,7 @@ pub use id::{IdError, ResourceId, ResourceKey};
 pub use kept::{Blob, Deposed, Kept};
 pub use owner::{IMPORTED_ANNOTATION, ImportedPolicy, OWNER_ANNOTATION, OwnerRules, Ownership};
 pub use path::{FieldPath, PathError, Segment, Tree};
-pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanError, Reason, Scope, Step, Tally, Wait};
+pub use plan::{Action, Edge, PLAN_SCHEMA, Plan, PlanDraft, PlanError, Reason, Scope, Step, Tally, Wait};
 pub use plan_view::upstream_view;
 pub use platform::{MeaningEdge, MovedField, Platform, Platforms};
 pub use project::{

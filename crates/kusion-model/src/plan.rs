@@ -319,10 +319,10 @@ impl Tally {
     }
 }
 
-/// What will be done, in an order that respects every edge.
+/// What will be done, in an order that respects every edge, as it is made: [`PlanDraft::sealed`] turns it into a [`Plan`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct PlanDraft {
     pub schema: String,
     pub engine: String,
     pub scope: Scope,
@@ -332,8 +332,26 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<ConflictRule>,
     pub steps: Vec<Step>,
-    /// SHA-256 over all of the above.
+    /// SHA-256 over all of the above; the seal sets it.
     pub hash: String,
+}
+
+/// What will be done. It is sealed: it can be read and not changed, so that its hash says what is carried out.
+///
+/// ```compile_fail
+/// fn edit(plan: &mut kusion_model::Plan) {
+///     plan.steps.clear();
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan(PlanDraft);
+
+impl std::ops::Deref for Plan {
+    type Target = PlanDraft;
+
+    fn deref(&self) -> &PlanDraft {
+        &self.0
+    }
 }
 
 /// A stored plan that cannot be used.
@@ -349,15 +367,15 @@ pub enum PlanError {
     Twice { first: ResourceKey, second: ResourceKey },
 }
 
-impl Plan {
+impl PlanDraft {
     /// Puts the hash on a finished plan.
     ///
     /// # Errors
     /// Two steps that touch one object.
-    pub fn sealed(mut self) -> Result<Self, PlanError> {
+    pub fn sealed(mut self) -> Result<Plan, PlanError> {
         self.check_once()?;
         self.hash = self.compute_hash();
-        Ok(self)
+        Ok(Plan(self))
     }
 
     /// Every object is touched by one step at most, and every id belongs to one step.
@@ -381,7 +399,7 @@ impl Plan {
     }
 
     fn compute_hash(&self) -> String {
-        let Plan { schema, engine, scope, lineage, serial, spec_digest, rules, steps, hash: _ } = self;
+        let PlanDraft { schema, engine, scope, lineage, serial, spec_digest, rules, steps, hash: _ } = self;
         let mut text = Vec::new();
         let mut add = |part: Result<Value, serde_json::Error>| {
             write_canonical(&part.unwrap_or_default(), &mut text);
@@ -393,6 +411,16 @@ impl Plan {
         sha256_hex(&text)
     }
 
+    /// Counts the steps by action.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.steps.iter().for_each(|step| tally.count(step));
+        tally
+    }
+}
+
+impl Plan {
     /// Returns the six characters that people see.
     #[must_use]
     pub fn short_hash(&self) -> &str {
@@ -403,14 +431,6 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.steps.iter().any(Step::is_change)
-    }
-
-    /// Counts the steps by action.
-    #[must_use]
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        self.steps.iter().for_each(|step| tally.count(step));
-        tally
     }
 
     /// Returns the step of a resource.
@@ -432,12 +452,12 @@ impl Plan {
             Some(PLAN_SCHEMA) => {}
             other => return Err(PlanError::Schema(other.unwrap_or("(none)").to_owned())),
         }
-        let plan: Plan = serde_json::from_value(value).map_err(|e| PlanError::Unreadable(e.to_string()))?;
+        let plan: PlanDraft = serde_json::from_value(value).map_err(|e| PlanError::Unreadable(e.to_string()))?;
         if plan.compute_hash() != plan.hash {
             return Err(PlanError::Hash);
         }
         plan.check_once()?;
-        Ok(plan)
+        Ok(Plan(plan))
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn step(id: &str, action: Action) -> Step {
 }
 
 pub(crate) fn plan(steps: Vec<Step>) -> Plan {
-    Plan {
+    PlanDraft {
         schema: PLAN_SCHEMA.to_owned(),
         engine: "0.1.0".to_owned(),
         scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
@@ -51,7 +51,7 @@ pub(crate) fn plan(steps: Vec<Step>) -> Plan {
 #[test]
 fn one_object_is_touched_once() {
     let uid = |id: &str| Step { live_uid: Some("u".to_owned()), ..step(id, Action::Update) };
-    let unsealed = |steps| Plan { steps, ..plan(Vec::new()) };
+    let unsealed = |steps| PlanDraft { steps, ..(*plan(Vec::new())).clone() };
     let twice = unsealed(vec![uid("v1:ConfigMap:web"), uid("v1:ConfigMap:default:web")]).sealed();
     assert!(matches!(twice, Err(PlanError::Twice { .. })));
     let mut alias = step("v1:ConfigMap:default:web", Action::Update);
@@ -88,14 +88,14 @@ fn references_read_back_as_references_and_other_texts_as_texts() {
 #[test]
 fn hash_depends_on_serial_versions_and_engine() {
     let base = plan(vec![step("v1:Namespace:shop", Action::Update)]);
-    let mut serial = base.clone();
+    let mut serial = (*base).clone();
     serial.serial += 1;
-    let mut version = base.clone();
+    let mut version = (*base).clone();
     version.steps[0].live_version = Some("42".to_owned());
-    let mut engine = base.clone();
+    let mut engine = (*base).clone();
     engine.engine = "0.2.0".to_owned();
     for other in [serial, version, engine] {
         assert_ne!(other.sealed().unwrap().hash, base.hash);
     }
-    assert_eq!(base.clone().sealed().unwrap().hash, base.hash);
+    assert_eq!((*base).clone().sealed().unwrap().hash, base.hash);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
     Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Mover, Note, Observed, OwnerRules,
-    Ownership, PLAN_SCHEMA, Plan, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ReferenceUse,
+    Ownership, PLAN_SCHEMA, Plan, PlanDraft, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ReferenceUse,
     ResourceKey, ResourceRecord, ResourceType, Scope, Segment, Step,
 };
 
@@ -55,7 +55,7 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let mut nodes = wanted;
     nodes.extend(unwanted.iter().map(|key| unwanted_step(input, key)));
     keep_needed(&mut nodes);
-    Plan {
+    PlanDraft {
         schema: PLAN_SCHEMA.to_owned(),
         engine: input.engine.to_owned(),
         scope: input.scope.clone(),
@@ -90,7 +90,7 @@ pub fn plan_take_over(
             ..blank(&record.key, &desired, Action::Import, Reason::ExistsUnmanaged)
         }
     };
-    Plan {
+    PlanDraft {
         schema: PLAN_SCHEMA.to_owned(),
         engine: engine.to_owned(),
         scope: scope.clone(),

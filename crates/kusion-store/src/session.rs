@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, Release, ReleaseNo, Step,
+    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, PlanDraft, Release, ReleaseNo, Step,
     Subject, Tally, Timestamp, Timings,
 };
 
@@ -77,6 +77,15 @@ impl Session {
     pub async fn begin(
         &mut self,
         plan: &Plan,
+        draft: ReleaseDraft,
+        now: Timestamp,
+    ) -> Result<ReleaseNo, StoreError> {
+        self.begin_with(plan, draft, now).await
+    }
+
+    async fn begin_with(
+        &mut self,
+        plan: &PlanDraft,
         draft: ReleaseDraft,
         now: Timestamp,
     ) -> Result<ReleaseNo, StoreError> {
@@ -155,7 +164,8 @@ impl Session {
             return Ok(None);
         }
         let State { scope, lineage, serial, outputs, .. } = &self.state;
-        let plan = Plan {
+        // No step of a plan is carried out here, so there is nothing to seal.
+        let plan = PlanDraft {
             schema: PLAN_SCHEMA.to_owned(),
             engine: env!("CARGO_PKG_VERSION").to_owned(),
             scope: scope.clone(),
@@ -167,7 +177,7 @@ impl Session {
             hash: String::new(),
         };
         let outputs = outputs.clone();
-        let no = self.begin(&plan, draft, now).await?;
+        let no = self.begin_with(&plan, draft, now).await?;
         self.record(no, outcomes).await?;
         let tally = Tally::default();
         self.end(no, ReleaseEnd { phase: Phase::Succeeded, ended: now, tally, message: None, outputs })

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use kusion_model::{PLAN_SCHEMA, Phase, Plan, Release, Scope, Tally, Timestamp};
+use kusion_model::{PLAN_SCHEMA, Phase, Plan, PlanDraft, Release, Scope, Tally, Timestamp};
 use kusion_store::{
     Liveness, Owner, PublicKey, ReleaseDraft, ReleaseEnd, SimMedium, SimStack, Snapshot, StackStore, State,
     Store, UpstreamState, wait,
@@ -98,7 +98,7 @@ static WHOLE: LazyLock<(SimStack, State)> = LazyLock::new(|| {
     if let Ok(mut session) = wait(store.acquire(owner, now, &|_| Liveness::Dead)) {
         for _ in 0..2 {
             let state = session.state();
-            let plan = Plan {
+            let plan = PlanDraft {
                 schema: PLAN_SCHEMA.into(),
                 engine: "fuzz".into(),
                 scope: scope(),
@@ -109,6 +109,7 @@ static WHOLE: LazyLock<(SimStack, State)> = LazyLock::new(|| {
                 steps: Vec::new(),
                 hash: String::new(),
             };
+            let plan = plan.sealed().expect("nothing is touched twice");
             let end = ReleaseEnd {
                 phase: Phase::Succeeded,
                 ended: now,

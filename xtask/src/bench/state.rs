@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use kusion_media::{Address, Patience, Surroundings, objects};
 use kusion_model::{
-    Action, PLAN_SCHEMA, Phase, Plan, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
+    Action, PLAN_SCHEMA, Phase, PlanDraft, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{
@@ -302,7 +302,7 @@ fn step(number: usize) -> Step {
 fn release(session: &mut Session, numbers: std::ops::Range<usize>) -> Result<(), String> {
     let told = |error: kusion_store::StoreError| error.to_string();
     let state = session.state();
-    let plan = Plan {
+    let plan = PlanDraft {
         schema: PLAN_SCHEMA.into(),
         engine: "bench".into(),
         scope: state.scope.clone(),
@@ -313,6 +313,7 @@ fn release(session: &mut Session, numbers: std::ops::Range<usize>) -> Result<(),
         steps: numbers.clone().map(step).collect(),
         hash: String::new(),
     };
+    let plan = plan.sealed().map_err(|error| error.to_string())?;
     let no = wait(session.begin(&plan, Default::default(), now())).map_err(told)?;
     let all: Vec<usize> = numbers.collect();
     for group in all.chunks(GROUP) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, PLAN_SCHEMA, Phase, Plan, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
+    Action, PLAN_SCHEMA, Phase, Plan, PlanDraft, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{
@@ -132,7 +132,7 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
 }
 
 pub(crate) fn plan(state: &State, steps: Vec<Step>) -> Plan {
-    Plan {
+    PlanDraft {
         schema: PLAN_SCHEMA.into(),
         engine: "test".into(),
         scope: scope(),
