@@ -15,7 +15,7 @@ mod redactor;
 use std::fmt;
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
 pub use children::{hidden_variables, keep_from_children};
 pub use redactor::{Redactor, SHORTEST, SHOWN};
@@ -54,6 +54,66 @@ impl SecretValue {
     }
 }
 
+/// A key of 32 bytes: it is computed with, and never printed. Unlike a value it is not told to the redactor: nobody types or shows
+/// one, and each purpose derives another.
+#[derive(Clone)]
+pub struct SecretKey([u8; 32]);
+
+impl SecretKey {
+    /// Takes the bytes of a key.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        SecretKey(bytes)
+    }
+
+    /// Reads a key; `None` for bytes of another length.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        <[u8; 32]>::try_from(bytes).ok().map(SecretKey)
+    }
+
+    /// Makes a key in the place where it stays.
+    ///
+    /// # Errors
+    /// What kept it from being made.
+    pub fn make<E>(fill: impl FnOnce(&mut [u8; 32]) -> Result<(), E>) -> Result<Self, E> {
+        let mut key = SecretKey([0; 32]);
+        fill(&mut key.0)?;
+        Ok(key)
+    }
+
+    /// Gives the bytes out, to be computed with.
+    #[must_use]
+    pub fn expose(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Takes as long for keys that differ at the beginning as for those that differ at the end.
+impl PartialEq for SecretKey {
+    fn eq(&self, other: &Self) -> bool {
+        same(&self.0, &other.0)
+    }
+}
+
+impl Eq for SecretKey {}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SHOWN)
+    }
+}
+
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
 /// Something outside that hides keys and gives them back: a service, or an identity that only its owner has.
 pub trait KeyService: Send + Sync {
     /// What kind it is, as it is recorded beside what it has hidden.
@@ -84,8 +144,7 @@ impl From<String> for SecretValue {
 /// Takes as long for values that differ at the beginning as for those that differ at the end.
 impl PartialEq for SecretValue {
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (self.expose(), other.expose());
-        a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+        same(self.expose(), other.expose())
     }
 }
 
@@ -109,5 +168,20 @@ mod tests {
         assert_eq!(value, SecretValue::new(b"hunter2".to_vec()));
         assert_ne!(value, SecretValue::new(b"hunter3".to_vec()));
         assert_eq!(SecretValue::new(vec![0xff]).expose_text(), None);
+    }
+
+    #[test]
+    fn a_key_is_used_and_never_printed() {
+        let key = SecretKey::new([7; 32]);
+        assert_eq!(format!("{key:?}"), "(secret)");
+        assert_eq!(SecretKey::read(key.expose()).as_ref(), Some(&key));
+        assert_ne!(key, SecretKey::new([8; 32]));
+        assert_eq!(SecretKey::read(&[7; 31]), None);
+        let made = SecretKey::make(|bytes| {
+            bytes.fill(7);
+            Ok::<(), ()>(())
+        });
+        assert_eq!(made, Ok(key));
+        assert_eq!(SecretKey::make(|_| Err("no")), Err("no"));
     }
 }

@@ -9,7 +9,7 @@ use kusion_runtime_k8s::KubePlatform;
 
 use crate::{GenerateError, Generated, Inputs, generate, locate};
 
-const KEY: DigestKey = DigestKey([7; 32]);
+const KEY: DigestKey = DigestKey::new([7; 32]);
 
 fn platforms() -> Platforms {
     Platforms::new(vec![Arc::new(KubePlatform)])

@@ -88,10 +88,16 @@ fn write_scalar(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
+/// Returns the SHA-256 of bytes.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 /// Returns the SHA-256 of bytes as lower-case hex.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(&Sha256::digest(bytes))
+    HEXLOWER.encode(&sha256(bytes))
 }
 
 /// Returns HMAC-SHA-256 of a message as lower-case hex.

@@ -47,7 +47,7 @@ pub use attr::{Attr, AttrMap, NotPlain, Number, NumberError, Unknowns};
 pub use backend_setting::BackendSetting;
 pub use change::{FieldChange, Mover, Note};
 pub use cluster::{ClusterIdentity, SameCluster};
-pub use digest::sha256_hex;
+pub use digest::{sha256, sha256_hex};
 pub use head::Head;
 pub use id::{IdError, ResourceId, ResourceKey};
 pub use kept::{Blob, Deposed, Kept};

@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const KEY: DigestKey = DigestKey([1; 32]);
+    const KEY: DigestKey = DigestKey::new([1; 32]);
 
     fn one(text: &str) -> Reference {
         let template = Template::parse(text).unwrap().unwrap();

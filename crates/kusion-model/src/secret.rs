@@ -7,9 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use base_secret::SecretValue;
+use base_secret::{SecretKey, SecretValue};
 use serde_json::Value;
-use zeroize::Zeroize as _;
 
 use crate::digest::hmac_sha256_hex;
 use crate::{Attr, FieldPath, RefError};
@@ -18,26 +17,32 @@ const SEAL: &str = "(secret)#";
 const DIGEST_LEN: usize = 32;
 
 /// The key of the digests; a digest cannot be guessed from a dictionary without it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct DigestKey(pub [u8; 32]);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DigestKey(SecretKey);
 
 impl DigestKey {
+    /// Takes the bytes of a key.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        DigestKey(SecretKey::new(bytes))
+    }
+
+    /// Gives the bytes out, to derive other keys from.
+    #[must_use]
+    pub fn expose(&self) -> &[u8; 32] {
+        self.0.expose()
+    }
+
     /// Returns what stands for a text that must not be kept: equal texts have equal seals, and nobody reads them back.
     #[must_use]
     pub fn sealed(&self, text: &str) -> String {
-        format!("{SEAL}{}", &hmac_sha256_hex(&self.0, text.as_bytes())[..DIGEST_LEN])
+        format!("{SEAL}{}", &hmac_sha256_hex(self.expose(), text.as_bytes())[..DIGEST_LEN])
     }
 }
 
-impl Drop for DigestKey {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl fmt::Debug for DigestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DigestKey(…)")
+impl From<SecretKey> for DigestKey {
+    fn from(key: SecretKey) -> Self {
+        DigestKey(key)
     }
 }
 
@@ -66,7 +71,7 @@ impl Secret {
             Attr::Text(text) => (text.to_string(), true),
             other => (other.to_string(), false),
         };
-        let mut digest = hmac_sha256_hex(&key.0, text.as_bytes());
+        let mut digest = hmac_sha256_hex(key.expose(), text.as_bytes());
         digest.truncate(DIGEST_LEN);
         Secret(Arc::new(Held { digest, clear: Some(Clear { value: SecretValue::from(text), is_text }) }))
     }
@@ -227,7 +232,7 @@ mod tests {
     use serde_json::json;
 
     const CANARY: &str = "Y2FuYXJ5LTQyMTc=";
-    const KEY: DigestKey = DigestKey([7; 32]);
+    const KEY: DigestKey = DigestKey::new([7; 32]);
 
     fn clear() -> Value {
         json!({"data": {"a.b": CANARY, "n": 4217, "none": null}, "note": "plain"})
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn equal_secrets_are_equal_only_under_one_key() {
         assert_eq!(sealed(&KEY), sealed(&KEY));
-        assert_ne!(sealed(&KEY), sealed(&DigestKey([8; 32])));
+        assert_ne!(sealed(&KEY), sealed(&DigestKey::new([8; 32])));
     }
 
     #[test]
@@ -294,7 +299,7 @@ mod tests {
     #[test]
     fn values_are_adopted_where_the_digests_are_equal() {
         let mut stored: Attr = serde_json::from_value(sealed(&KEY).to_shown()).unwrap();
-        adopt(&mut stored, &sealed(&DigestKey([8; 32])));
+        adopt(&mut stored, &sealed(&DigestKey::new([8; 32])));
         assert!(stored.expose(Unknowns::Refuse).is_err());
         adopt(&mut stored, &sealed(&KEY));
         assert_eq!(stored.expose(Unknowns::Refuse), Ok(clear()));

@@ -318,7 +318,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    const KEY: DigestKey = DigestKey([1; 32]);
+    const KEY: DigestKey = DigestKey::new([1; 32]);
 
     /// Documents with a `title`; their `pin` is secret, and may be written as `code`.
     struct Toy;

@@ -255,7 +255,7 @@ mod tests {
 
     fn edges(objects: Value) -> Vec<String> {
         let spec =
-            Spec::from_value(objects, &Platforms::new(vec![Arc::new(KubePlatform)]), &DigestKey([1; 32]))
+            Spec::from_value(objects, &Platforms::new(vec![Arc::new(KubePlatform)]), &DigestKey::new([1; 32]))
                 .unwrap();
         let name = |key: &ResourceKey| {
             KubeId::from_parts(key.id.parts()).map(|id| format!("{}/{}", id.kind, id.name)).unwrap()

@@ -158,7 +158,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
 
-    const KEY: DigestKey = DigestKey([1; 32]);
+    const KEY: DigestKey = DigestKey::new([1; 32]);
 
     fn read(document: Value) -> Result<Spec, SpecError> {
         Spec::from_value(document, &Platforms::new(vec![Arc::new(KubePlatform)]), &KEY)

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn texts_and_changes_lose_the_secret_in_both_forms() {
-        let key = DigestKey([1; 32]);
+        let key = DigestKey::new([1; 32]);
         let secret = Attr::Secret(Secret::new(&Attr::text("canary-42"), &key));
         let mut object = Attr::from(json!({"apiVersion": "v1", "kind": "Secret"}));
         object.as_map_mut().unwrap().insert("stringData".into(), Attr::map([("pw", secret)]));

@@ -152,7 +152,7 @@ mod tests {
     use tf_schema::{Attribute, configure};
     use tf_value::Type;
 
-    const KEY: DigestKey = DigestKey([1; 32]);
+    const KEY: DigestKey = DigestKey::new([1; 32]);
 
     fn block() -> Block {
         let optional = |ty| Attribute { optional: true, ..Attribute::plain(ty) };

@@ -71,7 +71,7 @@ impl Held {
     /// Never for states of a size that fits into memory.
     pub fn seal(&self, shown: Attr, key: &DigestKey) -> Result<Kept, String> {
         let clear = serde_json::to_vec(self).map_err(|e| e.to_string())?;
-        let nonce_key = derive_key(NONCE_KEY, &key.0);
+        let nonce_key = derive_key(NONCE_KEY, key.expose());
         let nonce = &blake3::keyed_hash(&nonce_key, &clear).as_bytes()[..NONCE].to_owned();
         let cipher = cipher(key)?;
         let nonce_array = XNonce::try_from(&nonce[..]).map_err(|e| e.to_string())?;
@@ -98,7 +98,7 @@ impl Held {
 }
 
 fn cipher(key: &DigestKey) -> Result<XChaCha20Poly1305, String> {
-    XChaCha20Poly1305::new_from_slice(&derive_key(SEAL_KEY, &key.0)).map_err(|e| e.to_string())
+    XChaCha20Poly1305::new_from_slice(&derive_key(SEAL_KEY, key.expose())).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_opens_only_with_its_key_and_shows_nothing() {
-        let key = DigestKey([7; 32]);
+        let key = DigestKey::new([7; 32]);
         let held = Held {
             type_name: "random_password".into(),
             state: r#"{"result":"canary"}"#.into(),
@@ -117,7 +117,7 @@ mod tests {
         let kept = held.seal(Attr::Null, &key).unwrap();
         assert_eq!(Held::open(&kept, &key).as_ref(), Ok(&held));
         assert_eq!(held.seal(Attr::Null, &key).unwrap(), kept, "equal states, equal seals");
-        assert!(Held::open(&kept, &DigestKey([8; 32])).is_err());
+        assert!(Held::open(&kept, &DigestKey::new([8; 32])).is_err());
         let text = serde_json::to_string(&kept).unwrap();
         assert!(!text.contains("canary") && !text.contains("Y2FuYXJ5"));
         let mut bytes = kept.private.clone().unwrap().0.to_vec();

@@ -12,7 +12,7 @@ use kusion_runtime::{DeleteAsk, Deleted, ObserveAsk, ProposeAsk, Runtime as _, R
 use kusion_runtime_tf::{Locate, Source, TfRuntime};
 use serde_json::{Map, Value, json};
 
-const KEY: DigestKey = DigestKey([3; 32]);
+const KEY: DigestKey = DigestKey::new([3; 32]);
 
 /// The providers of the test environment.
 struct Built;

@@ -1,5 +1,6 @@
 //! The keys of a stack: found with its log, made at first use, changed by a rotation.
 
+use base_secret::SecretKey;
 use kusion_model::{DigestKey, Timestamp};
 use zeroize::Zeroizing;
 
@@ -7,7 +8,7 @@ use crate::backend::{HEAD_ONLY, Kept, Replacement, Written};
 use crate::entry::Entry;
 use crate::lock::{Opening, key_of};
 use crate::ring::{Keys, Preamble, Ring, Slot, wrapping_of};
-use crate::seal::{Bound, Bytes32, random};
+use crate::seal::{Bound, random_key};
 use crate::session::TRIES;
 use crate::{Claim, Damage, Lock, StackStore, StoreError, Watch, chain, log};
 
@@ -59,7 +60,7 @@ impl StackStore {
         }
     }
 
-    async fn wrapping(&self, slot: &Slot) -> Result<Bytes32, StoreError> {
+    async fn wrapping(&self, slot: &Slot) -> Result<SecretKey, StoreError> {
         let (Lock::Beside, Slot::File { name }) = (&*self.lock, slot) else {
             return self.lock.open(slot).map_err(|opening| match opening {
                 Opening::Damage(damage) => self.damaged(damage),
@@ -72,21 +73,21 @@ impl StackStore {
         }
     }
 
-    async fn key_file(&self, name: &str) -> Result<Option<Zeroizing<[u8; 32]>>, StoreError> {
+    async fn key_file(&self, name: &str) -> Result<Option<SecretKey>, StoreError> {
         let Some(bytes) = self.backend.kept(&self.scope, name).await?.map(Zeroizing::new) else {
             return Ok(None);
         };
-        key_of(&bytes).map(|key| Some(Zeroizing::new(key))).ok_or_else(|| self.damaged(Damage::Key))
+        key_of(&bytes).map(Some).ok_or_else(|| self.damaged(Damage::Key))
     }
 
     /// A key file beside the log, made if there is none of that name.
-    async fn key_beside(&self, name: &str) -> Result<Zeroizing<[u8; 32]>, StoreError> {
+    async fn key_beside(&self, name: &str) -> Result<SecretKey, StoreError> {
         for _ in 0..TRIES {
             if let Some(key) = self.key_file(name).await? {
                 return Ok(key);
             }
-            let new = Zeroizing::new(random::<32>()?);
-            self.put(name, new.as_slice()).await?;
+            let new = random_key()?;
+            self.put(name, new.expose()).await?;
         }
         Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
@@ -115,7 +116,7 @@ impl StackStore {
                 Lock::Beside => self.key_beside("key").await?,
                 _ => match self.key_file("key").await? {
                     Some(key) => key,
-                    None => Zeroizing::new(random()?),
+                    None => random_key()?,
                 },
             };
             let keys = self.make_keys(&digest, 1, &self.lock).await?;
@@ -127,7 +128,7 @@ impl StackStore {
     /// New keys under a number that nobody has used, kept beside the log.
     pub(crate) async fn next_keys(
         &self,
-        digest: &[u8; 32],
+        digest: &SecretKey,
         after: u64,
         lock: &Lock,
     ) -> Result<Keys, StoreError> {
@@ -147,7 +148,7 @@ impl StackStore {
         Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
-    async fn make_keys(&self, digest: &[u8; 32], number: u64, lock: &Lock) -> Result<Keys, StoreError> {
+    async fn make_keys(&self, digest: &SecretKey, number: u64, lock: &Lock) -> Result<Keys, StoreError> {
         let (slot, wrapping) = match lock {
             Lock::Beside => {
                 let name = if number == 1 { "key".to_owned() } else { format!("key.{number}") };
@@ -198,19 +199,21 @@ impl StackStore {
         };
         let Some(mark) = marked else {
             // Before the first release, and in clear, the key file is all there is.
-            return Ok(DigestKey(*self.key_beside("key").await?));
+            return Ok(DigestKey::from(self.key_beside("key").await?));
         };
         match self.key_file("key").await? {
-            Some(key) if crate::ring::mark_of(&key) == mark => Ok(DigestKey(*key)),
+            Some(key) if crate::ring::mark_of(&key) == mark => Ok(DigestKey::from(key)),
             // Another key file by now, or one that was changed: the ring knows.
             _ => Ok(self.keys().await?.digest()),
         }
     }
 
     /// A key for a run that can write nothing and has found none.
-    #[must_use]
-    pub fn passing_key() -> DigestKey {
-        DigestKey(random().unwrap_or([1; 32]))
+    ///
+    /// # Errors
+    /// No random numbers: with a key that others know, digests could be guessed.
+    pub fn passing_key() -> Result<DigestKey, StoreError> {
+        random_key().map(DigestKey::from)
     }
 
     /// Seals a text of this stack that leaves the store: a plan.
@@ -268,7 +271,7 @@ impl StackStore {
             return Err(StoreError::Stale { expected: state.serial });
         }
         let lock = lock.unwrap_or(&self.lock);
-        let keys = self.next_keys(&old.digest().0, old.ring().number, lock).await?;
+        let keys = self.next_keys(old.digest_key(), old.ring().number, lock).await?;
         let place = self.place();
         let reader = self.reader(Some(&old), &place);
         let (mut records, mut entries) = log::entries(found, &reader)?;

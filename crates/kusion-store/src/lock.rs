@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use base_secret::{KeyService, SecretValue};
+use base_secret::{KeyService, SecretKey, SecretValue};
 use zeroize::Zeroizing;
 
 use crate::StoreError;
 use crate::damage::Damage;
 use crate::ring::{Slot, from_text, to_text, wrapping_of};
-use crate::seal::{Bytes32, random};
+use crate::seal::{random, random_key};
 
 /// What argon2id costs (memory in KiB); more than the recommendation of RFC 9106 for small machines.
 const MEMORY: u32 = 64 * 1024;
@@ -63,7 +63,7 @@ impl Lock {
     }
 
     /// A new slot and its wrapping key; [`Lock::Beside`] is the store's own business.
-    pub(crate) fn make(&self) -> Result<(Slot, Bytes32), StoreError> {
+    pub(crate) fn make(&self) -> Result<(Slot, SecretKey), StoreError> {
         match self {
             Lock::Beside => Err(other(self, "a key file beside the log")),
             Lock::File(path) => {
@@ -80,20 +80,20 @@ impl Lock {
                 Ok((slot, key))
             }
             Lock::Command(words) => {
-                let key: Bytes32 = Zeroizing::new(random()?);
-                let given = ask(words, "wrap", to_text(key.as_slice()).as_bytes())?;
+                let key = random_key()?;
+                let given = ask(words, "wrap", to_text(key.expose()).as_bytes())?;
                 Ok((Slot::Command { given: to_text(&given) }, key))
             }
             Lock::Service(service) => {
-                let key: Bytes32 = Zeroizing::new(random()?);
-                let given = service.wrap(key.as_slice()).map_err(|why| failed(self, why))?;
+                let key = random_key()?;
+                let given = service.wrap(key.expose()).map_err(|why| failed(self, why))?;
                 Ok((Slot::Service { kind: service.kind().to_owned(), given: to_text(&given) }, key))
             }
         }
     }
 
     /// The wrapping key that a slot asks for.
-    pub(crate) fn open(&self, slot: &Slot) -> Result<Bytes32, Opening> {
+    pub(crate) fn open(&self, slot: &Slot) -> Result<SecretKey, Opening> {
         match (self, slot) {
             (Lock::File(path), Slot::File { .. }) => match read_key(path) {
                 Ok(Some(key)) => Ok(wrapping_of(&key)),
@@ -113,14 +113,13 @@ impl Lock {
                 let answer = Zeroizing::new(ask(words, "unwrap", &given)?);
                 let text = std::str::from_utf8(&answer).unwrap_or_default().trim();
                 let key = from_text(text).map(Zeroizing::new);
-                let key = key.and_then(|key| <[u8; 32]>::try_from(key.as_slice()).ok());
-                key.map(Zeroizing::new).ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
+                let key = key.and_then(|key| SecretKey::read(&key));
+                key.ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
             }
             (Lock::Service(service), Slot::Service { kind, given }) if service.kind() == kind => {
                 let given = from_text(given).unwrap_or_default();
                 let key = service.unwrap(&given).map_err(|why| failed(self, why))?;
-                let key = <[u8; 32]>::try_from(key.as_slice()).ok();
-                key.map(Zeroizing::new).ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
+                SecretKey::read(&key).ok_or(Opening::Damage(Damage::WrongKey { needs: slot.word() }))
             }
             _ => Err(other(self, &slot.word()).into()),
         }
@@ -147,20 +146,18 @@ fn failed(lock: &Lock, why: impl Into<String>) -> StoreError {
     StoreError::Lock { lock: lock.word(), why: why.into() }
 }
 
-fn stretch(phrase: &SecretValue, salt: &[u8], (memory, passes, lanes): (u32, u32, u32)) -> Option<Bytes32> {
+fn stretch(phrase: &SecretValue, salt: &[u8], (memory, passes, lanes): (u32, u32, u32)) -> Option<SecretKey> {
     let params = Params::new(memory, passes, lanes, Some(32)).ok()?;
-    let mut key = Zeroizing::new([0; 32]);
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    argon.hash_password_into(phrase.expose(), salt, key.as_mut_slice()).ok()?;
-    Some(key)
+    SecretKey::make(|key| argon.hash_password_into(phrase.expose(), salt, key)).ok()
 }
 
 /// The bytes of a key file, if they can be a key.
-pub(crate) fn key_of(bytes: &[u8]) -> Option<[u8; 32]> {
-    <[u8; 32]>::try_from(bytes).ok().filter(|key| *key != [0; 32])
+pub(crate) fn key_of(bytes: &[u8]) -> Option<SecretKey> {
+    SecretKey::read(bytes).filter(|key| *key.expose() != [0; 32])
 }
 
-fn read_key(path: &Path) -> Result<Option<[u8; 32]>, StoreError> {
+fn read_key(path: &Path) -> Result<Option<SecretKey>, StoreError> {
     match std::fs::read(path).map(Zeroizing::new) {
         Ok(bytes) => match key_of(&bytes) {
             Some(key) => Ok(Some(key)),
@@ -171,8 +168,8 @@ fn read_key(path: &Path) -> Result<Option<[u8; 32]>, StoreError> {
     }
 }
 
-fn make_key(path: &Path) -> Result<[u8; 32], StoreError> {
-    let key: [u8; 32] = random()?;
+fn make_key(path: &Path) -> Result<SecretKey, StoreError> {
+    let key = random_key()?;
     let write = || {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
@@ -182,7 +179,7 @@ fn make_key(path: &Path) -> Result<[u8; 32], StoreError> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path)?;
-        file.write_all(&key)?;
+        file.write_all(key.expose())?;
         file.sync_all()
     };
     match write() {

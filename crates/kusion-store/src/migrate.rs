@@ -201,7 +201,7 @@ impl Held<'_> {
             return Err(StoreError::Occupied { place: self.store.place() });
         };
         let store = self.store;
-        let keys = store.next_keys(&old.digest().0, old.ring().number, &store.lock).await?;
+        let keys = store.next_keys(old.digest_key(), old.ring().number, &store.lock).await?;
         let (records, entries) = log;
         let hash = records.last().map(|record| chain::hash_of(record)).unwrap_or_default();
         let serial = entries.last().map_or(0, Entry::serial);

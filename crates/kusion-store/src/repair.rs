@@ -5,7 +5,7 @@ use kusion_model::Timestamp;
 use crate::backend::{Kept, Replacement, Written};
 use crate::entry::Entry;
 use crate::ring::Preamble;
-use crate::seal::random;
+use crate::seal::random_key;
 use crate::store::header;
 use crate::{Claim, Damage, Head, Keys, StackStore, State, StoreError, Watch, chain, log};
 
@@ -181,7 +181,7 @@ impl StackStore {
             Some(keys) => keys.clone(),
             None if findings.rings == 0 => self.first_keys().await?,
             // What was sealed is lost with its key; a new one begins here.
-            None => self.next_keys(&random()?, findings.rings, &self.lock).await?,
+            None => self.next_keys(&random_key()?, findings.rings, &self.lock).await?,
         };
         let mut state = findings.saved.clone();
         state.close_interrupted(now);

@@ -9,8 +9,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base_secret::SecretKey;
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
-use kusion_model::{DigestKey, Scope, sha256_hex};
+use kusion_model::{DigestKey, Scope, sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -19,7 +20,7 @@ use crate::chain;
 use crate::damage::{Damage, Fault};
 use crate::entry::{Entry, SEALED};
 use crate::log;
-use crate::seal::{ALGORITHM, Bound, Bytes32, Envelope, random, seal};
+use crate::seal::{ALGORITHM, Bound, Envelope, random, random_key, seal};
 
 /// The keys of a stack, as they are kept: of no use without what locks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,8 +71,8 @@ impl Slot {
 pub struct Keys(Arc<Held>);
 
 struct Held {
-    digest: Bytes32,
-    data: Bytes32,
+    digest: SecretKey,
+    data: SecretKey,
     ring: Ring,
 }
 
@@ -84,22 +85,22 @@ impl fmt::Debug for Keys {
 impl Keys {
     /// Keys of which the digest key is known or not, locked by a wrapping key.
     pub(crate) fn new(
-        digest: &[u8; 32],
+        digest: &SecretKey,
         number: u64,
         slot: Slot,
-        wrapping: &Bytes32,
+        wrapping: &SecretKey,
         scope: &Scope,
     ) -> Result<Self, StoreError> {
-        let (digest, data) = (Zeroizing::new(*digest), Zeroizing::new(random::<32>()?));
+        let (digest, data) = (digest.clone(), random_key()?);
         let key = HEXLOWER.encode(&random::<8>()?);
-        let both = Zeroizing::new([digest.as_slice(), data.as_slice()].concat());
+        let both = Zeroizing::new([digest.expose().as_slice(), data.expose()].concat());
         let wrapped = seal(wrapping, &key, &ring_of(scope, number), &both)?;
         let ring = Ring { number, key, slot, check: check(wrapping), wrapped };
         Ok(Keys(Arc::new(Held { digest, data, ring })))
     }
 
     /// Opens a ring by its wrapping key.
-    pub(crate) fn open(ring: &Ring, wrapping: &Bytes32, scope: &Scope) -> Result<Self, Damage> {
+    pub(crate) fn open(ring: &Ring, wrapping: &SecretKey, scope: &Scope) -> Result<Self, Damage> {
         if ring.check != check(wrapping) {
             return Err(Damage::WrongKey { needs: ring.slot.word() });
         }
@@ -108,7 +109,7 @@ impl Keys {
         let opened = envelope.open(wrapping, &ring.key, &ring_of(scope, ring.number));
         let both = Zeroizing::new(opened.map_err(|_| garbled())?);
         let (digest, data) = both.split_at_checked(32).ok_or_else(garbled)?;
-        let array = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).map(Zeroizing::new).map_err(|_| garbled());
+        let array = |bytes: &[u8]| SecretKey::read(bytes).ok_or_else(garbled);
         Ok(Keys(Arc::new(Held { digest: array(digest)?, data: array(data)?, ring: ring.clone() })))
     }
 
@@ -116,8 +117,12 @@ impl Keys {
         &self.0.ring
     }
 
+    pub(crate) fn digest_key(&self) -> &SecretKey {
+        &self.0.digest
+    }
+
     pub(crate) fn digest(&self) -> DigestKey {
-        DigestKey(*self.0.digest)
+        DigestKey::from(self.0.digest.clone())
     }
 
     /// What tells these keys from those of another stack, through all rotations.
@@ -126,7 +131,7 @@ impl Keys {
     }
 
     /// What the signatures of the stack are made with; no rotation changes it.
-    pub(crate) fn signing(&self) -> Bytes32 {
+    pub(crate) fn signing(&self) -> SecretKey {
         derived(b"kusion signature\0", &self.0.digest)
     }
 
@@ -255,31 +260,27 @@ fn ring_of(scope: &Scope, number: u64) -> Bound<'_> {
 }
 
 /// A value by which a key is known again, and from which it cannot be found.
-fn check(key: &Bytes32) -> String {
+fn check(key: &SecretKey) -> String {
     let mut text = Zeroizing::new(b"kusion key check\0".to_vec());
-    text.extend_from_slice(key.as_slice());
+    text.extend_from_slice(key.expose());
     sha256_hex(&text)[..16].to_owned()
 }
 
 /// The mark of keys whose digest key is this file.
-pub(crate) fn mark_of(file: &[u8; 32]) -> String {
-    check(&Zeroizing::new(*file))
+pub(crate) fn mark_of(file: &SecretKey) -> String {
+    check(file)
 }
 
 /// The wrapping key of a key file: not the file itself, which makes digests too.
-pub(crate) fn wrapping_of(file: &[u8; 32]) -> Bytes32 {
+pub(crate) fn wrapping_of(file: &SecretKey) -> SecretKey {
     derived(b"kusion wrapping key\0", file)
 }
 
 /// Another key for another purpose.
-fn derived(purpose: &[u8], from: &[u8; 32]) -> Bytes32 {
+fn derived(purpose: &[u8], from: &SecretKey) -> SecretKey {
     let mut text = Zeroizing::new(purpose.to_vec());
-    text.extend_from_slice(from);
-    let mut key = Zeroizing::new([0; 32]);
-    if let Ok(bytes) = HEXLOWER.decode(sha256_hex(&text).as_bytes()).map(Zeroizing::new) {
-        key.copy_from_slice(&bytes);
-    }
-    key
+    text.extend_from_slice(from.expose());
+    SecretKey::new(sha256(&text))
 }
 
 pub(crate) fn to_text(bytes: &[u8]) -> String {

@@ -4,11 +4,11 @@
 //! history and the serial. A record that is flipped, moved, taken from another history or relabelled with another algorithm
 //! does not open. Number and key stand in front in clear, so that a log can be listed without its key.
 
+use base_secret::SecretKey;
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use data_encoding::BASE64URL_NOPAD;
 use kusion_model::Scope;
-use zeroize::Zeroizing;
 
 use crate::StoreError;
 use crate::damage::Fault;
@@ -16,9 +16,6 @@ use crate::damage::Fault;
 /// XChaCha20-Poly1305: nonces are so long that random ones never meet.
 pub(crate) const ALGORITHM: &str = "x1";
 const NONCE_LEN: usize = 24;
-
-/// A key for sealing; zeroed when the last copy goes.
-pub(crate) type Bytes32 = Zeroizing<[u8; 32]>;
 
 /// What a sealed thing is and where it belongs.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +43,12 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     Ok(bytes)
 }
 
+/// A new key.
+pub(crate) fn random_key() -> Result<SecretKey, StoreError> {
+    SecretKey::make(|bytes| getrandom::fill(bytes))
+        .map_err(|error| StoreError::NoRandom { why: error.to_string() })
+}
+
 fn associated(algorithm: &str, key: &str, bound: &Bound<'_>) -> Vec<u8> {
     let Scope { project, stack, workspace } = bound.scope;
     let serial = bound.serial.to_string();
@@ -56,10 +59,15 @@ fn associated(algorithm: &str, key: &str, bound: &Bound<'_>) -> Vec<u8> {
 }
 
 /// Seals some bytes under a key with a name.
-pub(crate) fn seal(key: &Bytes32, name: &str, bound: &Bound<'_>, bytes: &[u8]) -> Result<String, StoreError> {
+pub(crate) fn seal(
+    key: &SecretKey,
+    name: &str,
+    bound: &Bound<'_>,
+    bytes: &[u8],
+) -> Result<String, StoreError> {
     let nonce: [u8; NONCE_LEN] = random()?;
     let aad = associated(ALGORITHM, name, bound);
-    let sealed = XChaCha20Poly1305::new((&**key).into())
+    let sealed = XChaCha20Poly1305::new(key.expose().into())
         .encrypt(&XNonce::from(nonce), Payload { msg: bytes, aad: &aad })
         .map_err(|_| StoreError::NoRandom { why: "the cipher refuses the text".to_owned() })?;
     let mut text = format!("{ALGORITHM} {} {name} ", bound.serial);
@@ -90,7 +98,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// Opens it; whatever it is bound to must fit.
-    pub(crate) fn open(&self, key: &Bytes32, name: &str, bound: &Bound<'_>) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn open(&self, key: &SecretKey, name: &str, bound: &Bound<'_>) -> Result<Vec<u8>, Fault> {
         if self.key != name {
             return Err(Fault::OtherKey);
         }
@@ -98,7 +106,7 @@ impl<'a> Envelope<'a> {
         let (nonce, msg) = bytes.split_at_checked(NONCE_LEN).ok_or(Fault::Seal)?;
         let nonce = <[u8; NONCE_LEN]>::try_from(nonce).map_err(|_| Fault::Seal)?;
         let aad = associated(self.algorithm, name, bound);
-        XChaCha20Poly1305::new((&**key).into())
+        XChaCha20Poly1305::new(key.expose().into())
             .decrypt(&XNonce::from(nonce), Payload { msg, aad: &aad })
             .map_err(|_| Fault::Seal)
     }
@@ -112,7 +120,7 @@ mod tests {
     fn nothing_opens_that_was_changed_moved_or_relabelled() {
         let scope = Scope { project: "p".into(), stack: "s".into(), workspace: "w".into() };
         let bound = Bound { what: "record", scope: &scope, lineage: "l", serial: 7 };
-        let key = Zeroizing::new([5; 32]);
+        let key = SecretKey::new([5; 32]);
         let text = seal(&key, "k", &bound, b"canary").unwrap();
         let open = |text: &str, bound: &Bound<'_>| {
             Envelope::read(text.as_bytes()).and_then(|it| it.open(&key, "k", bound))

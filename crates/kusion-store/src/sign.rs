@@ -59,7 +59,7 @@ impl StackStore {
     /// Keys that cannot be had.
     pub async fn sign(&self, bytes: &[u8]) -> Result<Signed, StoreError> {
         let seed = self.keys().await?.signing();
-        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_slice())
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed.expose())
             .map_err(|error| StoreError::NoRandom { why: error.to_string() })?;
         let key = <[u8; 32]>::try_from(pair.public_key().as_ref());
         let signature = <[u8; 64]>::try_from(pair.sign(bytes).as_ref());

@@ -60,7 +60,7 @@ impl Target {
         let store = stores.stack(&scope);
         let key = match store.digest_key().await {
             // Whoever reads the state next is told about its key; who repairs it must get as far as that.
-            Err(error) if error.is_read_only() || error.is_about_the_key() => StackStore::passing_key(),
+            Err(error) if error.is_read_only() || error.is_about_the_key() => StackStore::passing_key()?,
             key => key?,
         };
         Ok(Target {

@@ -29,7 +29,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let (title, before, after, places) = match given.rest.as_slice() {
         [from, to] => {
             // Both sides are read with one key, and nothing is kept.
-            let key = StackStore::passing_key();
+            let key = StackStore::passing_key()?;
             let read = |file: &str| -> Result<Spec, Failure> {
                 Ok(read_spec(&crate::input::text::read_text(file)?, file, &kusion::platforms(), &key)?)
             };

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_tree_reads_back_as_itself() {
-        let secret = Secret::new(&Attr::text("canary"), &DigestKey([3; 32]));
+        let secret = Secret::new(&Attr::text("canary"), &DigestKey::new([3; 32]));
         let seal = secret.stored().to_string();
         let trees = [
             Attr::Null,

@@ -6,7 +6,7 @@ use kusion_model::{
     Attr, DigestKey, FieldPath, MeaningEdge, Platform, Platforms, ResourceId, ResourceType, Spec, SpecError,
 };
 
-pub(crate) const KEY: DigestKey = DigestKey([1; 32]);
+pub(crate) const KEY: DigestKey = DigestKey::new([1; 32]);
 
 struct Toy(Vec<MeaningEdge>);
 

@@ -22,7 +22,7 @@ use kusion_store::{Liveness, ReleaseDraft, StackStore, State, Store, local_owner
 use serde_json::{Map, Value};
 use testenv::ControlPlane;
 
-pub(crate) const KEY: DigestKey = DigestKey([5; 32]);
+pub(crate) const KEY: DigestKey = DigestKey::new([5; 32]);
 
 pub(crate) struct TokioClock;
 

@@ -3,7 +3,9 @@
 use data_encoding::{BASE64, BASE64_NOPAD};
 use ring::hmac;
 
-use super::{AgeFault, Key};
+use base_secret::SecretKey;
+
+use super::AgeFault;
 
 const FIRST: &str = "age-encryption.org/v1";
 const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----";
@@ -30,7 +32,7 @@ impl Header {
     }
 
     /// Writes it, with its proof.
-    pub(super) fn sealed(&self, key: &Key) -> Vec<u8> {
+    pub(super) fn sealed(&self, key: &SecretKey) -> Vec<u8> {
         let mut text = format!("{FIRST}\n");
         for (words, body) in &self.stanzas {
             text.push_str(&format!("-> {}\n", words.join(" ")));
@@ -45,7 +47,7 @@ impl Header {
             text.push_str(&format!("{rest}\n"));
         }
         text.push_str("---");
-        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         let proof = BASE64_NOPAD.encode(hmac::sign(&key, text.as_bytes()).as_ref());
         format!("{text} {proof}\n").into_bytes()
     }
@@ -96,8 +98,8 @@ impl Header {
     }
 
     /// Whether it is what was written with the file's key.
-    pub(super) fn is_sealed_by(&self, key: &Key) -> bool {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
+    pub(super) fn is_sealed_by(&self, key: &SecretKey) -> bool {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         hmac::verify(&key, self.text.as_bytes(), &self.proof).is_ok()
     }
 }

@@ -10,6 +10,7 @@ mod format;
 use std::fmt;
 use std::path::Path;
 
+use base_secret::SecretKey;
 use chacha20poly1305::aead::{Aead, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use ring::hkdf;
@@ -23,10 +24,8 @@ use format::Header;
 const CHUNK: usize = 64 * 1024;
 const TAG: usize = 16;
 
-type Key = Zeroizing<[u8; 32]>;
-
 /// A private key: `AGE-SECRET-KEY-1…`.
-pub struct Identity(Key);
+pub struct Identity(SecretKey);
 
 /// A public key: `age1…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,27 +66,26 @@ impl Identity {
     /// # Errors
     /// No random numbers.
     pub fn generate() -> Result<Self, AgeFault> {
-        let mut key = Zeroizing::new([0; 32]);
-        getrandom::fill(key.as_mut_slice()).map_err(|_| AgeFault::NoRandom)?;
-        Ok(Identity(key))
+        let key = SecretKey::make(|bytes| getrandom::fill(bytes));
+        key.map(Identity).map_err(|_| AgeFault::NoRandom)
     }
 
     /// Reads `AGE-SECRET-KEY-1…`.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = bech32::decode("AGE-SECRET-KEY-", text)?;
-        Some(Identity(Zeroizing::new(<[u8; 32]>::try_from(bytes.as_slice()).ok()?)))
+        SecretKey::read(&bytes).map(Identity)
     }
 
     /// Its text, to be written into a file that only its owner reads.
     #[must_use]
     pub fn to_text(&self) -> Zeroizing<String> {
-        Zeroizing::new(bech32::encode("AGE-SECRET-KEY-", self.0.as_slice()))
+        Zeroizing::new(bech32::encode("AGE-SECRET-KEY-", self.0.expose()))
     }
 
     /// Its public key.
     #[must_use]
     pub fn recipient(&self) -> Recipient {
-        Recipient(x25519(*self.0, X25519_BASEPOINT_BYTES))
+        Recipient(x25519(*self.0.expose(), X25519_BASEPOINT_BYTES))
     }
 }
 
@@ -122,33 +120,30 @@ pub fn identities(file: &Path) -> Result<Vec<Identity>, SecretError> {
 }
 
 /// A key out of another one.
-fn derived(secret: &[u8], salt: &[u8], info: &[u8]) -> Key {
+fn derived(secret: &[u8], salt: &[u8], info: &[u8]) -> SecretKey {
     struct Len;
     impl hkdf::KeyType for Len {
         fn len(&self) -> usize {
             32
         }
     }
-    let mut key = Zeroizing::new([0; 32]);
     let prk = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(secret);
+    let made = SecretKey::make(|key| prk.expand(&[info], Len)?.fill(key));
     // 32 bytes of output are always to be had from SHA-256.
-    if let Ok(okm) = prk.expand(&[info], Len) {
-        let _ = okm.fill(key.as_mut_slice());
-    }
-    key
+    made.unwrap_or(SecretKey::new([0; 32]))
 }
 
-fn cipher(key: &Key) -> ChaCha20Poly1305 {
-    ChaCha20Poly1305::new((&**key).into())
+fn cipher(key: &SecretKey) -> ChaCha20Poly1305 {
+    ChaCha20Poly1305::new(key.expose().into())
 }
 
 /// The key that a recipient's stanza is wrapped with; `None` for a share that gives nothing (RFC 7748 §6.1).
-fn wrapping(shared: &Key, share: &[u8; 32], recipient: &Recipient) -> Option<Key> {
-    if shared.iter().all(|&byte| byte == 0) {
+fn wrapping(shared: &SecretKey, share: &[u8; 32], recipient: &Recipient) -> Option<SecretKey> {
+    if shared.expose().iter().all(|&byte| byte == 0) {
         return None;
     }
     let salt = [share.as_slice(), &recipient.0].concat();
-    Some(derived(shared.as_slice(), &salt, b"age-encryption.org/v1/X25519"))
+    Some(derived(shared.expose(), &salt, b"age-encryption.org/v1/X25519"))
 }
 
 /// Encrypts for some recipients, armoured.
@@ -163,7 +158,7 @@ pub fn encrypt(plain: &[u8], recipients: &[Recipient]) -> Result<String, AgeFaul
     for recipient in recipients {
         let ephemeral = Identity::generate()?;
         let share = ephemeral.recipient().0;
-        let shared = Zeroizing::new(x25519(*ephemeral.0, recipient.0));
+        let shared = SecretKey::new(x25519(*ephemeral.0.expose(), recipient.0));
         let key = wrapping(&shared, &share, recipient).ok_or(AgeFault::NotAge)?;
         let body = cipher(&key).encrypt(&Nonce::default(), file_key).map_err(|_| AgeFault::NotAge)?;
         header.add_x25519(&share, &body);
@@ -197,7 +192,7 @@ pub fn decrypt(bytes: &[u8], identities: &[Identity]) -> Result<Zeroizing<Vec<u8
     let (header, payload) = Header::read(&plain)?;
     let file_key = header.x25519().find_map(|(share, body)| {
         identities.iter().find_map(|identity| {
-            let shared = Zeroizing::new(x25519(*identity.0, share));
+            let shared = SecretKey::new(x25519(*identity.0.expose(), share));
             let key = wrapping(&shared, &share, &identity.recipient())?;
             let opened = cipher(&key).decrypt(&Nonce::default(), body).ok().map(Zeroizing::new)?;
             (opened.len() == 16).then_some(opened)
@@ -212,7 +207,7 @@ pub fn decrypt(bytes: &[u8], identities: &[Identity]) -> Result<Zeroizing<Vec<u8
 }
 
 /// Opens the pieces of a payload; the last one says that it is the last.
-fn open(payload: &[u8], key: &Key) -> Result<Zeroizing<Vec<u8>>, AgeFault> {
+fn open(payload: &[u8], key: &SecretKey) -> Result<Zeroizing<Vec<u8>>, AgeFault> {
     let cipher = cipher(key);
     let mut plain = Zeroizing::new(Vec::with_capacity(payload.len()));
     let mut chunks = payload.chunks(CHUNK + TAG).peekable();
