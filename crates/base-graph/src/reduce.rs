@@ -55,10 +55,10 @@ mod tests {
         for _ in 0..n_edges {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (a, b) = ((seed >> 33) as usize % n, (seed >> 12) as usize % n);
-            graph.add_edge(a.min(b), if a == b { (a + 1).min(n - 1) } else { a.max(b) });
-        }
-        for node in 0..n {
-            graph.remove_edge(node, node);
+            let (before, after) = (a.min(b), if a == b { (a + 1).min(n - 1) } else { a.max(b) });
+            if before != after {
+                graph.add_edge(before, after);
+            }
         }
         graph
     }
@@ -69,11 +69,13 @@ mod tests {
             let graph = scattered(n, n * 3);
             let reduced = graph.transitive_reduction().unwrap();
             for node in 0..n {
-                assert_eq!(graph.descendants(node), reduced.descendants(node));
+                assert_eq!(graph.ancestors(node), reduced.ancestors(node));
             }
             for (a, b) in reduced.edges().collect::<Vec<_>>() {
-                let mut without = reduced.clone();
-                without.remove_edge(a, b);
+                let mut without = Graph::new(n);
+                for (before, after) in reduced.edges().filter(|edge| *edge != (a, b)) {
+                    without.add_edge(before, after);
+                }
                 assert!(!without.reaches(a, b), "{a} → {b} is redundant");
             }
         }

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::reach::Reach;
 use crate::schema::Resource;
-use crate::ssa::Target;
-use crate::status::{Cause, Refusal};
+use crate::status::Cause;
 use crate::strategy::is_alike;
 
 const IMMUTABLE: &str = "field is immutable";
@@ -53,16 +52,6 @@ const ROWS: &[(&str, &str, How)] = &[
     ("CustomResourceDefinition", "spec.scope", How::Invalid(IMMUTABLE)),
     ("PersistentVolume", "spec.volumeMode", How::Invalid(IMMUTABLE)),
 ];
-
-/// Refuses a change of immutable fields.
-pub fn check_immutable(target: Target<'_>, live: &Value, new: &Value) -> Result<(), Refusal> {
-    let causes = immutable_changes(target.resource, live, new);
-    if causes.is_empty() {
-        return Ok(());
-    }
-    let name = new.at("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    Err(Refusal::invalid(&target.resource.group, &target.resource.kind, name, causes))
-}
 
 /// The immutable fields that differ.
 pub fn immutable_changes(resource: &Resource, live: &Value, new: &Value) -> Vec<Cause> {

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::elem::{Elem, path_text};
+use crate::elem::Elem;
 use crate::fieldset::FieldSet;
 use crate::managed::{Entry, Managed, Manager, Operation};
 use crate::patch::{json_patch, merge_patch};
@@ -149,9 +149,4 @@ fn to_parent(target: Target<'_>, parent: Managed, mut scale: Vec<Manager>) -> Ma
     }
     out.drop_empty();
     out
-}
-
-/// The path of the number, for messages.
-pub fn replicas_path_text() -> String {
-    path_text(&replicas_path())
 }

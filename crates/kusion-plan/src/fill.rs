@@ -67,20 +67,6 @@ fn refers_to(prepared: &Prepared<'_>, from: usize, to: usize) -> bool {
     references.filter(|reference| reference.stack.is_none()).any(|reference| reference.id == *id)
 }
 
-/// Fills everything at once, for who has no runtime to ask.
-///
-/// # Errors
-/// References that cannot be filled in.
-pub fn fill_known<'a>(
-    prepared: &Prepared<'a>,
-    live: &mut BTreeMap<ResourceKey, Observed>,
-    input: FillInput<'_>,
-) -> Result<Vec<Desired<'a>>, Vec<Problem>> {
-    let mut filling = Filling::new(prepared, live, input);
-    filling.fill(&prepared.order, live)?;
-    Ok(filling.finish())
-}
-
 impl<'s, 'a> Filling<'s, 'a> {
     /// Begins. Live fields that were filled from a secret are sealed.
     pub fn new(
@@ -262,7 +248,10 @@ mod tests {
         let prepared = prepare(spec, &platforms()).unwrap();
         let (platforms, prior) = (platforms(), Prior::default());
         let input = FillInput { platforms: &platforms, prior: &prior, others, key: &KEY };
-        fill_known(&prepared, &mut live.clone(), input)
+        let mut live = live.clone();
+        let mut filling = Filling::new(&prepared, &mut live, input);
+        filling.fill(&prepared.order, &mut live)?;
+        Ok(filling.finish())
     }
 
     fn fill<'a>(spec: &'a Spec, live: &BTreeMap<ResourceKey, Observed>) -> Vec<Desired<'a>> {

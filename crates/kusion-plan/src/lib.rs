@@ -30,7 +30,7 @@ mod rollback;
 mod testing;
 
 pub use diff::three_way;
-pub use fill::{FillInput, Filling, OtherStacks, fill_known, waves};
+pub use fill::{FillInput, Filling, OtherStacks, waves};
 pub use identity::{Identities, United, unite};
 pub use lint::{Problem, Via};
 pub use moved::{Moved, moved_since};

@@ -20,7 +20,7 @@ pub struct PlanInput<'a> {
     /// The digest of the Spec (`Spec::digest`).
     pub spec_digest: String,
     pub prepared: &'a Prepared<'a>,
-    /// In the order of the Spec, from [`fill_known`](crate::fill_known).
+    /// In the order of the Spec, from [`Filling::finish`](crate::Filling::finish).
     pub desired: &'a [Desired<'a>],
     /// One record for each object, from [`unite`](crate::unite).
     pub prior: &'a Prior,

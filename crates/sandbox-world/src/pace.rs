@@ -1,8 +1,8 @@
-//! How fast the simulated cluster is: delays of the kubelet and back-offs. Data only; [`crate::World::set_pace`] changes it.
+//! How fast the simulated cluster is: delays of the kubelet and back-offs. Data only; a world is made with it.
 
 use std::time::Duration;
 
-/// Delays and back-offs. The default is quick enough to watch; [`Pace::real`] has a real cluster's back-offs.
+/// Delays and back-offs. The default is quick enough to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// From the binding of a pod to its sandbox.
@@ -53,19 +53,6 @@ impl Default for Pace {
             config_retry: ms(2000),
             job_backoff: ms(2000),
             bind_retry: ms(15_000),
-        }
-    }
-}
-
-impl Pace {
-    /// A real cluster's back-offs with quick images.
-    pub fn real() -> Pace {
-        Pace {
-            crash_backoff: ms(10_000),
-            pull_backoff: ms(10_000),
-            config_retry: ms(12_000),
-            job_backoff: ms(10_000),
-            ..Pace::default()
         }
     }
 }

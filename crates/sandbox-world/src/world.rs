@@ -85,11 +85,6 @@ impl World {
         }
     }
 
-    /// How fast kubelet and back-offs are from now on.
-    pub fn set_pace(&mut self, pace: Pace) {
-        self.pace = pace;
-    }
-
     /// Moves the clock only: what is due stays due. The rim calls it before a request, so that reads do not pay for
     /// controllers; its pump then calls `advance(0)`.
     pub fn tick(&mut self, by: Duration) {

@@ -13,7 +13,7 @@ use crate::schemas::{Capabilities, DataSource, Ephemeral, Resource, Schemas};
 use crate::store::SchemaCache;
 use crate::tls::ClientTls;
 use crate::wire;
-use crate::{Failure, HostError, LogLine, Protocol, Reattach};
+use crate::{Failure, HostError, Protocol, Reattach};
 
 /// What SDKs take us for; some switch on it.
 const TERRAFORM_VERSION: &str = "1.13.0";
@@ -87,12 +87,6 @@ impl Provider {
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.client.process.as_ref().map(Process::pid)
-    }
-
-    /// What it has written, where a text stands in it.
-    #[must_use]
-    pub fn search_log(&self, text: &str) -> Vec<LogLine> {
-        self.client.process.as_ref().map(|process| process.logs().search(text)).unwrap_or_default()
     }
 
     /// All that it knows.

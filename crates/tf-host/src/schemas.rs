@@ -129,16 +129,6 @@ impl Schemas {
         self.raw.data.keys().map(String::as_str)
     }
 
-    /// The names of the ephemeral resource types.
-    pub fn ephemeral_names(&self) -> impl Iterator<Item = &str> {
-        self.raw.ephemeral.keys().map(String::as_str)
-    }
-
-    /// The names of the functions.
-    pub fn function_names(&self) -> impl Iterator<Item = &str> {
-        self.raw.functions.keys().map(String::as_str)
-    }
-
     /// The schema of the provider's own configuration.
     #[must_use]
     pub fn provider(&self) -> &(Schema, Type) {

@@ -119,14 +119,6 @@ impl Attr {
         }
     }
 
-    /// Returns the items of a list for writing; a shared one is copied first.
-    pub fn as_list_mut(&mut self) -> Option<&mut Vec<Attr>> {
-        match self {
-            Attr::List(items) => Some(Arc::make_mut(items)),
-            _ => None,
-        }
-    }
-
     /// Returns the value at a path of map keys and list positions: `/spec/ports/0`.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Attr> {

@@ -6,7 +6,7 @@ use kusion_model::{
     MeaningEdge, Observed, OwnerRules, Plan, Prior, Proposal, ReleaseNo, ResourceId, ResourceKey,
     ResourceRecord, ResourceType, Scope, Spec, Step,
 };
-use kusion_plan::{FillInput, Identities, PlanInput, Problem, United, fill_known, plan, prepare, unite};
+use kusion_plan::{FillInput, Filling, Identities, PlanInput, Problem, United, plan, prepare, unite};
 use serde_json::{Value, json};
 
 use crate::toy::{KEY, platforms_with};
@@ -73,7 +73,9 @@ impl Situation {
         let mut live = self.live.clone();
         let United { prior, aliases } = unite(&prepared, &self.prior, &self.identities, &mut live)?;
         let input = FillInput { platforms: &platforms, prior: &prior, others: &|_, _| None, key: &KEY };
-        let desired = fill_known(&prepared, &mut live, input).unwrap();
+        let mut filling = Filling::new(&prepared, &mut live, input);
+        filling.fill(&prepared.order, &mut live).unwrap();
+        let desired = filling.finish();
         let plan = plan(&PlanInput {
             scope: Scope { project: "shop".into(), stack: "dev".into(), workspace: "default".into() },
             engine: "test",

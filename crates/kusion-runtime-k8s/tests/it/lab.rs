@@ -14,7 +14,7 @@ use kusion_model::{
     Attr, ConflictRule, DigestKey, Observed, Plan, Platforms, Prior, Proposal, ResourceKey, ResourceType,
     Scope, Spec, Step, Timestamp,
 };
-use kusion_plan::{FillInput, PlanInput, fill_known, plan, prepare};
+use kusion_plan::{FillInput, Filling, PlanInput, plan, prepare};
 use kusion_runtime::DryRun;
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
 use kusion_runtime_k8s::{KubeHealth, KubePlatform, KubeRuntime, connect};
@@ -120,7 +120,9 @@ impl Lab {
         let asks: Vec<ObserveAsk<'_>> = keys.map(ask).collect();
         let mut live = runtime.observe(&asks).await?;
         let input = FillInput { platforms: &platforms, prior: &prior, others: &|_, _| None, key: &KEY };
-        let desired = fill_known(&prepared, &mut live, input).unwrap();
+        let mut filling = Filling::new(&prepared, &mut live, input);
+        filling.fill(&prepared.order, &mut live).unwrap();
+        let desired = filling.finish();
         let questions: Vec<ProposeAsk<'_>> = prepared
             .order
             .iter()
