@@ -452,7 +452,8 @@ impl Plan {
             Some(PLAN_SCHEMA) => {}
             other => return Err(PlanError::Schema(other.unwrap_or("(none)").to_owned())),
         }
-        let plan: PlanDraft = serde_json::from_value(value).map_err(|e| PlanError::Unreadable(e.to_string()))?;
+        let plan: PlanDraft =
+            serde_json::from_value(value).map_err(|e| PlanError::Unreadable(e.to_string()))?;
         if plan.compute_hash() != plan.hash {
             return Err(PlanError::Hash);
         }

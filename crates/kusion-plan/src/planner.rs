@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
     Action, Attr, ConflictRule, Desired, FieldChange, FieldPath, Mover, Note, Observed, OwnerRules,
-    Ownership, PLAN_SCHEMA, Plan, PlanDraft, PlanError, Platforms, Prior, Proposal, Proposed, Reason, ReferenceUse,
-    ResourceKey, ResourceRecord, ResourceType, Scope, Segment, Step,
+    Ownership, PLAN_SCHEMA, Plan, PlanDraft, PlanError, Platforms, Prior, Proposal, Proposed, Reason,
+    ReferenceUse, ResourceKey, ResourceRecord, ResourceType, Scope, Segment, Step,
 };
 
 use crate::action::{Recorded, Whose, decide_owned, decide_unwanted, decide_wanted};

@@ -254,9 +254,12 @@ mod tests {
     use std::sync::Arc;
 
     fn edges(objects: Value) -> Vec<String> {
-        let spec =
-            Spec::from_value(objects, &Platforms::new(vec![Arc::new(KubePlatform)]), &DigestKey::new([1; 32]))
-                .unwrap();
+        let spec = Spec::from_value(
+            objects,
+            &Platforms::new(vec![Arc::new(KubePlatform)]),
+            &DigestKey::new([1; 32]),
+        )
+        .unwrap();
         let name = |key: &ResourceKey| {
             KubeId::from_parts(key.id.parts()).map(|id| format!("{}/{}", id.kind, id.name)).unwrap()
         };

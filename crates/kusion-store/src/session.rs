@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, PlanDraft, Release, ReleaseNo, Step,
-    Subject, Tally, Timestamp, Timings,
+    Approval, Checkout, ClusterIdentity, OutputUse, PLAN_SCHEMA, Phase, Plan, PlanDraft, Release, ReleaseNo,
+    Step, Subject, Tally, Timestamp, Timings,
 };
 
 use crate::backend::Replacement;

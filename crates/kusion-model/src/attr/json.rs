@@ -197,7 +197,8 @@ mod tests {
         assert_eq!(open.expose(Unknowns::Refuse), Err(NotPlain::Unknown(at)));
         let shut = Attr::map([("s", secret)]);
         assert_eq!(shut.expose(Unknowns::LeaveOut), Err(NotPlain::Secret(FieldPath::keys(["s"]))));
-        let known = Attr::map([("s", Attr::Secret(Secret::new(&Attr::text("pw"), &DigestKey::new([1; 32]))))]);
+        let known =
+            Attr::map([("s", Attr::Secret(Secret::new(&Attr::text("pw"), &DigestKey::new([1; 32]))))]);
         assert_eq!(known.expose(Unknowns::Refuse), Ok(json!({"s": "pw"})));
     }
 }
