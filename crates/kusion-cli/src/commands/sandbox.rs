@@ -79,12 +79,13 @@ fn foreground(given: &Given, folder: &Path) -> Result<(), Failure> {
         return Err(already(pid, folder));
     }
     let sandbox = open(given, folder)?;
+    // Before the pid: who started this process waits for the pid and then reads these words.
+    told_where(&sandbox)?;
     let pid_file = folder.join("pid");
     let memory = if given.has("memory") { MEMORY } else { "" };
     let text = format!("{} {memory}", std::process::id());
     base_file::replace(&pid_file, text.as_bytes(), base_file::How::Plain)
         .map_err(|e| unwritable(&pid_file, &e))?;
-    told_where(&sandbox)?;
     tokio()?.block_on(async {
         use ::tokio::signal::unix::{SignalKind, signal};
         let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
