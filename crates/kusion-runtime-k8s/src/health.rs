@@ -23,7 +23,7 @@ use crate::watch::{Collection, Watches};
 const CALM: Duration = Duration::from_millis(100);
 
 /// Is told every new verdict of a resource that is waited for.
-pub type OnVerdict = Arc<dyn Fn(&ResourceKey, &Verdict) + Send + Sync>;
+pub(crate) type OnVerdict = Arc<dyn Fn(&ResourceKey, &Verdict) + Send + Sync>;
 
 /// Waits for the health of resources in one cluster. Needs a Tokio runtime.
 pub struct KubeHealth {

@@ -19,7 +19,7 @@ use kusion_model::{
     Unknowns,
 };
 use kusion_plan::three_way;
-use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
+use kusion_runtime::{DryRun, ErrorKind, ProposeAsk, RuntimeError};
 use serde_json::Value;
 
 use self::judged::Judged;
@@ -29,7 +29,7 @@ use crate::kinds::{Asked, Kind, builtin_kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Sealer;
-use crate::runtime::{DryRun, FIELD_MANAGER, KubeRuntime, object_of, parse, unknown_kind};
+use crate::runtime::{FIELD_MANAGER, KubeRuntime, object_of, parse, unknown_kind};
 
 /// How many dry runs go at once; the server is the bound, not we.
 const DRY_RUNS: usize = 8;

@@ -9,8 +9,8 @@ use futures::future::BoxFuture;
 use kube_meaning::id::KubeId;
 use kusion_model::{Attr, DigestKey, Live, Native, Observed, Proposal, ResourceKey, Unknowns, seal};
 use kusion_runtime::{
-    Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
-    WriteAsk,
+    Applied, DeleteAsk, Deleted, DryRun, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime,
+    RuntimeError, WriteAsk,
 };
 use serde_json::Value;
 
@@ -22,16 +22,6 @@ use crate::propose::Coming;
 
 /// The name under which we own fields.
 pub const FIELD_MANAGER: &str = "kusion";
-
-/// What the server is asked about before anything is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DryRun {
-    /// Creates and updates: what a preview promises.
-    #[default]
-    All,
-    /// Updates only: an apply that nobody looks at first; creates are checked here and then written.
-    Updates,
-}
 
 /// The runtime of one cluster.
 pub struct KubeRuntime {

@@ -1,9 +1,11 @@
 //! The witness of a stack's log: one ConfigMap with lineage, serial and hash of its head.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use http::Method;
-use kusion_model::{Head, ReleaseNo};
-use kusion_runtime::{ErrorKind, RuntimeError, Witness, WitnessPlace};
+use kusion_model::{Head, ReleaseNo, Scope, sha256_hex};
+use kusion_runtime::{ErrorKind, RuntimeError, Witness};
 use serde_json::{Value, json};
 
 use crate::KubeRuntime;
@@ -19,7 +21,39 @@ fn config_maps() -> Result<Kind, RuntimeError> {
         .ok_or_else(|| RuntimeError::new(ErrorKind::Unexpected, "ConfigMap is not among the known kinds"))
 }
 
-fn object(at: &WitnessPlace, head: &Head) -> Value {
+/// The witness of one stack, in a namespace of its cluster.
+pub struct KubeWitness {
+    runtime: Arc<KubeRuntime>,
+    at: ConfigMap,
+}
+
+/// Where the witness is kept.
+struct ConfigMap {
+    namespace: String,
+    name: String,
+}
+
+impl KubeWitness {
+    /// Keeps the witness of a stack in a namespace.
+    #[must_use]
+    pub fn new(runtime: Arc<KubeRuntime>, namespace: &str, scope: &Scope) -> Self {
+        KubeWitness { runtime, at: ConfigMap { namespace: namespace.to_owned(), name: name_of(scope) } }
+    }
+}
+
+/// The name of a stack's witness: readable, and another for every stack.
+fn name_of(scope: &Scope) -> String {
+    let text = format!("{}.{}.{}", scope.project, scope.stack, scope.workspace);
+    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' };
+    let mut readable: String = text.to_lowercase().chars().map(plain).collect();
+    readable.truncate(200);
+    let parts = readable.split('.').map(|part| part.trim_matches('-')).filter(|part| !part.is_empty());
+    let digest = &sha256_hex(text.as_bytes())[..8];
+    let parts: Vec<&str> = ["kusion-state"].into_iter().chain(parts).chain([digest]).collect();
+    parts.join(".")
+}
+
+fn object(at: &ConfigMap, head: &Head) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
@@ -33,7 +67,7 @@ fn object(at: &WitnessPlace, head: &Head) -> Value {
 }
 
 /// Reads a witness; a ConfigMap that is none is a failed read, not an absence.
-fn head_of(body: &Value, at: &WitnessPlace) -> Result<Head, RuntimeError> {
+fn head_of(body: &Value, at: &ConfigMap) -> Result<Head, RuntimeError> {
     let text = |name: &str| body.pointer("/data")?.get(name)?.as_str().map(str::to_owned);
     let number = |name: &str| text(name)?.parse::<u64>().ok();
     let head = || {
@@ -47,28 +81,30 @@ fn head_of(body: &Value, at: &WitnessPlace) -> Result<Head, RuntimeError> {
     })
 }
 
-impl Witness for KubeRuntime {
-    fn recall<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<Option<Head>, RuntimeError>> {
+impl Witness for KubeWitness {
+    fn place(&self) -> String {
+        format!("ConfigMap {}/{}", self.at.namespace, self.at.name)
+    }
+
+    fn recall(&self) -> BoxFuture<'_, Result<Option<Head>, RuntimeError>> {
         Box::pin(async move {
+            let (runtime, at) = (&self.runtime, &self.at);
             let kind = config_maps()?;
-            let found = self.api.object(&kind.one(&at.namespace, &at.name)).await?;
+            let found = runtime.api.object(&kind.one(&at.namespace, &at.name)).await?;
             found.map(|object| head_of(&object, at)).transpose()
         })
     }
 
-    fn remember<'a>(
-        &'a self,
-        at: &'a WitnessPlace,
-        head: &'a Head,
-    ) -> BoxFuture<'a, Result<bool, RuntimeError>> {
+    fn remember<'a>(&'a self, head: &'a Head) -> BoxFuture<'a, Result<bool, RuntimeError>> {
         Box::pin(async move {
+            let (runtime, at) = (&self.runtime, &self.at);
             let kind = config_maps()?;
             let asked = kind.one(&at.namespace, &at.name);
             let path = format!("{}?fieldManager={MANAGER}&force=true", asked.path());
             let body = object(at, head).to_string().into_bytes();
             // Applying it twice is applying it once, so troubles that pass are waited out as for a read.
             let once = || async {
-                let mut answer = self.api.call(Method::PATCH, &path, Some((APPLY, body.clone()))).await?;
+                let mut answer = runtime.api.call(Method::PATCH, &path, Some((APPLY, body.clone()))).await?;
                 match written(&asked, &mut answer, Written::Stored) {
                     Ok(_) => Ok(true),
                     // No namespace yet, or one that is going away.
@@ -76,20 +112,21 @@ impl Witness for KubeRuntime {
                     Err(error) => Err(error),
                 }
             };
-            self.api.patiently(once).await
+            runtime.api.patiently(once).await
         })
     }
 
-    fn forget<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<(), RuntimeError>> {
+    fn forget(&self) -> BoxFuture<'_, Result<(), RuntimeError>> {
         Box::pin(async move {
+            let (runtime, at) = (&self.runtime, &self.at);
             let kind = config_maps()?;
             let asked = kind.one(&at.namespace, &at.name);
             let path = asked.path();
             let once = || async {
-                let answer = self.api.call(Method::DELETE, &path, None).await?;
+                let answer = runtime.api.call(Method::DELETE, &path, None).await?;
                 ended(&asked, None, answer).map(|_| ())
             };
-            self.api.patiently(once).await
+            runtime.api.patiently(once).await
         })
     }
 }
@@ -100,13 +137,29 @@ mod tests {
 
     #[test]
     fn only_a_witness_is_believed() {
-        let at = WitnessPlace { namespace: "n".into(), name: "w".into() };
+        let at = ConfigMap { namespace: "n".into(), name: "w".into() };
         let (lineage, hash, release) = ("l".into(), "h".into(), ReleaseNo(2));
         let head = Head { lineage, serial: 7, hash, release, seal: None };
         let good = object(&at, &head);
         assert_eq!(head_of(&good, &at).unwrap(), head);
         for wrong in [json!({}), json!({"kind": "ConfigMap"}), json!("<html>")] {
             assert!(head_of(&wrong, &at).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_are_names_of_objects_and_differ_for_different_stacks() {
+        let name = |project: &str, stack: &str| {
+            name_of(&Scope { project: project.into(), stack: stack.into(), workspace: "default".into() })
+        };
+        assert!(name("shop", "dev").starts_with("kusion-state.shop.dev.default."));
+        assert_ne!(name("Shop", "dev"), name("shop", "dev"));
+        for odd in ["_x", "ÄÖ", "a--", "-", "A.B"] {
+            let name = name(odd, "dev_1");
+            let good = |part: &str| {
+                !part.is_empty() && !part.starts_with('-') && !part.ends_with('-') && part.is_ascii()
+            };
+            assert!(name.split('.').all(good), "{name}");
         }
     }
 }

@@ -9,6 +9,16 @@ use serde_json::{Map, Value};
 
 use crate::RuntimeError;
 
+/// What a platform is asked about before anything is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// Creates and updates: what a preview promises.
+    #[default]
+    All,
+    /// Updates only: an apply that nobody looks at first; creates are checked here and then written.
+    Updates,
+}
+
 /// Which object to read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObserveAsk<'a> {

@@ -20,10 +20,10 @@ use futures::future::BoxFuture;
 use kusion_model::{Observed, Proposal, ResourceKey, ResourceType};
 use std::collections::BTreeMap;
 
-pub use ask::{Applied, DeleteAsk, Deleted, IdentifyAsk, ObserveAsk, ProposeAsk, WriteAsk};
+pub use ask::{Applied, DeleteAsk, Deleted, DryRun, IdentifyAsk, ObserveAsk, ProposeAsk, WriteAsk};
 pub use error::{ErrorKind, Party, RuntimeError};
 pub use select::{NoRuntime, Runtimes};
-pub use witness::{Witness, WitnessPlace};
+pub use witness::Witness;
 
 /// A platform.
 pub trait Runtime: Send + Sync {

@@ -6,25 +6,17 @@ use kusion_model::Head;
 
 use crate::RuntimeError;
 
-/// Where a platform keeps what it knows about one stack.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WitnessPlace {
-    pub namespace: String,
-    pub name: String,
-}
-
-/// A platform that remembers the head of a log.
+/// A place on a platform that remembers the head of one stack's log.
 pub trait Witness: Send + Sync {
+    /// Where it is, for people.
+    fn place(&self) -> String;
+
     /// What is known; `None` if it is proved that nothing is.
-    fn recall<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<Option<Head>, RuntimeError>>;
+    fn recall(&self) -> BoxFuture<'_, Result<Option<Head>, RuntimeError>>;
 
     /// Remembers a head. Says false where there is no such place (yet).
-    fn remember<'a>(
-        &'a self,
-        at: &'a WitnessPlace,
-        head: &'a Head,
-    ) -> BoxFuture<'a, Result<bool, RuntimeError>>;
+    fn remember<'a>(&'a self, head: &'a Head) -> BoxFuture<'a, Result<bool, RuntimeError>>;
 
     /// Forgets; nothing to forget is success.
-    fn forget<'a>(&'a self, at: &'a WitnessPlace) -> BoxFuture<'a, Result<(), RuntimeError>>;
+    fn forget(&self) -> BoxFuture<'_, Result<(), RuntimeError>>;
 }

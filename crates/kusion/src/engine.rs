@@ -1,4 +1,4 @@
-//! The whole road over Kubernetes: a [`Target`] (which stack), an [`Engine`] (which world), plan and apply between them.
+//! The whole road: a [`Target`] (which stack), an [`Engine`] (which platforms), plan and apply between them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
-use kusion_health::{Profile, Rules, Verdict};
+use kusion_health::Verdict;
 use kusion_model::{
-    ConflictRule, DigestKey, OwnerRules, Reference, Release, ResourceKey, Scope, Spec, StackOutput, StackRef,
-    StoreConfig, Timestamp, WorkspaceFile,
+    ClusterIdentity, ConflictRule, DigestKey, OwnerRules, Reference, Release, ResourceKey, Scope, Spec,
+    StackOutput, StackRef, StoreConfig, Timestamp, WorkspaceFile,
 };
-use kusion_runtime_k8s::{Client, DryRun, OnVerdict};
+use kusion_runtime::DryRun;
 use kusion_store::{
     Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError,
     Watch,
 };
 
-use crate::clusters::{Cluster, Clusters, Healths, Providers, WallClock, learn};
+use crate::clock::WallClock;
 use crate::namesake::real;
 use crate::outputs::Others;
 use crate::secrets::{configured_stores, resolve};
+use crate::site::{Access, HealthAsk, Healths, OnVerdict, SiteAsk, Sites};
 use crate::{Aim, Execution, PlanAsk, PlanFailure, Ready, Recognised, Stand, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
@@ -158,46 +159,42 @@ impl ApplyAsk {
     }
 }
 
-/// The world: clusters and a clock.
+/// The world: ways to platforms, and a clock.
 pub struct Engine {
-    clusters: BTreeMap<String, Cluster>,
+    ways: Vec<Arc<dyn Access>>,
+    /// What is known of the default cluster without asking it.
+    home: ClusterIdentity,
     clock: Arc<dyn Clock>,
     request_limit: Duration,
-    rules: Option<Rules>,
     may_move: bool,
-    providers: Option<Providers>,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::new()
+    }
 }
 
 impl Engine {
-    /// Works on one cluster, with the clock of this machine.
+    /// Works on no platform yet, with the clock of this machine.
     #[must_use]
-    pub fn new(client: Client, context: &str, profile: Profile) -> Self {
-        Engine::on(Cluster::new(client, context, profile))
-    }
-
-    /// Works on one cluster, with the clock of this machine.
-    #[must_use]
-    pub fn on(cluster: Cluster) -> Self {
-        Engine::without_cluster().with_cluster("", cluster)
-    }
-
-    /// Works on no cluster: for stacks that have only resources of providers.
-    #[must_use]
-    pub fn without_cluster() -> Self {
+    pub fn new() -> Self {
         Engine {
-            clusters: BTreeMap::new(),
+            ways: Vec::new(),
+            home: ClusterIdentity::default(),
             clock: Arc::new(WallClock),
             request_limit: REQUEST_LIMIT,
-            rules: None,
             may_move: false,
-            providers: None,
         }
     }
 
-    /// Serves resources of Terraform providers, too.
+    /// Works also on this platform: a cluster, providers.
     #[must_use]
-    pub fn with_providers(mut self, providers: Providers) -> Self {
-        self.providers = Some(providers);
+    pub fn with(mut self, way: impl Access + 'static) -> Self {
+        if let Some(("", home)) = way.cluster() {
+            self.home = home;
+        }
+        self.ways.push(Arc::new(way));
         self
     }
 
@@ -205,20 +202,6 @@ impl Engine {
     #[must_use]
     pub fn with_move(mut self, may_move: bool) -> Self {
         self.may_move = may_move;
-        self
-    }
-
-    /// Judges the health of custom kinds by rules of the user.
-    #[must_use]
-    pub fn with_rules(mut self, rules: Option<Rules>) -> Self {
-        self.rules = rules;
-        self
-    }
-
-    /// Adds a cluster that resources name by the extension `cluster`.
-    #[must_use]
-    pub fn with_cluster(mut self, name: &str, cluster: Cluster) -> Self {
-        self.clusters.insert(name.to_owned(), cluster);
         self
     }
 
@@ -237,13 +220,13 @@ impl Engine {
     /// The name of the default cluster.
     #[must_use]
     pub fn context(&self) -> &str {
-        self.clusters.get("").map_or("", |cluster| &cluster.context)
+        &self.home.context
     }
 
     /// Where the default cluster is.
     #[must_use]
     pub fn server(&self) -> &str {
-        self.clusters.get("").map_or("", |cluster| &cluster.server)
+        &self.home.server
     }
 
     /// The time of its clock.
@@ -252,15 +235,15 @@ impl Engine {
         self.clock.now()
     }
 
-    /// The runtimes for a stack, for questions beside a plan.
+    /// Opens the platforms for a stack, also for questions beside a plan.
     #[must_use]
-    pub fn clusters(&self, target: &Target, dry_run: DryRun) -> Clusters {
-        let clusters = Clusters::new(&self.clusters, target, self.request_limit, dry_run);
-        let terraform = self.providers.as_ref().map(|providers| providers.runtime(&target.key));
-        clusters.with_rules(self.rules.clone()).with_terraform(terraform)
+    pub fn sites(&self, target: &Target, dry_run: DryRun) -> Sites {
+        let owner = target.scope.owner();
+        let ask = SiteAsk { key: &target.key, owner, request_limit: self.request_limit, dry_run };
+        Sites::open(&self.ways, &ask)
     }
 
-    /// Plans a Spec against a stack's state and the clusters. An empty Spec plans to destroy.
+    /// Plans a Spec against a stack's state and the platforms. An empty Spec plans to destroy.
     ///
     /// # Errors
     /// What is wrong with the Spec, the state or the world.
@@ -281,10 +264,10 @@ impl Engine {
         aim: Aim,
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
-        let clusters = self.clusters(target, dry_run);
-        let platforms = learn(&mut spec, &clusters, &target.key).await?;
-        let recognised = self.recognise(&clusters, &state).await?;
-        let warnings = self.compare(target, &spec, &state, &clusters).await.map_err(PlanFailure::Store)?;
+        let sites = self.sites(target, dry_run);
+        let platforms = sites.learn(&mut spec).await.map_err(PlanFailure::Remote)?;
+        let recognised = self.recognise(&sites, &state).await?;
+        let warnings = self.compare(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;
         let given = Others::read(target, &spec).await.map_err(PlanFailure::Store)?;
         let others = |stack: &StackRef, reference: &Reference| given.get(stack, reference);
         // What is put back uses what it used then: its references are filled in by now.
@@ -296,7 +279,7 @@ impl Engine {
             }
         };
         let prior = recognised.prior(&state);
-        let resolved = resolve(target, &spec, &clusters, &platforms).await?;
+        let resolved = resolve(target, &spec, &sites, &platforms).await?;
         let ask = PlanAsk {
             scope: target.scope.clone(),
             spec: resolved.as_ref().unwrap_or(&spec),
@@ -304,7 +287,7 @@ impl Engine {
             prior: &prior,
             rules: &target.rules,
             owners: &target.owners,
-            runtimes: &clusters.runtimes,
+            runtimes: &sites.runtimes,
             key: &target.key,
             others: &others,
             destroy: aim == Aim::Destroy,
@@ -312,20 +295,20 @@ impl Engine {
         let planned = match make_plan(&ask).await {
             Ok(planned) => planned,
             Err(failure) => {
-                clusters.give_back().await;
+                sites.give_back().await;
                 return Err(failure);
             }
         };
         let outputs = target.outputs.clone();
-        Ok(Ready { planned, aim, spec, state, clusters, recognised, warnings, platforms, uses, outputs })
+        Ok(Ready { planned, aim, spec, state, sites, recognised, warnings, platforms, uses, outputs })
     }
 
     /// Asks the clusters who they are, and compares them with those that a state is of.
     ///
     /// # Errors
     /// Another cluster, or one that cannot be asked.
-    pub async fn recognise(&self, clusters: &Clusters, state: &State) -> Result<Recognised, PlanFailure> {
-        let found = clusters.identities().await.map_err(PlanFailure::Remote)?;
+    pub async fn recognise(&self, sites: &Sites, state: &State) -> Result<Recognised, PlanFailure> {
+        let found = sites.identities().await.map_err(PlanFailure::Remote)?;
         Recognised::new(found, state, self.may_move).map_err(PlanFailure::OtherCluster)
     }
 
@@ -335,9 +318,9 @@ impl Engine {
         target: &Target,
         spec: &Spec,
         state: &State,
-        clusters: &Clusters,
+        sites: &Sites,
     ) -> Result<Vec<String>, StoreError> {
-        let (known, warnings) = Stand::of(&target.scope, spec, state, clusters).recall().await;
+        let (known, warnings) = Stand::of(&target.scope, spec, state, sites).recall().await;
         let Some(known) = known.filter(|known| state.agrees_with(known).is_err()) else {
             return Ok(warnings);
         };
@@ -391,13 +374,14 @@ impl Engine {
         let failed = |source| ApplyError::Store { source, report: None };
         let observer = Arc::clone(&ask.observer);
         let listener: OnVerdict = Arc::new(move |key, verdict| observer(Happening::Verdict { key, verdict }));
-        let health = Arc::new(ready.clusters.health(&listener, ask.timeout, self.clock.now()));
+        let health_ask = HealthAsk { listener: &listener, timeout: ask.timeout, now: self.clock.now() };
+        let health = Arc::new(ready.sites.health(&health_ask));
         (ask.observer)(Happening::Began { ready, healths: Arc::clone(&health) });
-        let witness = Stand::of(&target.scope, &ready.spec, &ready.state, &ready.clusters);
+        let witness = Stand::of(&target.scope, &ready.spec, &ready.state, &ready.sites);
         let with = Execution {
             witness: &witness,
             warn: &|text| (ask.observer)(Happening::Warning(text)),
-            runtimes: &ready.clusters.runtimes,
+            runtimes: &ready.sites.runtimes,
             health: &*health,
             clock: &*self.clock,
             cancel: &ask.cancel,
@@ -415,9 +399,7 @@ impl Engine {
         };
         let result = execute(&ready.planned, &mut session, draft, &with).await;
         let closed = session.close(self.clock.now()).await;
-        if let Some(terraform) = &ready.clusters.terraform {
-            terraform.close().await;
-        }
+        ready.sites.close().await;
         let report = result?;
         closed.map_err(failed)?;
         Ok(report)

@@ -1,6 +1,6 @@
 //! The engine as a library: generate, plan, apply, record, roll back.
 //!
-//! In: a stack's files, a store, clusters, a clock, all injected. Out: plans, reports, history. Every function is one arrow
+//! In: a stack's files, a store, platforms, a clock, all injected. Out: plans, reports, history. Every function is one arrow
 //! of the road in `docs/design/0002-engine.md`; nothing here prints or reads the environment.
 //!
 //! ```text
@@ -13,9 +13,9 @@
 //!
 //! ```no_run
 //! # async fn road(client: kusion::Client, home: std::path::PathBuf) -> Result<(), Box<dyn std::error::Error>> {
-//! use kusion::{ApplyAsk, DryRun, Engine, Happening, Inputs, Profile, ReleaseDraft, Store, Target};
+//! use kusion::{ApplyAsk, Cluster, DryRun, Engine, Happening, Inputs, Profile, ReleaseDraft, Store, Target};
 //!
-//! let engine = Engine::new(client, "sandbox", Profile::sandbox());
+//! let engine = Engine::new().with(Cluster::new(client, "sandbox", Profile::sandbox()));
 //! let stores = Store::local(home);
 //! let folder = kusion::locate(&kusion::Disk, std::path::Path::new("/work/shop"), Some("dev"))?;
 //! let target = Target::open(&stores, &folder, "default").await?;
@@ -43,6 +43,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod clock;
 mod clusters;
 mod engine;
 mod execute;
@@ -51,6 +52,7 @@ mod failure;
 mod git;
 mod history;
 mod identity;
+mod kubernetes;
 mod namesake;
 mod outputs;
 mod planning;
@@ -60,12 +62,15 @@ mod refusal;
 mod road;
 mod saved;
 mod secrets;
+mod site;
 mod takeover;
+mod terraform;
 mod tree;
 mod witness;
 mod words;
 
-pub use clusters::{Cluster, Clusters, Healths, Providers, WallClock, clusters_of, platforms};
+pub use clock::WallClock;
+pub use clusters::{clusters_of, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
@@ -73,10 +78,11 @@ pub use failure::Failure;
 pub use git::{author_of, commit_of, git, source_of};
 pub use history::{drifted, previous_good, rollback_target};
 pub use identity::{OtherCluster, Recognised};
+pub use kubernetes::{Cluster, KubeSite};
 pub use namesake::Kin;
 pub use outputs::{Dependent, users};
 pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
-pub use providers::{LockFile, NeededProvider, TERRAFORM_TYPE, needed_providers, read_provider};
+pub use providers::{LockFile, NeededProvider, needed_providers, read_provider};
 pub use ready::{Loss, Ready};
 pub use refusal::{Owned, RoadError, refuse};
 pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
@@ -84,8 +90,12 @@ pub use saved::SavedPlan;
 pub use secrets::{
     SecretProblem, SecretUse, configured_stores, hide_variables, open_stores, resolve_secrets, secret_uses,
 };
+pub use site::{
+    Access, Candidate, HealthAsk, Healths, Look, Looks, OnVerdict, Site, SiteAsk, SiteHealth, Sites,
+};
 pub use takeover::take_over;
-pub use tree::{Node, below, find, judge_key};
+pub use terraform::{Providers, TfSite};
+pub use tree::{Node, find};
 pub use witness::Stand;
 pub use words::{plan_failed, remote_failed, spec_failed};
 
@@ -96,7 +106,8 @@ pub use kusion_generate::{
 };
 pub use kusion_health::Profile;
 pub use kusion_model as model;
-pub use kusion_runtime_k8s::{Client, Connected, DryRun, connect};
+pub use kusion_runtime::DryRun;
+pub use kusion_runtime_k8s::{Client, Connected, connect};
 pub use kusion_store::{ReleaseDraft, Store};
 
 /// The version that plans and releases carry.

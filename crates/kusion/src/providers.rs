@@ -2,13 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use kusion_model::{ResourceKey, Spec};
+use kusion_model::{ResourceKey, ResourceType, Spec};
 use tf_install::{Address, Kind, LOCK_FILE, Lock, OPENTOFU, Trouble, Version};
 
 use crate::{Exit, Failure};
-
-/// The type of resources that providers make.
-pub const TERRAFORM_TYPE: &str = "Terraform";
 
 /// One version of a provider, and what needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +34,7 @@ pub fn read_provider(text: &str) -> Result<(Address, Version), String> {
 /// A resource that names none, or two versions of one.
 pub fn needed_providers(spec: &Spec) -> Result<Vec<NeededProvider>, Failure> {
     let mut all: Vec<NeededProvider> = Vec::new();
-    for resource in spec.resources.iter().filter(|resource| resource.kind.0 == TERRAFORM_TYPE) {
+    for resource in spec.resources.iter().filter(|resource| resource.kind == ResourceType::terraform()) {
         let key = resource.key();
         let wrong = |what: String| Failure::usage(format!("{key} names no provider")).cause(what);
         let text = resource.extensions.get("provider").and_then(|value| value.as_str());

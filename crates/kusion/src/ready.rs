@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use kusion_health::Verdict;
 use kusion_model::{
-    Action, Observed, OutputUse, Phase, Plan, Platforms, ResourceKey, ResourceType, Spec, StackOutput, Step,
+    Action, Observed, OutputUse, Phase, Plan, Platforms, ResourceKey, Spec, StackOutput, Step,
 };
 use kusion_store::State;
 
-use crate::{Aim, Clusters, Planned, Recognised};
+use crate::{Aim, Planned, Recognised, Sites};
 
 /// Something that cannot come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Ready {
     pub aim: Aim,
     pub spec: Spec,
     pub state: State,
-    pub clusters: Clusters,
+    pub sites: Sites,
     /// Which clusters these are.
     pub recognised: Recognised,
     /// What a person should know before consenting.
@@ -60,12 +60,10 @@ impl Ready {
 
     /// What the plan leaves as it is although it is not well, as it was seen for the plan.
     #[must_use]
-    pub fn unwell(&self) -> Vec<(&ResourceKey, Verdict)> {
-        let judged = |step: &&Step| !step.is_change() && step.kind == ResourceType::kubernetes();
-        let kept = self.plan().steps.iter().filter(judged);
-        let seen: Vec<(&ResourceKey, &Observed)> =
-            kept.filter_map(|step| Some((&step.key, self.live().get(&step.key)?))).collect();
-        self.clusters.unwell(&seen)
+    pub fn unwell<'a>(&'a self) -> Vec<(&'a ResourceKey, Verdict)> {
+        let kept = self.plan().steps.iter().filter(|step| !step.is_change());
+        let seen = |step: &'a Step| Some((&step.kind, &step.key, self.live().get(&step.key)?));
+        self.sites.unwell(kept.filter_map(seen))
     }
 
     /// What cannot come back when the plan is carried out: data of objects that are deleted, or that were deleted and are

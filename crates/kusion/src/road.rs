@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, Either, select};
 use kusion_apply::{Report, StepEnd};
 use kusion_model::{Approval, Approved, Plan, Release, ReleaseNo, ResourceKey, Spec, Timestamp, Timings};
 use kusion_plan::moved_since;
-use kusion_runtime_k8s::DryRun;
+use kusion_runtime::DryRun;
 use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::outputs::dependents;
@@ -261,11 +261,9 @@ impl Road<'_> {
         let mut pace = Pace::new(self.engine.now());
         let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
         pace.timings.plan = pace.step(self.engine.now());
-        let terraform = ready.clusters.terraform.clone();
+        let sites = ready.sites.clone();
         let ending = self.walk(ready, errand, pace).await;
-        if let Some(terraform) = terraform {
-            terraform.give_back().await;
-        }
+        sites.give_back().await;
         ending
     }
 
@@ -367,7 +365,7 @@ impl Road<'_> {
                 }
             };
             let same = moved_since(ready.plan(), again.plan()).is_empty();
-            ready.clusters.give_back().await;
+            ready.sites.give_back().await;
             ready = again;
             if same || ready.plan().is_empty() {
                 return Ok((session, ready));

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
 use kusion_generate::StackFolder;
 use kusion_model::{
     DigestKey, FieldPath, Platforms, Provider, ResourceKey, SecretRef, SourceRef, Spec, StoreConfig,
     references_in,
 };
-use kusion_runtime_k8s::{KubeRuntime, KubeSecrets};
 use kusion_secrets::{Refusal, SecretError, Stores};
+
+use crate::Sites;
 
 /// Where a Spec uses a secret of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,14 +93,14 @@ pub fn hide_variables(stores: &BTreeMap<String, StoreConfig>, spec: Option<&Spec
     }
 }
 
-/// Opens stores; those in a cluster are read through its runtime.
+/// Opens stores; those on a platform are read through its site.
 ///
 /// # Errors
 /// A store that cannot be used, with its name.
 pub fn open_stores(
     configured: &BTreeMap<String, StoreConfig>,
     folder: &std::path::Path,
-    kube: Option<&Arc<KubeRuntime>>,
+    sites: &Sites,
 ) -> Result<Stores, SecretError> {
     let mut stores = Stores::default();
     for (name, config) in configured {
@@ -112,10 +112,8 @@ pub fn open_stores(
             stores.insert(name, store);
             continue;
         }
-        let Provider::Kubernetes { namespace } = &config.provider else { continue };
-        let kube =
-            kube.ok_or_else(|| named(SecretError::new(Refusal::Unavailable, "no cluster to read it from")))?;
-        stores.insert(name, Arc::new(KubeSecrets::new(Arc::clone(kube), namespace.as_deref())));
+        let nobody = || named(SecretError::new(Refusal::Unavailable, "no cluster to read it from"));
+        stores.insert(name, sites.secrets(&config.provider).ok_or_else(nobody)?);
     }
     Ok(stores)
 }
@@ -155,12 +153,12 @@ pub async fn resolve_secrets(
 pub(crate) async fn resolve(
     target: &crate::Target,
     spec: &Spec,
-    clusters: &crate::Clusters,
+    sites: &Sites,
     platforms: &Platforms,
 ) -> Result<Option<Spec>, crate::PlanFailure> {
     let uses = secret_uses(spec);
     let Some(first) = uses.first() else { return Ok(None) };
-    let stores = open_stores(&target.secret_stores, &target.project_dir, clusters.kube(""));
+    let stores = open_stores(&target.secret_stores, &target.project_dir, sites);
     let stores = stores.map_err(|error| {
         let reference = first.reference.clone();
         crate::PlanFailure::Secrets(vec![SecretProblem { reference, error, uses: uses.clone() }])

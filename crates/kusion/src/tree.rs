@@ -34,8 +34,7 @@ pub fn find<'s>(key: &ResourceKey, snapshot: &'s Snapshot, home: &str) -> Option
 }
 
 /// Judges a resource as it is in a snapshot; absent counts too. Without a clock what only waiting could tell counts as it looks.
-#[must_use]
-pub fn judge_key(
+pub(crate) fn judge_key(
     key: &ResourceKey,
     applied: Option<&Attr>,
     snapshot: &Snapshot,
@@ -51,8 +50,7 @@ pub fn judge_key(
 }
 
 /// Everything below a resource, in a stable order.
-#[must_use]
-pub fn below(
+pub(crate) fn below(
     key: &ResourceKey,
     snapshot: &Snapshot,
     home: &str,

@@ -78,7 +78,7 @@ async fn compare(
     loop {
         match connection.engine.plan(&chosen.target, spec.clone(), DryRun::All).await {
             Ok(ready) => {
-                ready.clusters.give_back().await;
+                ready.sites.give_back().await;
                 return Ok((ready, connection, secrets));
             }
             Err(PlanFailure::Refused(list)) if list.iter().any(|(_, error)| is_unknown_secret(error)) => {

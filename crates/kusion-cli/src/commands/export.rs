@@ -1,6 +1,6 @@
 //! `kusion export`: what a stack has made with providers, as a state of Terraform and OpenTofu.
 
-use kusion::{DryRun, Exit, remote_failed};
+use kusion::{DryRun, Exit, TfSite, remote_failed};
 use kusion_store::wait;
 use serde_json::json;
 
@@ -37,8 +37,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let state = wait(chosen.target.store.read())?;
     let exported = tokio()?.block_on(async {
         let connection = connect(given, &chosen, &Default::default()).await?;
-        let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
-        let Some(runtime) = clusters.terraform else {
+        let sites = connection.engine.sites(&chosen.target, DryRun::All);
+        let Some(TfSite { runtime, .. }) = sites.of("") else {
             return Err(Failure::new(Exit::Bug, "nobody asks providers"));
         };
         let exported = runtime.export(&state.records, &state.lineage, state.serial).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kusion::{DryRun, Engine, LockFile, remote_failed, take_over};
+use kusion::{DryRun, Engine, LockFile, TfSite, remote_failed, take_over};
 use kusion_model::{Attr, ReleaseNo, ResourceId, ResourceKey, ResourceRecord, ResourceType, Spec};
 use kusion_runtime::RuntimeError;
 use kusion_runtime_tf::{Found, Takeover, TfRuntime, found_in};
@@ -112,23 +112,23 @@ async fn take(
     let in_cluster = matches!(&wish, Wish::One { resource, .. } if is_kubernetes(resource));
     let names = if in_cluster { [String::new()].into() } else { Default::default() };
     let connection = connect(given, chosen, &names).await?;
-    let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
+    let sites = connection.engine.sites(&chosen.target, DryRun::All);
     let failed = |error: RuntimeError| remote_failed(&error, &connection.server);
     if let (Wish::One { resource, id }, true) = (&wish, in_cluster) {
         if id.is_some() {
             return Err(Failure::usage("an object of a cluster is named by its id alone")
                 .next(format!("kusion import {} {resource}", chosen.target.scope)));
         }
-        let taken = import_cluster::take(&clusters, resource, &chosen.target).await?;
+        let taken = import_cluster::take(&sites, resource, &chosen.target).await?;
         return Ok((connection.engine, taken));
     }
-    let Some(runtime) = clusters.terraform.clone() else {
+    let Some(TfSite { runtime, .. }) = sites.of("") else {
         return Err(Failure::new(Exit::Bug, "nobody asks providers"));
     };
     let taken = match wish {
-        Wish::State(file) => from_state(given, chosen, &runtime, &file).await,
+        Wish::State(file) => from_state(given, chosen, runtime, &file).await,
         Wish::One { resource, id } => {
-            one(given, chosen, spec, &runtime, resource, id).await.map_err(|e| match e {
+            one(given, chosen, spec, runtime, resource, id).await.map_err(|e| match e {
                 Trouble::Ours(failure) => failure,
                 Trouble::Theirs(error) => failed(error),
             })

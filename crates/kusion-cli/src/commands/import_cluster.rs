@@ -1,6 +1,6 @@
 //! `kusion import` of one object of a cluster.
 
-use kusion::{Clusters, Exit, Target, remote_failed};
+use kusion::{Exit, KubeSite, Sites, Target, remote_failed};
 use kusion_model::{ReleaseNo, ResourceKey, ResourceRecord, ResourceType};
 use kusion_runtime::{ObserveAsk, Runtime as _};
 use kusion_runtime_k8s::as_written;
@@ -9,8 +9,8 @@ use crate::commands::import::Taken;
 use crate::views::failure::Failure;
 
 /// Reads an object, and what of it somebody has written.
-pub(crate) async fn take(clusters: &Clusters, key: &ResourceKey, target: &Target) -> Result<Taken, Failure> {
-    let Some(runtime) = clusters.kube(&key.cluster) else {
+pub(crate) async fn take(sites: &Sites, key: &ResourceKey, target: &Target) -> Result<Taken, Failure> {
+    let Some(KubeSite { runtime, .. }) = sites.of(&key.cluster) else {
         return Err(Failure::new(Exit::Bug, "nobody asks the cluster"));
     };
     let kind = ResourceType::kubernetes();

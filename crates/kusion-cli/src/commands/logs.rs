@@ -54,7 +54,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             tell("no pod belongs to these resources\n");
         }
         for source in &sources {
-            let Some(runtime) = sight.clusters.kube(&source.cluster) else { continue };
+            let Some(runtime) = sight.runtime(&source.cluster) else { continue };
             let ask = LogAsk {
                 namespace: source.namespace.clone(),
                 pod: source.pod.clone(),

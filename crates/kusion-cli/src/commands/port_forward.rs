@@ -60,7 +60,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         for key in &keys {
             let Some((object, snapshot)) = sight.object(key) else { continue };
             let Some(goal) = goal(object, snapshot, &ports) else { continue };
-            let Some(runtime) = sight.clusters.kube(&key.cluster) else { continue };
+            let Some(runtime) = sight.runtime(&key.cluster) else { continue };
             return serve(Arc::clone(runtime), &goal, format).await;
         }
         Err(Failure::new(Exit::Remote, format!("no pod of `{wanted}` can be reached"))

@@ -73,6 +73,6 @@ async fn plan(
         () = company.keep_drawing() => Err(RoadError::Interrupted),
     };
     let ready = planned.map_err(|error| ended(given, chosen, connection, error))?;
-    ready.clusters.give_back().await;
+    ready.sites.give_back().await;
     Ok(ready)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kusion::{PlanFailure, SecretUse, open_stores, plan_failed, resolve_secrets, secret_uses};
+use kusion::{DryRun, PlanFailure, SecretUse, Sites, open_stores, plan_failed, resolve_secrets, secret_uses};
 use kusion_model::{Attr, Provider, Secret, SecretRef, Spec};
 use kusion_secrets::{Refusal, SecretError, Stores};
 use serde_json::{Value, json};
@@ -70,14 +70,14 @@ fn uses(given: &Given, chosen: &ChosenStack) -> Result<BTreeMap<SecretRef, Vec<S
 fn stores(given: &Given, chosen: &ChosenStack) -> Result<Stores, Failure> {
     let target = &chosen.target;
     let in_cluster = target.secret_stores.values().any(|s| matches!(s.provider, Provider::Kubernetes { .. }));
-    let kube = match in_cluster {
-        false => None,
+    let sites = match in_cluster {
+        false => Sites::default(),
         true => {
             let connection = tokio()?.block_on(connect(given, chosen, &[String::new()].into()))?;
-            connection.engine.clusters(target, kusion::DryRun::default()).kube("").cloned()
+            connection.engine.sites(target, DryRun::default())
         }
     };
-    open_stores(&target.secret_stores, &target.project_dir, kube.as_ref()).map_err(|error| refused(&error))
+    open_stores(&target.secret_stores, &target.project_dir, &sites).map_err(|error| refused(&error))
 }
 
 /// The Spec with the secrets of stores in it: beside a release it must hold what a plan would hold, or every secret would look changed.

@@ -1,8 +1,8 @@
 //! `kusion status`: the health of everything a stack has made, right now, with everything below it.
 
-use kusion::{Node, below, judge_key, remote_failed};
+use kusion::{Node, remote_failed};
 use kusion_health::{Grade, worst};
-use kusion_model::{ResourceKey, ResourceType};
+use kusion_model::{ResourceKey, ResourceRecord};
 use serde_json::{Value, json};
 
 use crate::input::chosen::{ChosenStack, open};
@@ -71,24 +71,13 @@ fn visible(text: &str) -> Vec<String> {
 
 async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bool, String), Failure> {
     let state = chosen.target.store.read().await?;
-    let of_cluster = |record: &&kusion_model::ResourceRecord| record.kind == ResourceType::kubernetes();
-    let keys: Vec<ResourceKey> = state.records.values().filter(of_cluster).map(|r| r.key.clone()).collect();
-    let sight = sight::look(given, chosen, &state, &keys).await?;
-    let provided = sight.clusters.provided(&state.records).await;
-    let mut provided = provided.map_err(|error| remote_failed(&error, &sight.server))?;
-    // One look has no clock: a back-off means that it has failed again and again.
-    let at = None;
+    let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
+    let there = sight::go_there(given, chosen, &state, &keys).await?;
+    let records: Vec<&ResourceRecord> = state.records.values().collect();
+    let looks = there.sites.look(&records).await.map_err(|error| remote_failed(&error, &there.server))?;
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
-        let (verdict, below) = match (provided.remove(key), sight.around(key)) {
-            (Some(verdict), _) => (verdict, Vec::new()),
-            (None, None) => continue,
-            (None, Some((snapshot, profile))) => {
-                let (home, rules) = (sight.clusters.home(&key.cluster), sight.clusters.rules());
-                let verdict = judge_key(key, Some(&record.attributes), snapshot, home, profile, rules, at);
-                (verdict, below(key, snapshot, home, profile, at))
-            }
-        };
+        let Some((verdict, below)) = looks.at(record) else { continue };
         let json = verdict.to_json(&key.to_string());
         let message = verdict.message.clone();
         rows.push(Row {
@@ -114,7 +103,7 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
                 })
                 .collect();
             let document = json!({
-                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": named(&sight.context),
+                "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": named(&there.context),
                 "release": state.latest(), "verdict": all.as_str(), "resources": resources,
             });
             let text = match given.has("watch") {
@@ -125,7 +114,7 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
         }
         Format::Text => {
             let style = Style::stdout();
-            let mut out = header(&state, &sight.context, &style) + "\n";
+            let mut out = header(&state, &there.context, &style) + "\n";
             draw(&rows, !given.has("no-tree"), &style, &mut out);
             let healthy = rows.iter().filter(|row| row.verdict.is_good()).count();
             out.push_str(&match rows.is_empty() {

@@ -110,8 +110,8 @@ fn is_sensitive(
     }
     let sensitive = tokio()?.block_on(async {
         let connection = connect(given, chosen, &BTreeSet::new()).await?;
-        let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
-        clusters.sensitive(resource).await.map_err(|error| {
+        let sites = connection.engine.sites(&chosen.target, DryRun::All);
+        sites.sensitive(resource).await.map_err(|error| {
             Failure::new(Exit::Remote, format!("whether `{path}` is sensitive is not known"))
                 .cause(error.message)
                 .next("its value is shown when its provider can be asked: kusion provider install")

@@ -82,7 +82,7 @@ pub(crate) async fn connect(
     let providers = providers(given, &chosen.folder.project_dir)?;
     let in_cluster = |store: &StoreConfig| matches!(store.provider, Provider::Kubernetes { .. });
     if names.is_empty() && !chosen.target.secret_stores.values().any(in_cluster) {
-        let engine = Engine::without_cluster().with_providers(providers);
+        let engine = Engine::new().with(providers);
         return Ok(Connection { engine, context: String::new(), server: String::new() });
     }
     let (file, context) = choice(given, Some(chosen))?;
@@ -99,12 +99,13 @@ pub(crate) async fn connect(
     let default = open(file.as_ref(), context.as_deref(), &identity).await?;
     let (context, server) = (default.context.clone(), default.server.clone());
     let profile = profile(given, &context)?;
-    let engine = Engine::on(Cluster::connected(default, profile.clone())).with_request_limit(limit);
-    let engine = engine.with_rules(rules(given, chosen)?).with_providers(providers);
+    let rules = rules(given, chosen)?;
+    let cluster = |to: Connected| Cluster::connected(to, profile.clone()).with_rules(rules.clone());
+    let engine = Engine::new().with(cluster(default)).with(providers).with_request_limit(limit);
     let mut engine = engine.with_move(given.has("move-cluster"));
     for name in names.iter().filter(|name| !name.is_empty()) {
         let connected = open(file.as_ref(), Some(name), &identity).await?;
-        engine = engine.with_cluster(name, Cluster::connected(connected, profile.clone()));
+        engine = engine.with(cluster(connected).named(name));
     }
     Ok(Connection { engine, context, server })
 }

@@ -1,10 +1,12 @@
-//! What a stack has made, as its clusters show it right now: the opening of `status`, `logs` and `port-forward`.
+//! What a stack has made, as it is right now: the opening of `status`, `logs` and `port-forward`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use kusion::{Clusters, DryRun, Profile, find, plan_failed, remote_failed};
+use kusion::{DryRun, KubeSite, Sites, find, plan_failed, remote_failed};
 use kusion_health::{Snapshot, dependents};
 use kusion_model::ResourceKey;
+use kusion_runtime_k8s::KubeRuntime;
 use kusion_store::State;
 use serde_json::Value;
 
@@ -17,12 +19,18 @@ use crate::views::failure::Failure;
 /// From a Deployment over its ReplicaSet to a Pod, and one more for custom kinds.
 const DEEPEST: usize = 4;
 
-/// One look at resources and at everything around them.
-pub(crate) struct Sight {
-    pub(crate) clusters: Clusters,
+/// Where resources are, ready to be asked.
+pub(crate) struct There {
+    pub(crate) sites: Sites,
     pub(crate) context: String,
     pub(crate) server: String,
-    looks: BTreeMap<String, (Snapshot, Profile)>,
+}
+
+/// One look at objects of clusters and at everything around them.
+pub(crate) struct Sight {
+    sites: Sites,
+    pub(crate) server: String,
+    looks: BTreeMap<String, Snapshot>,
 }
 
 /// The recorded resources that a word names; all of them without a word.
@@ -49,35 +57,60 @@ pub(crate) fn names(key: &ResourceKey, word: &str) -> bool {
         || word.split_once('/').is_some_and(|(k, n)| k.eq_ignore_ascii_case(&kind) && n == bare)
 }
 
-/// Looks at resources in their clusters.
+/// Connects to where resources are, and makes sure that these are the clusters that the stack is on.
+pub(crate) async fn go_there(
+    given: &Given,
+    chosen: &ChosenStack,
+    state: &State,
+    keys: &[ResourceKey],
+) -> Result<There, Failure> {
+    let names = in_clusters(state, keys).map(|key| key.cluster.to_string()).collect();
+    let connection = connect(given, chosen, &names).await?;
+    let sites = connection.engine.sites(&chosen.target, DryRun::All);
+    let recognised = connection.engine.recognise(&sites, state).await;
+    recognised.map_err(|failure| plan_failed(failure, &chosen.target, &connection.server))?;
+    Ok(There { sites, context: connection.context, server: connection.server })
+}
+
+fn in_clusters<'k>(state: &'k State, keys: &'k [ResourceKey]) -> impl Iterator<Item = &'k ResourceKey> {
+    let platforms = kusion::platforms();
+    let lives = move |key: &&ResourceKey| {
+        state.records.get(*key).is_some_and(|record| platforms.lives_in_cluster(&record.kind))
+    };
+    keys.iter().filter(lives)
+}
+
+/// Looks at objects in their clusters.
 pub(crate) async fn look(
     given: &Given,
     chosen: &ChosenStack,
     state: &State,
     keys: &[ResourceKey],
 ) -> Result<Sight, Failure> {
-    let platforms = kusion::platforms();
-    let lives =
-        |key: &&ResourceKey| state.records.get(*key).is_some_and(|r| platforms.lives_in_cluster(&r.kind));
-    let names = keys.iter().filter(lives).map(|key| key.cluster.to_string()).collect();
-    let connection = connect(given, chosen, &names).await?;
-    let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
-    let recognised = connection.engine.recognise(&clusters, state).await;
-    recognised.map_err(|failure| plan_failed(failure, &chosen.target, &connection.server))?;
-    let looks = clusters.look(keys).await.map_err(|error| remote_failed(&error, &connection.server))?;
-    Ok(Sight { clusters, context: connection.context, server: connection.server, looks })
+    let There { sites, server, .. } = go_there(given, chosen, state, keys).await?;
+    let mut by_cluster: BTreeMap<String, Vec<ResourceKey>> = BTreeMap::new();
+    for key in in_clusters(state, keys) {
+        by_cluster.entry(key.cluster.to_string()).or_default().push(key.clone());
+    }
+    let mut looks = BTreeMap::new();
+    for (cluster, keys) in by_cluster {
+        let Some(site) = sites.of::<KubeSite>(&cluster) else { continue };
+        let seen = site.runtime.look(&keys).await.map_err(|error| remote_failed(&error, &server))?;
+        looks.insert(cluster, seen);
+    }
+    Ok(Sight { sites, server, looks })
 }
 
 impl Sight {
-    /// The cluster of a resource as it was seen.
-    pub(crate) fn around(&self, key: &ResourceKey) -> Option<&(Snapshot, Profile)> {
-        self.looks.get(&*key.cluster)
+    /// The runtime of a cluster.
+    pub(crate) fn runtime(&self, cluster: &str) -> Option<&Arc<KubeRuntime>> {
+        self.sites.of::<KubeSite>(cluster).map(|site| &site.runtime)
     }
 
     /// A resource, and what was seen with it.
     pub(crate) fn object(&self, key: &ResourceKey) -> Option<(&Value, &Snapshot)> {
-        let (snapshot, _) = self.around(key)?;
-        Some((find(key, snapshot, self.clusters.home(&key.cluster))?, snapshot))
+        let snapshot = self.looks.get(&*key.cluster)?;
+        Some((find(key, snapshot, self.runtime(&key.cluster)?.namespace())?, snapshot))
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kusion::{Happening, Healths, Node, below};
+use kusion::{Happening, Healths, Node};
 use kusion_apply::{Event, EventKind, HealthVerdict};
-use kusion_health::{Profile, Verdict};
+use kusion_health::Verdict;
 use kusion_model::{Action, Plan, ResourceKey};
 use serde_json::json;
 
@@ -259,11 +259,7 @@ fn heartbeat(format: Format, seconds: u64, waiting: &BTreeMap<ResourceKey, Strin
 }
 
 fn tree(healths: Option<&Healths>, key: &ResourceKey) -> Vec<Node> {
-    let at = i64::try_from(now().millis).unwrap_or(i64::MAX);
-    let look = |healths: &Healths| {
-        healths.look(&key.cluster, |snapshot, home| below(key, snapshot, home, &Profile::default(), Some(at)))
-    };
-    healths.and_then(look).unwrap_or_default()
+    healths.map(|healths| healths.below(key, now())).unwrap_or_default()
 }
 
 fn glyph(action: Action, style: &Style) -> String {

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use kusion_runtime_k8s::DryRun;
+use kusion_runtime::DryRun;
 use serde_json::{Value, json};
 
 use crate::lab::Lab;

@@ -15,8 +15,9 @@ use kusion_model::{
     Scope, Spec, Step, Timestamp,
 };
 use kusion_plan::{FillInput, Filling, PlanInput, plan, prepare};
+use kusion_runtime::DryRun;
 use kusion_runtime::{ObserveAsk, ProposeAsk, Runtime, RuntimeError, Runtimes};
-use kusion_runtime_k8s::{DryRun, KubeHealth, KubePlatform, KubeRuntime, connect};
+use kusion_runtime_k8s::{KubeHealth, KubePlatform, KubeRuntime, connect};
 use kusion_store::{Liveness, ReleaseDraft, StackStore, State, Store, local_owner, wait};
 use serde_json::{Map, Value};
 use testenv::ControlPlane;

@@ -19,7 +19,7 @@ async fn one_release_spans_two_clusters() {
     let (west, east) = (Lab::new(), Lab::new());
     let client = kube::Client::new(east.wire.clone(), "default");
     let cluster = Cluster::new(client, "east", Profile::sandbox());
-    let engine = west.engine().with_cluster("east", cluster);
+    let engine = west.engine().with(cluster.named("east"));
     let mut both = spec(&[namespace(), config_map("here", "1")]);
     let there =
         in_east(spec(&[namespace(), config_map("there", "$kusion_path.v1:ConfigMap:lab:here.data.v")]));

@@ -122,7 +122,7 @@ impl Lab {
     }
 
     pub(crate) fn engine_of(&self, cluster: Cluster) -> Engine {
-        Engine::on(cluster).with_clock(Arc::clone(&self.clock) as Arc<dyn Clock>)
+        Engine::new().with(cluster).with_clock(Arc::clone(&self.clock) as Arc<dyn Clock>)
     }
 
     /// Plans a Spec from a value. A world that goes wrong for too long is asked again, as a person would.

@@ -20,6 +20,7 @@ mod road;
 mod rollout;
 mod secrets;
 mod terraform;
+mod toy;
 mod walk;
 mod wire;
 mod witness;

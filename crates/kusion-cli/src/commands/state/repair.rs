@@ -51,8 +51,8 @@ async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<H
             return None;
         }
     };
-    let clusters = connection.engine.clusters(&chosen.target, DryRun::All);
-    let (known, warnings) = Stand::of(&chosen.target.scope, &spec, saved, &clusters).recall().await;
+    let sites = connection.engine.sites(&chosen.target, DryRun::All);
+    let (known, warnings) = Stand::of(&chosen.target.scope, &spec, saved, &sites).recall().await;
     warnings.iter().for_each(|text| warn(text));
     known
 }
