@@ -9,6 +9,7 @@ use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use crate::Rim;
+use crate::web::{last_status, watched};
 
 /// How many objects are asked for at once.
 const AT_ONCE: usize = 16;
@@ -105,18 +106,17 @@ fn is_absent(error: &Error) -> bool {
     ["NoSuchKey", "BlobNotFound"].iter().any(|sign| text.contains(sign))
 }
 
-/// Whether a failed request has certainly not happened, and never will.
+/// Whether a failed request has certainly not happened, and never will. Asked inside of the operation.
 fn failed(error: &Error) -> ObjectError {
     let text = innermost(error);
     match error {
         Error::Generic { .. } | Error::JoinError { .. } | Error::NotModified { .. } => {
-            let whole = error.to_string();
-            // What a server answers with 4xx it has understood, and has not done; 408 and 429 ask to come back.
-            let refused = whole.contains("status code: 4")
-                && !["status code: 408", "status code: 409", "status code: 429"]
-                    .iter()
-                    .any(|sign| whole.contains(sign));
-            if refused { ObjectError::Refused(text) } else { ObjectError::Unanswered(text) }
+            // What a server answers with 4xx it has understood, and has not done; 408, 409 and 429 ask to come back.
+            match last_status() {
+                Some(408 | 409 | 429) => ObjectError::Unanswered(text),
+                Some(400..=499) => ObjectError::Refused(text),
+                _ => ObjectError::Unanswered(text),
+            }
         }
         Error::Unauthenticated { .. } | Error::PermissionDenied { .. } => {
             ObjectError::Refused(format!("the credentials are missing, wrong, or may not do this ({text})"))
@@ -151,7 +151,7 @@ impl Objects for Cloud {
 
     fn get<'a>(&'a self, name: &'a str) -> ObjectAnswer<'a, Option<Object>> {
         let (store, path) = (Arc::clone(&self.store), self.path(name));
-        self.rim.run(async move { get(&*store, &path?).await })
+        self.rim.run(watched(async move { get(&*store, &path?).await }))
     }
 
     fn put<'a>(&'a self, name: &'a str, bytes: &'a [u8], when: When<'a>) -> ObjectAnswer<'a, Option<String>> {
@@ -161,7 +161,7 @@ impl Objects for Cloud {
             When::Absent => PutMode::Create,
             When::Version(version) => PutMode::Update(parts(version)),
         };
-        self.rim.run(async move {
+        self.rim.run(watched(async move {
             let options = PutOptions { mode, ..PutOptions::default() };
             match store.put_opts(&path?, payload, options).await {
                 Ok(put) => Ok(Some(version(put.e_tag, put.version))),
@@ -170,15 +170,15 @@ impl Objects for Cloud {
                 Err(error) if is_absent(&error) => Ok(None),
                 Err(error) => Err(failed(&error)),
             }
-        })
+        }))
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> ObjectAnswer<'a, Vec<String>> {
         let (store, root, prefix) = (Arc::clone(&self.store), self.prefix.clone(), prefix.to_owned());
-        self.rim.run(async move {
+        self.rim.run(watched(async move {
             let found = list(&*store, &root, &prefix, "").await?;
             Ok(found.into_iter().map(|(name, _)| name).collect())
-        })
+        }))
     }
 
     fn remove<'a>(&'a self, names: &'a [String]) -> ObjectAnswer<'a, ()> {
@@ -187,13 +187,13 @@ impl Objects for Cloud {
         self.rim.run(async move {
             let remove = |path: Path| {
                 let store = Arc::clone(&store);
-                async move {
+                watched(async move {
                     match store.delete(&path).await {
                         Ok(()) => Ok(()),
                         Err(error) if is_absent(&error) => Ok(()),
                         Err(error) => Err(failed(&error)),
                     }
-                }
+                })
             };
             stream::iter(paths?).map(remove).buffer_unordered(AT_ONCE).try_collect().await
         })
@@ -207,6 +207,49 @@ impl Objects for Cloud {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read as _, Write as _};
+
+    /// A server that answers every request so; its text says something else.
+    fn answering(status: u16) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let body = "status code: 429, status code: 400";
+                let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
+                let _ = write!(stream, "{head}Connection: close\r\n\r\n{body}");
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn the_status_decides_whether_a_request_can_still_happen() {
+        let ask = |status: u16| {
+            let store = object_store::aws::AmazonS3Builder::new()
+                .with_bucket_name("b")
+                .with_region("r")
+                .with_access_key_id("k")
+                .with_secret_access_key("s")
+                .with_endpoint(answering(status))
+                .with_allow_http(true)
+                .with_retry(object_store::RetryConfig { max_retries: 0, ..Default::default() })
+                .with_http_connector(crate::web::Web);
+            let rim = Rim::start(crate::Patience::default()).unwrap();
+            let cloud = Cloud::new(Arc::new(store.build().unwrap()), rim, "s3://b", "");
+            let (got, removed) = (kusion_store::wait(cloud.get("a")), ["a".to_owned()]);
+            assert!(kusion_store::wait(cloud.remove(&removed)).is_err(), "{status}");
+            got.unwrap_err()
+        };
+        for status in [400, 413, 422] {
+            assert!(matches!(ask(status), ObjectError::Refused(_)), "{status}");
+        }
+        for status in [408, 429, 500, 503] {
+            assert!(matches!(ask(status), ObjectError::Unanswered(_)), "{status}");
+        }
+    }
 
     #[test]
     fn version_survives_as_text() {

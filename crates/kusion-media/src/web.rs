@@ -1,5 +1,6 @@
 //! The requests of `object_store` over the HTTP client and TLS that are here already.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -38,17 +39,40 @@ impl HttpConnector for Web {
     }
 }
 
+tokio::task_local! {
+    /// The status of the last answer of an operation; none if nothing came.
+    static STATUS: Cell<Option<u16>>;
+}
+
+/// Runs the requests of one operation, so that [`last_status`] can be asked inside of it. `object_store` says a status only in
+/// the texts of its errors.
+pub(crate) fn watched<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    STATUS.scope(Cell::new(None), work)
+}
+
+/// With which status the last request of this operation was answered.
+pub(crate) fn last_status() -> Option<u16> {
+    STATUS.try_with(Cell::get).ok().flatten()
+}
+
+fn note(status: Option<u16>) {
+    // Requests outside of an operation (credentials) are nobody's.
+    let _ = STATUS.try_with(|last| last.set(status));
+}
+
 #[derive(Debug)]
 struct Over(Client<HttpsConnector<Tcp>, HttpRequestBody>);
 
 #[async_trait]
 impl HttpService for Over {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        note(None);
         let answer = self.0.request(request).await.map_err(|error| {
             let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Interrupted };
             HttpError::new(kind, error)
         })?;
         let (parts, body) = answer.into_parts();
+        note(Some(parts.status.as_u16()));
         let body = body.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error));
         Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
     }
