@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use kusion_model::{Action, Attr, Deposed, Observed, Reason, Step};
+use kusion_model::{Action, Attr, Deposed, Observed, Reason, ReleaseNo, ResourceRecord, Step};
 use kusion_runtime::{Applied, DeleteAsk, Deleted, ErrorKind, Runtime, RuntimeError, WriteAsk};
 
 use crate::executor::ApplyInput;
@@ -165,9 +165,9 @@ async fn delete_with(
 }
 
 fn delete_ask<'a>(input: &'a ApplyInput<'_>, step: &'a Step) -> DeleteAsk<'a> {
-    let kept = input.prior.get(&step.key).and_then(|record| record.kept.as_ref());
+    let prior = input.prior.get(&step.key);
     let (uid, version) = (step.live_uid.as_deref(), step.live_version.as_deref());
-    DeleteAsk { key: &step.key, uid, version, kept, extensions: &step.extensions }
+    DeleteAsk { key: &step.key, uid, version, prior, extensions: &step.extensions }
 }
 
 /// Deletes an object that another one has replaced.
@@ -178,9 +178,28 @@ pub(crate) async fn delete_deposed(
 ) -> Result<(), RuntimeError> {
     let runtime = input.runtimes.get(&step.kind, &step.key);
     let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
-    let (uid, kept) = (deposed.uid.as_deref(), deposed.kept.as_ref());
-    let ask = DeleteAsk { key: &step.key, uid, version: None, kept, extensions: &step.extensions };
+    let (uid, record) = (deposed.uid.as_deref(), record_of(input, step, deposed));
+    let prior = Some(&record);
+    let ask = DeleteAsk { key: &step.key, uid, version: None, prior, extensions: &step.extensions };
     delete_with(input, runtime, step, ask).await.map(|_| ())
+}
+
+/// The record of an object that another one has replaced: that of its resource, with what the platform kept of this object.
+fn record_of(input: &ApplyInput<'_>, step: &Step, deposed: &Deposed) -> ResourceRecord {
+    let known = input.prior.get(&step.key).cloned().unwrap_or_else(|| ResourceRecord {
+        key: step.key.clone(),
+        kind: step.kind.clone(),
+        attributes: Attr::default(),
+        depends_on: step.depends_on.clone(),
+        extensions: step.extensions.clone(),
+        uid: None,
+        references: Vec::new(),
+        release: ReleaseNo(0),
+        imported: false,
+        kept: None,
+        deposed: Vec::new(),
+    });
+    ResourceRecord { uid: deposed.uid.clone(), kept: deposed.kept.clone(), deposed: Vec::new(), ..known }
 }
 
 async fn wait_gone(
@@ -193,11 +212,11 @@ async fn wait_gone(
     match retrying(input, step, || runtime.wait_gone(ask.clone(), limit)).await? {
         Deleted::Gone => Ok(End::Gone),
         Deleted::MadeAnew => Ok(End::MadeAnew),
-        Deleted::Leaving { finalizers, message } => {
-            let held = if finalizers.is_empty() {
+        Deleted::Leaving { held_by, message } => {
+            let held = if held_by.is_empty() {
                 String::new()
             } else {
-                format!(", held by {}", finalizers.join(", "))
+                format!(", held by {}", held_by.join(", "))
             };
             let message = message.map_or(String::new(), |message| format!(": {message}"));
             let text = format!("still being deleted after {} s{held}{message}", limit.as_secs());

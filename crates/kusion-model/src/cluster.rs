@@ -1,4 +1,4 @@
-//! Which cluster: more than a name in somebody's kubeconfig.
+//! Which cluster: more than a name in somebody's configuration.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct ClusterIdentity {
     pub context: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub server: String,
-    /// The uid of the namespace `kube-system`, which lives as long as the cluster; absent if it may not be read.
+    /// What lives as long as the cluster and is never given to another; absent if it may not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
     /// SHA-256 of the authority that the server's certificate comes from; it may be renewed.
@@ -49,7 +49,7 @@ impl fmt::Display for ClusterIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |text: &str| text.get(..8).unwrap_or(text).to_owned();
         let known = match (&self.uid, &self.authority) {
-            (Some(uid), _) => format!("kube-system {}", short(uid)),
+            (Some(uid), _) => format!("uid {}", short(uid)),
             (None, Some(authority)) => format!("authority {}", short(authority)),
             (None, None) => "unknown".to_owned(),
         };
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn authority_decides_where_kube_system_cannot_be_read() {
+    fn authority_decides_where_the_uid_cannot_be_read() {
         let a = identity(None, Some("x"));
         assert_eq!(a.compare(&identity(Some("1"), Some("x"))), SameCluster::Yes);
         assert_eq!(a.compare(&identity(Some("1"), Some("y"))), SameCluster::No);

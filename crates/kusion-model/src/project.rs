@@ -122,30 +122,6 @@ pub enum NamespaceMapping {
     Component,
 }
 
-impl NamespaceMapping {
-    /// Returns the namespace of a component under this mapping.
-    #[must_use]
-    pub fn namespace(self, project: &str, stack: &str, component: &str) -> String {
-        match self {
-            NamespaceMapping::Stack => format!("{project}-{stack}"),
-            NamespaceMapping::Component => format!("{project}-{component}"),
-        }
-    }
-
-    /// Returns the labels that tell stacks and components apart under either mapping.
-    #[must_use]
-    pub fn labels(project: &str, stack: &str, component: &str) -> BTreeMap<String, String> {
-        BTreeMap::from(
-            [
-                ("app.kubernetes.io/part-of", project),
-                ("app.kubernetes.io/component", component),
-                ("kusion.io/stack", stack),
-            ]
-            .map(|(key, value)| (key.to_owned(), value.to_owned())),
-        )
-    }
-}
-
 /// What to do when another manager owns a field that we set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -402,15 +378,6 @@ fn check_name(name: &str, file: &'static str) -> Result<(), MetaError> {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn both_namespace_mappings() {
-        assert_eq!(NamespaceMapping::Stack.namespace("shop", "dev", "web"), "shop-dev");
-        assert_eq!(NamespaceMapping::Component.namespace("shop", "dev", "web"), "shop-web");
-        let labels = NamespaceMapping::labels("shop", "dev", "web");
-        assert_eq!(labels["kusion.io/stack"], "dev");
-        assert_eq!(labels["app.kubernetes.io/component"], "web");
-    }
 
     #[test]
     fn stack_file_reads_rules_and_outputs() {

@@ -223,12 +223,12 @@ pub enum SpecError {
     NotASpec { found: &'static str },
     #[error("resource number {number}: {message}")]
     Resource { number: usize, message: String },
-    #[error("a manifest has no `{field}`")]
-    ManifestField { field: &'static str },
+    #[error("a document has no `{field}`")]
+    Missing { field: &'static str },
     #[error("a resource without an id is of no known platform")]
     NoPlatform,
-    #[error("id `{id}` says {what} `{in_id}`, its manifest says `{in_manifest}`")]
-    Mismatch { id: ResourceId, what: &'static str, in_id: String, in_manifest: String },
+    #[error("id `{id}` says {what} `{in_id}`, its attributes say `{in_attributes}`")]
+    Mismatch { id: ResourceId, what: &'static str, in_id: String, in_attributes: String },
     #[error(transparent)]
     Id(#[from] IdError),
     /// What the platform of a resource says against it.

@@ -86,7 +86,7 @@ pub struct Observed {
     pub uid: Option<String>,
     /// Whose it is; nothing for an object that no stack has made or imported.
     pub owner: Option<Ownership>,
-    /// It is being deleted, and these finalizers hold it.
+    /// It is being deleted, and these hold it, as the platform names them.
     pub terminating: Option<Vec<String>>,
     /// What the platform wants to have recorded.
     pub kept: Option<Kept>,

@@ -173,8 +173,8 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
     step.depends_on = depends_on;
     step.references = references(input.prepared, key);
     step.aliases = aliases(input, key);
-    if let Some(finalizers) = leaving {
-        step.warnings.push(waits_for(finalizers));
+    if let Some(held_by) = leaving {
+        step.warnings.push(waits_for(held_by));
         step.live_uid = observed.and_then(|o| o.uid.clone());
     }
     if let Some(proposal) = proposal {
@@ -427,11 +427,11 @@ fn shown(input: &PlanInput<'_>, kind: &ResourceType, live: &Observed) -> Attr {
     attributes
 }
 
-fn waits_for(finalizers: &[String]) -> String {
-    if finalizers.is_empty() {
+fn waits_for(held_by: &[String]) -> String {
+    if held_by.is_empty() {
         return "is being deleted; waits until it is gone".to_owned();
     }
-    format!("is being deleted; waits for {}", finalizers.join(", "))
+    format!("is being deleted; waits for {}", held_by.join(", "))
 }
 
 fn dependencies(prepared: &Prepared<'_>, key: &ResourceKey) -> Vec<ResourceKey> {

@@ -43,7 +43,7 @@ impl KubeRuntime {
             match border::ended(&asked, ask.uid, answer) {
                 Ok(Ended::Gone) => return Ok(Deleted::Gone),
                 Ok(Ended::Accepted) => {
-                    return Ok(Deleted::Leaving { finalizers: Vec::new(), message: None });
+                    return Ok(Deleted::Leaving { held_by: Vec::new(), message: None });
                 }
                 Ok(Ended::Leaving(object)) => return Ok(leaving(&object)),
                 Err(error) if error.kind == ErrorKind::UnknownKind => {
@@ -139,11 +139,11 @@ fn delete_options(uid: Option<&str>, version: Option<&str>) -> Value {
 }
 
 fn leaving(object: &Value) -> Deleted {
-    Deleted::Leaving { finalizers: finalizers(object), message: held_by(object) }
+    Deleted::Leaving { held_by: finalizers(object), message: left_in(object) }
 }
 
 /// What a namespace says about what is left in it.
-fn held_by(object: &Value) -> Option<String> {
+fn left_in(object: &Value) -> Option<String> {
     let conditions = object.pointer("/status/conditions")?.as_array()?;
     let telling = |condition: &&Value| {
         condition["status"] == "True"

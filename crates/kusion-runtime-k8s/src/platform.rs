@@ -23,7 +23,7 @@ impl Platform for KubePlatform {
     fn identify(&self, manifest: &Attr) -> Option<Result<ResourceId, SpecError>> {
         manifest.get("apiVersion")?;
         let text = |pointer: &str| manifest.pointer(pointer).and_then(Attr::as_str).filter(|t| !t.is_empty());
-        let needed = |pointer: &str, field| text(pointer).ok_or(SpecError::ManifestField { field });
+        let needed = |pointer: &str, field| text(pointer).ok_or(SpecError::Missing { field });
         let id = || {
             let version = needed("/apiVersion", "apiVersion")?;
             let kind = needed("/kind", "kind")?;
@@ -54,7 +54,7 @@ impl Platform for KubePlatform {
                 id: resource.id.clone(),
                 what,
                 in_id: in_id.unwrap_or("(none)").to_owned(),
-                in_manifest: found.and_then(Attr::as_str).unwrap_or("(none)").to_owned(),
+                in_attributes: found.and_then(Attr::as_str).unwrap_or("(none)").to_owned(),
             }),
         }
     }
@@ -204,7 +204,7 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}});
         let spec = read(json!([{"id": "v1:ConfigMap:y:a", "attributes": manifest}])).unwrap();
         let error = KubePlatform.check(&spec.resources[0]).unwrap_err().to_string();
-        assert_eq!(error, "id `v1:ConfigMap:y:a` says namespace `y`, its manifest says `x`");
+        assert_eq!(error, "id `v1:ConfigMap:y:a` says namespace `y`, its attributes say `x`");
         let incomplete = read(json!([{"apiVersion": "v1", "kind": "ConfigMap"}])).unwrap_err();
         assert!(incomplete.to_string().contains("metadata.name"));
     }

@@ -157,9 +157,8 @@ impl TfRuntime {
 
     pub(crate) async fn delete_one(&self, ask: DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
         let settings = Settings::read(ask.key, ask.extensions)?;
-        let Some(kept) = ask.kept.filter(|_| settings.role == Role::Managed) else {
-            return Ok(Deleted::Gone);
-        };
+        let kept = ask.prior.and_then(|record| record.kept.as_ref());
+        let Some(kept) = kept.filter(|_| settings.role == Role::Managed) else { return Ok(Deleted::Gone) };
         if settings.lifecycle.keep {
             return Err(invalid(
                 "its `lifecycle.preventDestroy` forbids to delete it; apply without that first",

@@ -209,9 +209,9 @@ impl Runtime for TfRuntime {
     ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>> {
         // What has moved is the object that it was, until it is recorded under its new id.
         let of = |ask: &IdentifyAsk<'_>| {
-            let known = |id: &&ResourceId| asks.iter().any(|ask| ask.recorded && ask.key.id == **id);
+            let known = |id: &&ResourceId| asks.iter().any(|ask| ask.prior.is_some() && ask.key.id == **id);
             let before = crate::settings::moved_from(ask.extensions).unwrap_or_default();
-            match before.iter().find(known).filter(|_| !ask.recorded) {
+            match before.iter().find(known).filter(|_| ask.prior.is_none()) {
                 Some(id) => id.to_string(),
                 None => ask.key.to_string(),
             }

@@ -93,8 +93,8 @@ impl Lab {
 
     async fn delete(&mut self) {
         let record = self.record.take().unwrap();
-        let kept: Option<&Kept> = record.kept.as_ref();
-        let ask = DeleteAsk { key: &self.key, uid: None, version: None, kept, extensions: &self.extensions };
+        let (prior, extensions) = (Some(&record), &self.extensions);
+        let ask = DeleteAsk { key: &self.key, uid: None, version: None, prior, extensions };
         assert_eq!(self.runtime.delete(ask).await.unwrap(), Deleted::Gone);
         self.runtime.close().await;
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use kusion_model::{
-    Action, Attr, Blob, ConflictRule, Desired, Kept, Observed, ResourceKey, ResourceRecord, ResourceType,
+    Action, Attr, Blob, ConflictRule, Desired, Observed, ResourceKey, ResourceRecord, ResourceType,
 };
 use serde_json::{Map, Value};
 
@@ -35,8 +35,8 @@ pub struct IdentifyAsk<'a> {
     /// The wanted or recorded attributes: a definition among them tells about objects of its kind.
     pub attributes: &'a Attr,
     pub extensions: &'a Map<String, Value>,
-    /// Whether the state has it under this very key.
-    pub recorded: bool,
+    /// What the state has under this very key.
+    pub prior: Option<&'a ResourceRecord>,
 }
 
 /// What would this become?
@@ -95,8 +95,8 @@ pub struct DeleteAsk<'a> {
     pub uid: Option<&'a str>,
     /// The version that was looked at: whoever wrote since may have made it another's.
     pub version: Option<&'a str>,
-    /// What the platform wanted kept of the object.
-    pub kept: Option<&'a Kept>,
+    /// What the last release recorded of it.
+    pub prior: Option<&'a ResourceRecord>,
     pub extensions: &'a Map<String, Value>,
 }
 
@@ -107,6 +107,6 @@ pub enum Deleted {
     Gone,
     /// The object with this uid is gone, and another one has its name: not ours, and left alone.
     MadeAnew,
-    /// Still there; these finalizers hold it.
-    Leaving { finalizers: Vec<String>, message: Option<String> },
+    /// Still there; these hold it, as the platform names them.
+    Leaving { held_by: Vec<String>, message: Option<String> },
 }

@@ -187,15 +187,15 @@ async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identiti
     let mut by_place: BTreeMap<PlaceKey, Vec<IdentifyAsk<'_>>> = BTreeMap::new();
     let wanted = prepared.resources.iter().zip(&prepared.keys);
     let wanted = wanted.map(|(resource, key)| {
-        let recorded = ask.prior.get(key).is_some();
+        let prior = ask.prior.get(key);
         let (attributes, extensions) = (&resource.attributes, &resource.extensions);
-        (&resource.kind, IdentifyAsk { key, attributes, extensions, recorded })
+        (&resource.kind, IdentifyAsk { key, attributes, extensions, prior })
     });
     let unwanted = ask.prior.keys().into_iter().filter(|key| !prepared.index.contains_key(key));
     let unwanted = unwanted.filter_map(|key| {
         let record = ask.prior.get(key)?;
         let (attributes, extensions) = (&record.attributes, &record.extensions);
-        Some((&record.kind, IdentifyAsk { key, attributes, extensions, recorded: true }))
+        Some((&record.kind, IdentifyAsk { key, attributes, extensions, prior: Some(record) }))
     });
     for (kind, ask) in wanted.chain(unwanted) {
         by_place.entry((kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);

@@ -6,8 +6,34 @@ use super::sources;
 use crate::oracle::root;
 
 /// Crates that decide and carry out without knowing any platform, and what they must not mention.
-const BLIND: [&str; 3] = ["kusion-plan", "kusion-apply", "kusion-runtime"];
-const PLATFORM_WORDS: [&str; 2] = ["kube", "terraform"];
+const BLIND: [&str; 4] = ["kusion-model", "kusion-plan", "kusion-apply", "kusion-runtime"];
+const PLATFORM_WORDS: [&str; 4] = ["kube", "terraform", "finalizer", "configmap"];
+/// Files of theirs that name platforms all the same, and why.
+const NAMING: [(&str, &str); 3] = [
+    ("crates/kusion-model/src/spec.rs", "a Spec file writes the names of types, and leaves out the first one"),
+    ("crates/kusion-model/src/project.rs", "keys of stack.yaml"),
+    ("crates/kusion-model/src/secret_stores.rs", "settings of secret stores"),
+];
+
+/// Files of the engine that are a platform's; the rest of it is given platforms.
+const ADAPTERS: [&str; 5] = ["clusters.rs", "kubernetes.rs", "terraform.rs", "providers.rs", "lib.rs"];
+const PLATFORMS: [&str; 4] =
+    ["kusion_runtime_k8s", "kusion_runtime_tf", "ResourceType::kubernetes", "ResourceType::terraform"];
+
+/// Fields and methods with sentences for people, and how a text is searched.
+const SENTENCES: [&str; 8] =
+    [".sentence", ".message", ".message()", ".cause", ".what", ".next", ".full_message()", ".said"];
+const SEARCHES: [&str; 6] =
+    [".contains(", ".starts_with(", ".ends_with(", ".strip_prefix(", ".split_once(", ".find("];
+/// Texts of others that say what no field of theirs says.
+const FOREIGN: [(&str, &str); 6] = [
+    ("crates/kcl-fetch/src/git.rs", "git says why it failed only in words"),
+    ("crates/kcl-vet/src/data.rs", "the reader's sentence is the reference's, with its place in words"),
+    ("crates/kusion-health/src/cause/", "events of a cluster are words of kubelet and controllers"),
+    ("crates/kusion-runtime-k8s/src/failure.rs", "the API server has no reason for it"),
+    ("crates/kusion-runtime-k8s/src/propose.rs", "the API server has no reason for it"),
+    ("crates/tf-host/src/client.rs", "gRPC has no code for it"),
+];
 
 /// Calls that write to a stream of the process.
 const STREAMS: [&str; 6] =
@@ -110,13 +136,60 @@ pub(super) fn blind() -> Result<Vec<String>, String> {
         if !BLIND.contains(&owner) || !sources::is_product(&path) {
             continue;
         }
+        let named = |word: &str| NAMING.iter().any(|(file, _)| *file == path) && word != "finalizer";
         for (number, line) in sources::code(&text) {
             let low = line.to_lowercase();
-            if let Some(word) = PLATFORM_WORDS.iter().find(|word| low.contains(**word)) {
+            if let Some(word) = PLATFORM_WORDS.iter().find(|word| low.contains(**word) && !named(word)) {
                 problems.push(format!("{path}:{number}: `{word}` in a crate that knows no platform"));
             }
         }
     }
+    Ok(problems)
+}
+
+/// The engine is given platforms: only their adapters name one.
+pub(super) fn injected() -> Result<Vec<String>, String> {
+    let mut problems = Vec::new();
+    for (path, text) in sources::texts()? {
+        let Some(name) = path.strip_prefix("crates/kusion/src/") else { continue };
+        if ADAPTERS.contains(&name) {
+            continue;
+        }
+        for (number, line) in sources::code(&text) {
+            if let Some(word) = PLATFORMS.iter().find(|word| line.contains(**word)) {
+                problems.push(format!("{path}:{number}: `{word}` in the engine, which is given its platforms"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// The sentence that a line searches for words of ours, if it does.
+fn read_sentence(line: &str) -> Option<&'static str> {
+    let searched = |field: &str, search: &str| {
+        let rest = line.split_once(&format!("{field}{search}")).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.starts_with('"') || field == ".sentence")
+    };
+    SENTENCES.iter().find(|field| SEARCHES.iter().any(|search| searched(field, search))).copied()
+}
+
+/// Sentences are for people: what a program has to know is a fact beside them.
+pub(super) fn sentences() -> Result<Vec<String>, String> {
+    let mut problems = Vec::new();
+    let mut unread: BTreeSet<&str> = FOREIGN.iter().map(|(file, _)| *file).collect();
+    for (path, text) in sources::texts()?.into_iter().filter(|(path, _)| sources::is_product(path)) {
+        let foreign = FOREIGN.iter().find(|(file, _)| path.starts_with(file));
+        for (number, line) in sources::code(&text) {
+            match (read_sentence(line), foreign) {
+                (Some(_), Some((file, _))) => _ = unread.remove(file),
+                (Some(field), None) => {
+                    problems.push(format!("{path}:{number}: `{field}` is for people: give it a fact to ask for"));
+                }
+                (None, _) => {}
+            }
+        }
+    }
+    problems.extend(unread.iter().map(|file| format!("{file} reads no foreign sentence: take it off the list")));
     Ok(problems)
 }
 
@@ -172,6 +245,14 @@ mod tests {
             file("crates/b/tests/z.rs", "pub enum State {"),
         ];
         assert_eq!(declaring(&files, "State"), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_search_in_our_own_words_is_found() {
+        assert_eq!(read_sentence(r#"if error.message.contains("not found") {"#), Some(".message"));
+        assert_eq!(read_sentence("if cause.sentence.contains(&name) {"), Some(".sentence"));
+        assert_eq!(read_sentence("told.message.contains(&secret)"), None, "what is looked for is no sentence");
+        assert_eq!(read_sentence(r#"path.starts_with("a")"#), None);
     }
 
     #[test]

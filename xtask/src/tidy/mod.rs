@@ -33,6 +33,8 @@ const RULES: &[Rule] = &[
     ("glossary", architecture::glossary),
     ("entry points", architecture::entries),
     ("blind crates", architecture::blind),
+    ("platforms injected", architecture::injected),
+    ("sentences", architecture::sentences),
     ("streams of kusion", architecture::streams),
     ("files of commands", architecture::writes),
     ("fuzz corpora", claims::corpora),

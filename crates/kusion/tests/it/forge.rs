@@ -126,7 +126,7 @@ impl Forge {
     }
 
     fn remove(&self, ask: &DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
-        let id = Self::known(ask.kept).unwrap();
+        let id = Self::known(ask.prior.and_then(|record| record.kept.as_ref())).unwrap();
         assert_eq!(ask.uid, Some(id.as_str()));
         let mut world = self.world.lock().unwrap();
         if world.stuck {
