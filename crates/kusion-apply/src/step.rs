@@ -213,11 +213,8 @@ async fn wait_gone(
         Deleted::Gone => Ok(End::Gone),
         Deleted::MadeAnew => Ok(End::MadeAnew),
         Deleted::Leaving { held_by, message } => {
-            let held = if held_by.is_empty() {
-                String::new()
-            } else {
-                format!(", held by {}", held_by.join(", "))
-            };
+            let held =
+                if held_by.is_empty() { String::new() } else { format!(", held by {}", held_by.join(", ")) };
             let message = message.map_or(String::new(), |message| format!(": {message}"));
             let text = format!("still being deleted after {} s{held}{message}", limit.as_secs());
             Err(RuntimeError::new(ErrorKind::Timeout, text))

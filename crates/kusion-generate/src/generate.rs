@@ -32,46 +32,72 @@ pub struct Generated {
     pub models: BTreeMap<String, String>,
 }
 
-/// Evaluates a stack.
-///
-/// # Errors
-/// Files that do not fit, or the program's diagnostics.
-pub fn generate(
-    files: &dyn Files,
-    stack: &StackFolder,
-    inputs: &Inputs,
-    platforms: &Platforms,
-    key: &DigestKey,
-) -> Result<Generated, GenerateError> {
-    let overlay = Overlay(files);
-    let request = request(&overlay, stack, inputs)?;
-    let mut outcome = run(&overlay, stack, &request)?;
-    refuse_stream_beside_models(stack, &request, &outcome)?;
-    let collected = collect(&mut outcome);
-    let collected = collected.map_err(|lost| told(&overlay, stack, &request, &outcome, &lost))?;
-    let (values, paths): (Vec<Value>, Vec<String>) = collected.items.into_iter().unzip();
-    let mut spec = Spec::from_value(Value::Array(values), platforms, key).map_err(|e| {
-        FileProblem::new(e.to_string())
-            .place(stack.stack_dir.display().to_string())
-            .next("a resource has id, type and attributes; a manifest has apiVersion, kind and metadata.name")
-    })?;
-    if let Some(why) = &outcome.why {
-        for (resource, path) in spec.resources.iter_mut().zip(&paths) {
-            name_sources(resource, path, why, stack);
-        }
-    }
-    crate::crds::append(files, stack, platforms, key, &mut spec)?;
-    let options: BTreeSet<String> = outcome.reads.options().map(|(name, _)| name.to_owned()).collect();
-    let names = inputs.arguments.iter().map(|(name, _)| name);
-    let unused = names.filter(|name| !options.contains(*name)).cloned().collect();
-    let models = crate::digests::digests(&outcome.reads, stack);
-    Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options, models })
+/// Evaluates stacks over one set of files; what several of them import is read and checked once.
+pub struct Generator<'f> {
+    files: &'f dyn Files,
+    compiler: Compiler<'f>,
 }
 
-fn run(files: &Overlay<'_>, stack: &StackFolder, request: &Request) -> Result<RunResult, GenerateError> {
+impl<'f> Generator<'f> {
+    /// Makes a generator that has read nothing yet.
+    #[must_use]
+    pub fn new(files: &'f dyn Files) -> Self {
+        Generator { files, compiler: Compiler::new(Overlay(files)) }
+    }
+
+    /// Evaluates a stack.
+    ///
+    /// # Errors
+    /// Files that do not fit, or the program's diagnostics; that it was cancelled is one of them.
+    pub fn generate(
+        &self,
+        stack: &StackFolder,
+        inputs: &Inputs,
+        platforms: &Platforms,
+        key: &DigestKey,
+    ) -> Result<Generated, GenerateError> {
+        let request = request(&Overlay(self.files), stack, inputs)?;
+        let mut outcome = run(&self.compiler, stack, &request)?;
+        refuse_stream_beside_models(stack, &request, &outcome)?;
+        let collected = collect(&mut outcome);
+        let collected = collected.map_err(|lost| told(&self.compiler, stack, &request, &outcome, &lost))?;
+        let (values, paths): (Vec<Value>, Vec<String>) = collected.items.into_iter().unzip();
+        let mut spec = Spec::from_value(Value::Array(values), platforms, key).map_err(|e| {
+            FileProblem::new(e.to_string()).place(stack.stack_dir.display().to_string()).next(
+                "a resource has id, type and attributes; a manifest has apiVersion, kind and metadata.name",
+            )
+        })?;
+        if let Some(why) = &outcome.why {
+            for (resource, path) in spec.resources.iter_mut().zip(&paths) {
+                name_sources(resource, path, why, stack);
+            }
+        }
+        crate::crds::append(self.files, stack, platforms, key, &mut spec)?;
+        let options: BTreeSet<String> = outcome.reads.options().map(|(name, _)| name.to_owned()).collect();
+        let names = inputs.arguments.iter().map(|(name, _)| name);
+        let unused = names.filter(|name| !options.contains(*name)).cloned().collect();
+        let models = crate::digests::digests(&outcome.reads, stack);
+        Ok(Generated { spec, why: outcome.why, paths, log: outcome.log, unused, options, models })
+    }
+
+    /// The files that a stack's program is made of, imported ones too; the embedded models are not among them.
+    ///
+    /// # Errors
+    /// Files that do not fit together.
+    pub fn source_files(&self, stack: &StackFolder, inputs: &Inputs) -> Result<Vec<PathBuf>, GenerateError> {
+        let request = request(&Overlay(self.files), stack, inputs)?;
+        let loaded = self.compiler.load(&request);
+        let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));
+        let paths = sources.map(|source| stack.stack_dir.join(&source.path));
+        let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with(RENDER_FILE);
+        Ok(paths.filter(own).collect())
+    }
+}
+
+fn run(compiler: &Compiler<'_>, stack: &StackFolder, request: &Request) -> Result<RunResult, GenerateError> {
     let mut world = DiskOutside::new(&stack.stack_dir);
     world.allow(&stack.project_dir);
-    let outcome = Compiler::new(files).run(request, &ReadOnly(world));
+    let outcome = compiler.run(request, &ReadOnly(world));
     if outcome.is_ok() {
         return Ok(outcome);
     }
@@ -108,24 +134,6 @@ fn refuse_stream_beside_models(
     ))
 }
 
-/// The files that a stack's program is made of, imported ones too; the embedded models are not among them.
-///
-/// # Errors
-/// Files that do not fit together.
-pub fn source_files(
-    files: &dyn Files,
-    stack: &StackFolder,
-    inputs: &Inputs,
-) -> Result<Vec<PathBuf>, GenerateError> {
-    let overlay = Overlay(files);
-    let request = request(&overlay, stack, inputs)?;
-    let loaded = Compiler::new(&overlay).load(&request);
-    let sources = (0..).map_while(|n| loaded.program.sources.get(base_diag::FileId(n)));
-    let paths = sources.map(|source| stack.stack_dir.join(&source.path));
-    let own = |path: &PathBuf| !path.starts_with(EMBEDDED_KONFIG) && !path.ends_with(RENDER_FILE);
-    Ok(paths.filter(own).collect())
-}
-
 /// Reads a Spec from the text of a file.
 ///
 /// # Errors
@@ -150,7 +158,7 @@ pub fn read_spec(
 
 /// What would be lost, with its line. If the lines are not known the program is run once more for them.
 fn told(
-    files: &Overlay<'_>,
+    compiler: &Compiler<'_>,
     stack: &StackFolder,
     request: &Request,
     outcome: &RunResult,
@@ -160,7 +168,7 @@ fn told(
         Some(_) => None,
         None => {
             let again = Request { track_origins: true, ..request.clone() };
-            let again = run(files, stack, &again).ok();
+            let again = run(compiler, stack, &again).ok();
             again.and_then(|mut outcome| Some((collect(&mut outcome).err()?, outcome.why?)))
         }
     };

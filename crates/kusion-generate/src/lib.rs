@@ -23,7 +23,7 @@ mod tests;
 
 pub use documents::{DocumentError, read_documents};
 pub use error::{FileProblem, GenerateError};
-pub use generate::{Generated, generate, read_spec, source_files};
+pub use generate::{Generated, Generator, read_spec};
 pub use locate::{StackFolder, locate, stacks_below};
 pub use meta::read_workspace;
 pub use program::Inputs;

@@ -23,6 +23,8 @@ pub struct Inputs {
     pub origins: bool,
     /// The folder in which `kcl mod` keeps packages.
     pub packages: Option<PathBuf>,
+    /// Ends the program where it is.
+    pub cancel: Option<kcl::Cancel>,
 }
 
 /// The name of our render step among the files of a program.
@@ -64,6 +66,7 @@ pub(crate) fn request(
         track_origins: inputs.origins,
         formats: Formats::DATA,
         vendor: inputs.packages.clone(),
+        cancel: inputs.cancel.clone(),
         ..Request::default()
     };
     let settings = stack.stack_dir.join("kcl.yaml");

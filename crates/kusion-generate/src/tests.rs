@@ -7,7 +7,7 @@ use kcl::MemoryFiles;
 use kusion_model::{DigestKey, FieldPath, Platforms};
 use kusion_runtime_k8s::KubePlatform;
 
-use crate::{GenerateError, Generated, Inputs, generate, locate};
+use crate::{GenerateError, Generated, Generator, Inputs, locate};
 
 const KEY: DigestKey = DigestKey::new([7; 32]);
 
@@ -24,7 +24,7 @@ fn made(files: &[(&str, &str)]) -> Result<Generated, GenerateError> {
     }
     let stack = locate(&memory, Path::new("/w/shop/dev"), None).unwrap();
     let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
-    generate(&memory, &stack, &inputs, &platforms(), &KEY)
+    Generator::new(&memory).generate(&stack, &inputs, &platforms(), &KEY)
 }
 
 fn ids(generated: &Generated) -> Vec<&str> {
@@ -93,8 +93,9 @@ fn an_argument_that_nobody_reads_is_told() {
     memory.add("/w/shop/dev/main.k", "resources = []\n_a = option(\"replicas\")\n");
     let stack = locate(&memory, Path::new("/w/shop/dev"), None).unwrap();
     let arguments = vec![("replicas".to_owned(), "1".to_owned()), ("replcas".to_owned(), "2".to_owned())];
-    let generated =
-        generate(&memory, &stack, &Inputs { arguments, ..Inputs::default() }, &platforms(), &KEY).unwrap();
+    let generated = Generator::new(&memory)
+        .generate(&stack, &Inputs { arguments, ..Inputs::default() }, &platforms(), &KEY)
+        .unwrap();
     assert_eq!(generated.unused, ["replcas"]);
 }
 
@@ -197,4 +198,61 @@ fn applications_share_the_stacks_namespace_or_have_one_each() {
     let labels = &space.attributes["metadata"]["labels"];
     assert_eq!(labels["kusion.io/stack"], "dev");
     assert_eq!(labels["app.kubernetes.io/component"], "web");
+}
+
+/// Files that count how often each is read.
+struct Counting(MemoryFiles, std::sync::Mutex<std::collections::BTreeMap<std::path::PathBuf, u32>>);
+
+impl kcl::Files for Counting {
+    fn read(&self, path: &Path) -> Result<Arc<str>, String> {
+        *self.1.lock().unwrap().entry(path.to_owned()).or_default() += 1;
+        self.0.read(path)
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        self.0.is_file(path)
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        self.0.is_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> Vec<String> {
+        self.0.list(path)
+    }
+}
+
+#[test]
+fn stacks_share_what_they_import_and_can_be_cancelled() {
+    let mut memory = MemoryFiles::default();
+    memory.add("/w/kcl.mod", "");
+    memory.add("/w/base/base.k", "prefix = \"shop\"\n");
+    memory.add("/w/shop/project.yaml", "name: shop\n");
+    for stack in ["dev", "prod"] {
+        memory.add(format!("/w/shop/{stack}/stack.yaml"), format!("name: {stack}\n"));
+        let text = format!(
+            "import base\nmap = {{apiVersion = \"v1\", kind = \"ConfigMap\", metadata = {{name = base.prefix + \"-{stack}\"}}}}\n"
+        );
+        memory.add(format!("/w/shop/{stack}/main.k"), text);
+    }
+    let files = Counting(memory, Default::default());
+    let generator = Generator::new(&files);
+    let make = |stack: &str, inputs: &Inputs| {
+        let stack = locate(&files, Path::new("/w/shop").join(stack).as_path(), None).unwrap();
+        generator.generate(&stack, inputs, &platforms(), &KEY)
+    };
+    for stack in ["dev", "prod"] {
+        let made = make(stack, &Inputs::default()).unwrap();
+        assert!(ids(&made)[0].ends_with(&format!("shop-{stack}")), "{:?}", ids(&made));
+    }
+    assert_eq!(files.1.lock().unwrap()[Path::new("/w/base/base.k")], 1, "read once for both");
+    let cancel = kcl::Cancel::default();
+    cancel.cancel();
+    match make("dev", &Inputs { cancel: Some(cancel), ..Inputs::default() }) {
+        Err(GenerateError::Program { diagnostics, .. }) => {
+            assert!(diagnostics[0].message().contains("cancelled"), "{diagnostics:?}");
+        }
+        Err(other) => panic!("{other}"),
+        Ok(made) => panic!("{:?}", ids(&made)),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kusion_model::{
-    Action, Attr, Desired, DigestKey, Kept, Observed, Proposal, Proposed, ReleaseNo, ResourceId, ResourceKey,
+    Action, Attr, Desired, DigestKey, Observed, Proposal, Proposed, ReleaseNo, ResourceId, ResourceKey,
     ResourceRecord, ResourceType,
 };
 use kusion_runtime::{DeleteAsk, Deleted, ObserveAsk, ProposeAsk, Runtime as _, RuntimeError, WriteAsk};

@@ -20,7 +20,8 @@
 //! let folder = kusion::locate(&kusion::Disk, std::path::Path::new("/work/shop"), Some("dev"))?;
 //! let target = Target::open(&stores, &folder, "default").await?;
 //! let inputs = Inputs { workspace: "default".into(), origins: true, ..Inputs::default() };
-//! let spec = kusion::generate(&kusion::Disk, &folder, &inputs, &kusion::platforms(), &target.key)?.spec;
+//! let generator = kusion::Generator::new(&kusion::Disk);
+//! let spec = generator.generate(&folder, &inputs, &kusion::platforms(), &target.key)?.spec;
 //! let ready = engine.plan(&target, spec, DryRun::Updates).await?;
 //! let mut ask = ApplyAsk::new(ReleaseDraft::default());
 //! ask.observer = std::sync::Arc::new(|happening| {
@@ -102,7 +103,7 @@ pub use words::{plan_failed, remote_failed, spec_failed};
 pub use kcl::{Disk, embedded_konfig};
 pub use kusion_apply::{ApplyError, CancelToken, FailurePolicy, Options, Report, StepEnd};
 pub use kusion_generate::{
-    FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate, read_spec, stacks_below,
+    FileProblem, GenerateError, Generated, Generator, Inputs, StackFolder, locate, read_spec, stacks_below,
 };
 pub use kusion_health::Profile;
 pub use kusion_model as model;

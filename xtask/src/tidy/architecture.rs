@@ -10,7 +10,10 @@ const BLIND: [&str; 4] = ["kusion-model", "kusion-plan", "kusion-apply", "kusion
 const PLATFORM_WORDS: [&str; 4] = ["kube", "terraform", "finalizer", "configmap"];
 /// Files of theirs that name platforms all the same, and why.
 const NAMING: [(&str, &str); 3] = [
-    ("crates/kusion-model/src/spec.rs", "a Spec file writes the names of types, and leaves out the first one"),
+    (
+        "crates/kusion-model/src/spec.rs",
+        "a Spec file writes the names of types, and leaves out the first one",
+    ),
     ("crates/kusion-model/src/project.rs", "keys of stack.yaml"),
     ("crates/kusion-model/src/secret_stores.rs", "settings of secret stores"),
 ];
@@ -157,7 +160,8 @@ pub(super) fn injected() -> Result<Vec<String>, String> {
         }
         for (number, line) in sources::code(&text) {
             if let Some(word) = PLATFORMS.iter().find(|word| line.contains(**word)) {
-                problems.push(format!("{path}:{number}: `{word}` in the engine, which is given its platforms"));
+                problems
+                    .push(format!("{path}:{number}: `{word}` in the engine, which is given its platforms"));
             }
         }
     }
@@ -183,13 +187,15 @@ pub(super) fn sentences() -> Result<Vec<String>, String> {
             match (read_sentence(line), foreign) {
                 (Some(_), Some((file, _))) => _ = unread.remove(file),
                 (Some(field), None) => {
-                    problems.push(format!("{path}:{number}: `{field}` is for people: give it a fact to ask for"));
+                    problems
+                        .push(format!("{path}:{number}: `{field}` is for people: give it a fact to ask for"));
                 }
                 (None, _) => {}
             }
         }
     }
-    problems.extend(unread.iter().map(|file| format!("{file} reads no foreign sentence: take it off the list")));
+    problems
+        .extend(unread.iter().map(|file| format!("{file} reads no foreign sentence: take it off the list")));
     Ok(problems)
 }
 
@@ -251,7 +257,11 @@ mod tests {
     fn a_search_in_our_own_words_is_found() {
         assert_eq!(read_sentence(r#"if error.message.contains("not found") {"#), Some(".message"));
         assert_eq!(read_sentence("if cause.sentence.contains(&name) {"), Some(".sentence"));
-        assert_eq!(read_sentence("told.message.contains(&secret)"), None, "what is looked for is no sentence");
+        assert_eq!(
+            read_sentence("told.message.contains(&secret)"),
+            None,
+            "what is looked for is no sentence"
+        );
         assert_eq!(read_sentence(r#"path.starts_with("a")"#), None);
     }
 

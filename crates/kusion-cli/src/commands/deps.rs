@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kcl::Disk;
-use kusion_generate::{Inputs, StackFolder, source_files, stacks_below};
+use kusion_generate::{Generator, Inputs, StackFolder, stacks_below};
 use serde_json::json;
 
 use crate::input::chosen::{here, tell_broken};
@@ -46,9 +46,11 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if !up && focus.is_empty() {
         return Err(Failure::usage("which file?").next("kusion deps --focus base/base.k"));
     }
+    // What the stacks import is read once for all of them.
+    let generator = Generator::new(&Disk);
     let mut found: Vec<String> = Vec::new();
     for stack in &stacks {
-        let files = files_of(stack);
+        let files = files_of(&generator, stack);
         let inside = |path: &PathBuf| focus.iter().any(|focus| path.starts_with(focus));
         let touched =
             files.iter().any(inside) || focus.iter().any(|focus| focus.starts_with(&stack.stack_dir));
@@ -70,8 +72,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 }
 
 /// Every file that takes part, also those that only name the stack.
-fn files_of(stack: &StackFolder) -> Vec<PathBuf> {
-    let mut files = source_files(&Disk, stack, &Inputs::default()).unwrap_or_default();
+fn files_of(generator: &Generator<'_>, stack: &StackFolder) -> Vec<PathBuf> {
+    let mut files = generator.source_files(stack, &Inputs::default()).unwrap_or_default();
     for (folder, name) in [
         (&stack.stack_dir, "stack.yaml"),
         (&stack.stack_dir, "kcl.yaml"),

@@ -8,7 +8,7 @@ use base_secret::Redactor;
 use kcl::{Disk, EMBEDDED_KONFIG};
 use kusion::Target;
 use kusion_generate::{
-    FileProblem, GenerateError, Generated, Inputs, StackFolder, generate, locate, read_workspace,
+    FileProblem, GenerateError, Generated, Generator, Inputs, StackFolder, locate, read_workspace,
 };
 use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
@@ -151,8 +151,10 @@ impl ChosenStack {
             arguments: self.arguments.clone(),
             origins,
             packages: kcl::package_folder(),
+            cancel: None,
         };
-        let generated = generate(&Disk, &self.folder, &inputs, &kusion::platforms(), &self.target.key)
+        let generated = Generator::new(&Disk)
+            .generate(&self.folder, &inputs, &kusion::platforms(), &self.target.key)
             .map_err(|e| render(e, &hush))?;
         make_public(&generated.spec);
         kusion::hide_variables(&self.target.secret_stores, Some(&generated.spec));
