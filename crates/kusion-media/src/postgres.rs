@@ -169,7 +169,8 @@ fn failed(error: &Error) -> ObjectError {
             last = source;
         }
         // Without a word of the server: it cannot be reached, or the connection broke.
-        return ObjectError::Unanswered(last.to_string());
+        return untrusted(last)
+            .map_or_else(|| ObjectError::Unanswered(last.to_string()), ObjectError::Refused);
     };
     let (code, message) = (told.code().code(), told.message());
     // Connection trouble, a rollback, too little of something, a server that goes down or comes up.
@@ -177,6 +178,22 @@ fn failed(error: &Error) -> ObjectError {
     match passes {
         true => ObjectError::Unanswered(message.to_owned()),
         false => ObjectError::Refused(format!("{message} (SQLSTATE {code})")),
+    }
+}
+
+/// Why there can be no secret connection, however often it is tried.
+fn untrusted(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let told = cause.to_string();
+    // The client has no kind for it that can be asked for.
+    if told.contains("server does not support TLS") {
+        return Some(format!("{told}; sslmode=disable does without"));
+    }
+    let inner = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
+    match inner.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(_) => {
+            Some(format!("{told}; name the authority that has signed it: sslrootcert=FILE"))
+        }
+        _ => None,
     }
 }
 

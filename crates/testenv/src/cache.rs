@@ -128,6 +128,18 @@ const PROGRAMS: &[Program] = &[
     },
     pinned!("cosign", "v3.1.3", [("cosign", "github.com/sigstore/cosign/v3/cmd/cosign")], &[]),
     pinned!("versitygw", "v1.8.0", [("versitygw", "github.com/versity/versitygw/cmd/versitygw")], &[]),
+    Program {
+        label: "fake-gcs-server-v1.56.1",
+        sources: &[
+            ("go.mod", include_str!("../../../xtask/testenv/fake-gcs-server/go.mod")),
+            ("go.sum", include_str!("../../../xtask/testenv/fake-gcs-server/go.sum")),
+            ("main.go", include_str!("../../../xtask/testenv/fake-gcs-server/main.go")),
+        ],
+        executables: &[("fake-gcs-server", ".")],
+        names: &[],
+        links: &[],
+        tags: "",
+    },
     pinned!(
         "age",
         "v1.3.2",

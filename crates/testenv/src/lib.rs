@@ -15,6 +15,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cache;
+pub mod clouds;
 mod files;
 pub mod http;
 pub mod packages;
@@ -23,6 +24,7 @@ mod process;
 mod registries;
 pub mod services;
 mod shared;
+pub mod tls;
 mod usage;
 pub mod vaults;
 

@@ -18,10 +18,14 @@ struct Package {
 const PACKAGES: &[Package] = &[
     Package { name: "moto", version: "5.2.5", entry: "bin/moto_server", install: moto },
     Package { name: "oidc-provider", version: "9.13.3", entry: "op.mjs", install: oidc_provider },
+    Package { name: "azurite", version: "3.37.0", entry: "azurite.mjs", install: azurite },
 ];
 
 /// A certified OpenID provider with one client, and a page-free way to a signed token (client credentials as a JWT).
 const OP: &str = include_str!("../../../xtask/testenv/oidc-provider/op.mjs");
+
+/// The blob service of Azurite with a container in it.
+const AZURITE: &str = include_str!("../../../xtask/testenv/azurite/azurite.mjs");
 
 fn run(command: &mut Command) -> Result<(), Error> {
     let shown = format!("{command:?}");
@@ -37,13 +41,21 @@ fn moto(folder: &Path) -> Result<(), Error> {
 }
 
 fn oidc_provider(folder: &Path) -> Result<(), Error> {
+    npm(folder, ("op.mjs", OP), "oidc-provider@9.13.3")
+}
+
+fn azurite(folder: &Path) -> Result<(), Error> {
+    npm(folder, ("azurite.mjs", AZURITE), "azurite@3.37.0")
+}
+
+/// A package of Node with a script of ours beside it.
+fn npm(folder: &Path, script: (&str, &str), package: &str) -> Result<(), Error> {
     fs::create_dir_all(folder).context(|| format!("creating {}", folder.display()))?;
-    let files = [("package.json", r#"{"type": "module", "private": true}"#), ("op.mjs", OP)];
-    for (name, text) in files {
+    for (name, text) in [("package.json", r#"{"type": "module", "private": true}"#), script] {
         fs::write(folder.join(name), text).context(|| format!("writing {name}"))?;
     }
     let mut npm = Command::new("npm");
-    run(npm.args(["install", "--no-audit", "--no-fund", "oidc-provider@9.13.3"]).current_dir(folder))
+    run(npm.args(["install", "--no-audit", "--no-fund", package]).current_dir(folder))
 }
 
 fn find(name: &str) -> Option<&'static Package> {

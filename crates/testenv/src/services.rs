@@ -22,7 +22,7 @@ kill -9 "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$folder""#;
 /// A PostgreSQL server; every role may do everything, passwords are not asked for.
 pub struct PostgresServer {
     pub port: u16,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 /// An S3 server with conditional writes and one bucket.
@@ -41,6 +41,12 @@ pub(crate) struct Server {
 }
 
 impl PostgresServer {
+    /// Where it keeps everything: data, journals, its log.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.server.folder()
+    }
+
     /// The address of its database, without a password.
     #[must_use]
     pub fn url(&self) -> String {
@@ -53,7 +59,8 @@ impl PostgresServer {
         self.server.log()
     }
 
-    fn start() -> Result<Self, Error> {
+    /// Starts one with more settings; what they need is made before, in the server's folder.
+    pub(crate) fn start(more: impl FnOnce(&Path) -> Result<Vec<String>, Error>) -> Result<Self, Error> {
         let bin = postgres_bin()
             .ok_or_else(|| Error::new("PostgreSQL is not installed (apt-get install postgresql)"))?;
         let folder = fresh_folder("postgres")?;
@@ -69,7 +76,7 @@ impl PostgresServer {
         if !made.status.success() {
             return Err(Error::new(format!("initdb: {}", String::from_utf8_lossy(&made.stderr))));
         }
-        let port = free_port()?;
+        let (port, more) = (free_port()?, more(&folder)?);
         let mut words = as_nobody_words(&bin.join("postgres"));
         words.extend(["-D".to_owned(), data.display().to_string(), "-p".to_owned(), port.to_string()]);
         let settings = [
@@ -79,7 +86,7 @@ impl PostgresServer {
             "full_page_writes=off".to_owned(),
             "max_connections=300".to_owned(),
         ];
-        settings.into_iter().for_each(|setting| words.extend(["-c".to_owned(), setting]));
+        settings.into_iter().chain(more).for_each(|setting| words.extend(["-c".to_owned(), setting]));
         let server = Server::start(folder, &words, &[])?;
         // It says so when it takes connections; the port is open a moment earlier.
         server.wait_until(|server| server.log().contains("ready to accept connections"))?;
@@ -88,6 +95,12 @@ impl PostgresServer {
 }
 
 impl S3Server {
+    /// Where it keeps everything: data, journals, its log.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.server.folder()
+    }
+
     /// What the server has written to its log.
     #[must_use]
     pub fn log(&self) -> String {
@@ -162,14 +175,17 @@ impl Server {
 /// When it is required, or installed, and cannot be started.
 pub fn postgres() -> Option<&'static PostgresServer> {
     static SERVER: OnceLock<Option<PostgresServer>> = OnceLock::new();
-    let start = || {
-        if postgres_bin().is_none() && !required() {
-            skip("tests on PostgreSQL: it is not installed (apt-get install postgresql)");
-            return None;
-        }
-        Some(PostgresServer::start().unwrap_or_else(|error| panic!("the test database: {error}")))
-    };
-    SERVER.get_or_init(start).as_ref()
+    SERVER.get_or_init(|| start_postgres(|_| Ok(Vec::new()))).as_ref()
+}
+
+pub(crate) fn start_postgres(
+    more: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
+) -> Option<PostgresServer> {
+    if postgres_bin().is_none() && !required() {
+        skip("tests on PostgreSQL: it is not installed (apt-get install postgresql)");
+        return None;
+    }
+    Some(PostgresServer::start(more).unwrap_or_else(|error| panic!("the test database: {error}")))
 }
 
 /// The S3 server that the tests of one process share; `None`, said on stderr, when the test is to be skipped.
@@ -204,7 +220,7 @@ fn postgres_bin() -> Option<PathBuf> {
     bin.join("initdb").is_file().then_some(bin)
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     std::os::unix::fs::MetadataExt::uid(&match fs::metadata("/proc/self") {
         Ok(own) => own,
         Err(_) => return false,

@@ -86,3 +86,13 @@ fn network_that_fails_at_any_step_does_no_harm_on_s3() {
 fn network_that_fails_at_any_step_does_no_harm_on_kubernetes() {
     at_every_step(SERVERS[2]);
 }
+
+#[test]
+fn network_that_fails_at_any_step_does_no_harm_on_google() {
+    at_every_step(SERVERS[3]);
+}
+
+#[test]
+fn network_that_fails_at_any_step_does_no_harm_on_azure() {
+    at_every_step(SERVERS[4]);
+}

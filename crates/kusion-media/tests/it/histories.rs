@@ -63,3 +63,13 @@ fn every_history_on_s3_is_linearizable() {
 fn every_history_on_kubernetes_is_linearizable() {
     check(SERVERS[2]);
 }
+
+#[test]
+fn every_history_on_google_is_linearizable() {
+    check(SERVERS[3]);
+}
+
+#[test]
+fn every_history_on_azure_is_linearizable() {
+    check(SERVERS[4]);
+}

@@ -29,3 +29,4 @@ mod pages;
 mod proxy;
 mod setup;
 mod storm;
+mod tls;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kusion_media::{Address, Patience, Surroundings, objects, open};
 use kusion_store::{Plug, When, wait};
+use testenv::clouds::{AZURITE_LOGIN, CLOUD_BUCKET};
 use testenv::services::{S3_BUCKET, S3_LOGIN};
 
 pub(crate) use crate::medium::*;
@@ -25,9 +26,12 @@ pub(crate) enum Server {
     Postgres,
     S3,
     Kubernetes,
+    Google,
+    Azure,
 }
 
-pub(crate) const SERVERS: [Server; 3] = [Server::Postgres, Server::S3, Server::Kubernetes];
+pub(crate) const SERVERS: [Server; 5] =
+    [Server::Postgres, Server::S3, Server::Kubernetes, Server::Google, Server::Azure];
 
 impl Server {
     /// The host and port of the server; `None` if its tests are skipped.
@@ -40,6 +44,8 @@ impl Server {
                 testenv::services::s3().map(|server| server.endpoint.trim_start_matches("http://").to_owned())
             }
             Server::Kubernetes => Some(cluster().1.clone()),
+            Server::Google => testenv::clouds::gcs().map(|server| server.socket.clone()),
+            Server::Azure => testenv::clouds::azure().map(|server| server.socket.clone()),
         }
     }
 
@@ -51,6 +57,11 @@ impl Server {
             Server::Postgres => format!("postgres://test@{socket}/postgres?schema={n}&sslmode=disable"),
             Server::S3 => format!("s3://{S3_BUCKET}/{n}?endpoint=http://{socket}&region=us-east-1"),
             Server::Kubernetes => format!("kubernetes://default/{n}?kubeconfig={}", kubeconfig(socket)),
+            Server::Google => format!("gs://{CLOUD_BUCKET}/{n}?endpoint=http://{socket}"),
+            Server::Azure => {
+                let account = AZURITE_LOGIN.0;
+                format!("az://{CLOUD_BUCKET}/{n}?account={account}&endpoint=http://{socket}/{account}")
+            }
         }
     }
 
@@ -63,8 +74,13 @@ impl Server {
 /// What a client may look at; impatient, so that tests of faults are quick.
 pub(crate) fn around(plug: &Plug) -> Surroundings {
     let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-    let variables =
-        [("AWS_ACCESS_KEY_ID", S3_LOGIN.0), ("AWS_SECRET_ACCESS_KEY", S3_LOGIN.1)].map(pair).to_vec();
+    let variables = [
+        ("AWS_ACCESS_KEY_ID", S3_LOGIN.0),
+        ("AWS_SECRET_ACCESS_KEY", S3_LOGIN.1),
+        ("GOOGLE_SKIP_SIGNATURE", "true"),
+        ("AZURE_STORAGE_ACCOUNT_KEY", AZURITE_LOGIN.1),
+    ];
+    let variables = variables.map(pair).to_vec();
     let patience =
         Patience { at_most: Duration::from_secs(20), limit: Duration::from_secs(10), ..Patience::default() };
     Surroundings { variables, home: None, patience, plug: plug.clone() }
@@ -133,6 +149,12 @@ macro_rules! on_every_medium {
         mod on_kubernetes {
             $(#[test] fn $name() { crate::setup::run(crate::setup::Server::Kubernetes, super::$name) })*
         }
+        mod on_google {
+            $(#[test] fn $name() { crate::setup::run(crate::setup::Server::Google, super::$name) })*
+        }
+        mod on_azure {
+            $(#[test] fn $name() { crate::setup::run(crate::setup::Server::Azure, super::$name) })*
+        }
     };
 }
 pub(crate) use on_every_medium;
@@ -146,5 +168,7 @@ pub(crate) fn run(server: Server, test: fn(fn() -> Medium)) {
         Server::Postgres => || Server::Postgres.medium(),
         Server::S3 => || Server::S3.medium(),
         Server::Kubernetes => || Server::Kubernetes.medium(),
+        Server::Google => || Server::Google.medium(),
+        Server::Azure => || Server::Azure.medium(),
     });
 }

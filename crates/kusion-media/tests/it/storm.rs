@@ -66,3 +66,13 @@ fn storm_of_writers_on_s3_loses_nothing() {
 fn storm_of_writers_on_kubernetes_loses_nothing() {
     storm(SERVERS[2]);
 }
+
+#[test]
+fn storm_of_writers_on_google_loses_nothing() {
+    storm(SERVERS[3]);
+}
+
+#[test]
+fn storm_of_writers_on_azure_loses_nothing() {
+    storm(SERVERS[4]);
+}
