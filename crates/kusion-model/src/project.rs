@@ -94,6 +94,9 @@ pub struct Stack {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceFile {
+    /// Where the state is kept, if neither stack nor project says.
+    #[serde(default)]
+    pub backend: Option<BackendSetting>,
     /// Where `ref://` values come from, if neither stack nor project says.
     #[serde(default)]
     pub secret_store: Option<StoreConfig>,

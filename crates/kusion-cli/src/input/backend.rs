@@ -1,10 +1,11 @@
-//! Where state is kept: which of flag, variable, file of the stack, file of the project and configuration says so, and why.
+//! Where state is kept: which of flag, variable, files of stack, project and workspace, and configuration says so, and why.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kusion_generate::StackFolder;
+use kcl::Disk;
+use kusion_generate::{StackFolder, read_workspace};
 use kusion_media::{Address, Patience, Signal, Surroundings, login_source};
 use kusion_model::BackendSetting;
 use kusion_store::{Backend, LocalFolder, Store};
@@ -65,7 +66,7 @@ pub(crate) fn choose(given: &Given, stack: Option<&StackFolder>, from: &Path) ->
     if on_line {
         found.push(("--home".to_owned(), None));
     }
-    for saying in sayings(given, stack) {
+    for saying in sayings(given, stack, &folder)? {
         let address = meant(given, &saying)?;
         found.push((saying.from, address));
     }
@@ -80,7 +81,7 @@ pub(crate) fn choose(given: &Given, stack: Option<&StackFolder>, from: &Path) ->
 }
 
 /// Everything that says where state is kept, the strongest first.
-fn sayings(given: &Given, stack: Option<&StackFolder>) -> Vec<Saying> {
+fn sayings(given: &Given, stack: Option<&StackFolder>, home: &Path) -> Result<Vec<Saying>, Failure> {
     let named =
         |from: String, text: String| Saying { from, says: BackendSetting::Named(text), shared: false };
     let mut all = Vec::new();
@@ -98,10 +99,15 @@ fn sayings(given: &Given, stack: Option<&StackFolder>) -> Vec<Saying> {
             all.extend(says.clone().map(|says| Saying { from, says, shared: true }));
         }
     }
+    let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
+    // What is not used in it is told by who opens the stack.
+    let (file, _) = read_workspace(&Disk, home, &workspace)?;
+    let from = format!("workspace {workspace}");
+    all.extend(file.backend.map(|says| Saying { from, says, shared: true }));
     all.extend(given.file.get("backend").map(|text| named("config.yaml".to_owned(), text.clone())));
     let current = backends(given).get("current").and_then(Value::as_str).map(str::to_owned);
     all.extend(current.map(|name| named("config.yaml: backends.current".to_owned(), name)));
-    all
+    Ok(all)
 }
 
 /// The named backends of the user's configuration, in upstream's shape.

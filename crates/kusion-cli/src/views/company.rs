@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kusion::{Aim, ApplyAsk, CancelToken, Happening, Loss, Observer, Ready};
+use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::input::chosen::{ChosenStack, note};
@@ -17,7 +18,7 @@ use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, tell};
 use crate::views::plan_view::{Detail, named};
 use crate::views::preview::{detail_of, show};
-use crate::views::progress::{Look, Progress};
+use crate::views::progress::{EVENT, Look, Progress};
 use crate::views::style::Style;
 use crate::views::unchanged::say_unchanged;
 
@@ -109,10 +110,18 @@ impl Company {
 }
 
 /// What a rollback cannot bring back, before anybody consents to it.
-fn tell_losses(ready: &Ready) -> Result<(), Failure> {
+fn tell_losses(ready: &Ready, format: Format) -> Result<(), Failure> {
     let losses = ready.losses();
     if losses.is_empty() || !matches!(ready.aim, Aim::Rollback(_)) {
         return Ok(());
+    }
+    if format == Format::Json {
+        let one = |loss: &Loss| json!({"id": loss.key.to_string(), "how": loss.how, "what": loss.what});
+        let losses: Vec<_> = losses.iter().map(one).collect();
+        return print(&format!(
+            "{}\n",
+            json!({"schema": EVENT, "event": "cannot-come-back", "losses": losses})
+        ));
     }
     let style = Style::stdout();
     let mut out = String::from("\nThis cannot come back:\n");
@@ -148,6 +157,7 @@ impl Inner {
                 Ok(())
             }
             Happening::Planned { ready, again } if text => self.planned(ready, *again),
+            Happening::Planned { ready, .. } => tell_losses(ready, self.format),
             Happening::Unchanged(ready) if text => print(&say_unchanged(ready, self.look.wait)),
             Happening::Ended { report, ready } => {
                 self.ended();
@@ -169,7 +179,7 @@ impl Inner {
             note("another release was made meanwhile, so the plan is made again");
         }
         show(ready, &self.context, self.format, self.detail, None)?;
-        tell_losses(ready)
+        tell_losses(ready, self.format)
     }
 
     fn on_the_way(&self, happening: &Happening<'_>) {

@@ -70,7 +70,7 @@ impl Shop {
 }
 
 /// The addresses of the real servers, each with a corner of its own.
-fn addresses(corner: &str) -> Vec<String> {
+pub(crate) fn addresses(corner: &str) -> Vec<String> {
     let mut all = Vec::new();
     let name = format!("{corner}_{}", std::process::id());
     if let Some(server) = testenv::services::postgres() {
@@ -167,6 +167,58 @@ fn by_hand(shop: &Shop) {
 }
 
 #[test]
+fn resources_go_from_one_stack_to_another() {
+    let shop = Shop::new("");
+    let configure = |stack: &str, names: &[&str], secret: bool| {
+        let object = |kind: &str, name: &str, data: &str| {
+            format!(
+                "{{apiVersion = \"v1\", kind = \"{kind}\", metadata = {{name = \"{name}\", namespace = \"default\"}}, {data}}}\n"
+            )
+        };
+        let mut all: String =
+            names.iter().map(|name| object("ConfigMap", name, "data.mode = \"one\"")).collect();
+        if secret {
+            all.push_str(&object("Secret", "s", "stringData.p = \"CANARY-mv-4711\""));
+        }
+        let dir = shop.folder.path().join("shop").join(stack);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("stack.yaml"), format!("name: {stack}\n")).unwrap();
+        std::fs::write(dir.join("main.k"), format!("resources = [\n{all}]\n")).unwrap();
+    };
+    configure("dev", &["a", "b"], true);
+    configure("prod", &[], false);
+    shop.run(&["apply", "dev", "-y"], 0);
+    let mv = ["state", "mv", "dev", "v1:ConfigMap:default:a", "v1:Secret:default:s", "--to-stack"];
+    shop.run(&[&mv[..], &["dev", "-y"]].concat(), 1);
+    let before = text(&shop.run(&["state", "pull", "dev"], 0).stdout);
+    let moved = shop.run(&[&mv[..], &["prod", "-y"]].concat(), 0);
+    assert!(text(&moved.stdout).contains("--take-over"), "{}", text(&moved.stdout));
+    let ids = |stack: &str| {
+        let listed = shop.json(&["state", "list", stack]);
+        let rows = listed["resources"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("dev"), ["v1:ConfigMap:default:b"]);
+    assert_eq!(ids("prod"), ["v1:ConfigMap:default:a", "v1:Secret:default:s"]);
+    shop.run(&[&mv[..], &["prod", "-y"]].concat(), 1);
+    // Each stack has keys of its own, and neither holds the value.
+    let after = text(&shop.run(&["state", "pull", "prod"], 0).stdout);
+    let digest = |pulled: &str| pulled.split("(secret)#").nth(1).unwrap()[..32].to_owned();
+    assert_ne!(digest(&before), digest(&after));
+    assert!(!before.contains("CANARY") && !after.contains("CANARY"));
+    configure("dev", &["b"], false);
+    configure("prod", &["a"], true);
+    let unchanged = shop.run(&["apply", "dev", "-y"], 0);
+    assert!(text(&unchanged.stdout).contains("Nothing to do"), "{}", text(&unchanged.stdout));
+    let refused = shop.run(&["apply", "prod", "-y"], 4);
+    assert!(text(&refused.stderr).contains("shop/dev"), "{}", text(&refused.stderr));
+    let taken = shop.run(&["apply", "prod", "-y", "--take-over"], 0);
+    assert!(!text(&taken.stdout).contains("secret changed"), "{}", text(&taken.stdout));
+    let unchanged = shop.run(&["apply", "prod", "-y"], 0);
+    assert!(text(&unchanged.stdout).contains("Nothing to do"), "{}", text(&unchanged.stdout));
+}
+
+#[test]
 fn state_goes_from_a_folder_over_every_backend_and_back() {
     let mut shop = Shop::new("");
     shop.run(&["apply", "dev", "-y"], 0);
@@ -198,6 +250,17 @@ fn explain_says_who_won_and_shows_no_credential() {
         (row("backend"), row("backend login"))
     };
     assert_eq!(explain(&shop, &[], &[]).0["from"], "KUSION_HOME");
+    let home = shop.folder.path().join("home");
+    std::fs::create_dir_all(home.join("workspaces")).unwrap();
+    std::fs::write(home.join("config.yaml"), "backend: postgres://own.example/state\n").unwrap();
+    let workspace = home.join("workspaces/default.yaml");
+    std::fs::write(&workspace, "backend: {type: s3, configs: {bucket: shared}}\n").unwrap();
+    let (backend, _) = explain(&shop, &[], &[]);
+    assert_eq!((&backend["value"], &backend["from"]), (&"s3://shared".into(), &"workspace default".into()));
+    std::fs::write(&workspace, "backend: postgres://li:canary@h/d\n").unwrap();
+    let refused = shop.run(&["config", "explain", "dev"], 1);
+    assert!(text(&refused.stderr).contains("a password stands in a file that others read"));
+    std::fs::write(&workspace, "backend: postgres://shared.example/state\n").unwrap();
     let project = shop.folder.path().join("shop/project.yaml");
     std::fs::write(&project, "name: shop\nbackend: postgres://li@db.example/state\n").unwrap();
     let (backend, login) = explain(&shop, &[], &[("PGPASSWORD", "canary")]);
@@ -216,7 +279,7 @@ fn explain_says_who_won_and_shows_no_credential() {
     assert_eq!(explain(&shop, &[], &variable).0["from"], "KUSION_BACKEND");
     let (backend, _) = explain(&shop, &["--backend", "postgres://li:canary@h/d"], &variable);
     assert_eq!((&backend["value"], &backend["from"]), (&"postgres://h/d".into(), &"--backend".into()));
-    assert_eq!(backend["over"].as_array().unwrap().len(), 4, "{backend}");
+    assert_eq!(backend["over"].as_array().unwrap().len(), 5, "{backend}");
     std::fs::write(&stack, "name: dev\nbackend: postgres://li:canary@h/d\n").unwrap();
     let refused = shop.run(&["config", "explain", "dev"], 1);
     assert!(text(&refused.stderr).contains("a password stands in a file that others read"));

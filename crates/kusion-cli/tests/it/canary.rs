@@ -1,8 +1,13 @@
 //! Planted secrets: through every command, in no stream, file, temporary file, argument or environment of another program, in any
 //! form in which programs write values.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use kusion_media::{Address, Surroundings, objects};
+use kusion_store::wait;
+use testenv::services::S3_LOGIN;
+
+use crate::backends::addresses;
 use crate::stage::{Stage, every_file};
 use crate::text;
 
@@ -122,6 +127,9 @@ const COMMANDS: &[(&str, i32)] = &[
     ("release diff dev", 0),
     ("release verify dev", 0),
     ("release export dev --to audit", 0),
+    ("state list dev -o json", 0),
+    ("state show dev v1:Secret:shop-dev:db -o json", 0),
+    ("state pull dev", 0),
     ("state repair dev", 0),
     ("state rotate dev", 0),
     ("state unlock dev", 0),
@@ -132,11 +140,72 @@ const COMMANDS: &[(&str, i32)] = &[
 #[test]
 fn nothing_shows_a_planted_secret() {
     let stage = stage();
+    on_the_way(&stage, "");
+    let files = left(&stage);
+    assert!(files.iter().any(|file| file.ends_with("log")), "{files:?}");
+}
+
+#[test]
+fn no_backend_gets_a_planted_secret() {
+    for address in addresses("canary") {
+        let stage = stage();
+        on_the_way(&stage, &address);
+        let files = left(&stage);
+        assert!(
+            !files.iter().any(|file| file.ends_with("log")),
+            "{address}: nothing is kept here: {files:?}"
+        );
+        let login = [("AWS_ACCESS_KEY_ID", S3_LOGIN.0), ("AWS_SECRET_ACCESS_KEY", S3_LOGIN.1)];
+        let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let around = Surroundings { variables: login.map(pair).to_vec(), ..Surroundings::default() };
+        let medium = objects(&Address::parse(&address).unwrap(), &around).unwrap();
+        let names = wait(medium.list("")).unwrap();
+        assert!(names.iter().any(|name| name.contains("/log/")), "{address}: {names:?}");
+        for name in names {
+            let object = wait(medium.get(&name)).unwrap().unwrap();
+            let held = format!("{name}\n{}", String::from_utf8_lossy(&object.bytes));
+            assert!(found(&held).is_none(), "{address}: {name} holds {:?}", found(&held));
+        }
+    }
+    // What the servers have written down beside it: journals, indexes, logs.
+    let folders = [
+        testenv::services::postgres().map(testenv::services::PostgresServer::folder),
+        testenv::services::s3().map(testenv::services::S3Server::folder),
+    ];
+    for folder in folders.into_iter().flatten() {
+        let mut files = Vec::new();
+        every_file(folder, &mut files);
+        assert!(!files.is_empty(), "{}", folder.display());
+        files.iter().for_each(|file| holds_nothing(file));
+    }
+}
+
+/// What is left in the folder of a stage, all of it searched.
+fn left(stage: &Stage) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    every_file(stage.folder.path(), &mut files);
+    files.retain(|file| !file.starts_with(stage.path("planted")));
+    files.iter().for_each(|file| holds_nothing(file));
+    files
+}
+
+fn holds_nothing(file: &Path) {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    let shown = found(&String::from_utf8_lossy(&bytes));
+    assert!(shown.is_none(), "{} holds {shown:?}", file.display());
+}
+
+/// Everything that can be done with a stack whose state is on a backend; every stream is searched.
+fn on_the_way(stage: &Stage, backend: &str) {
     let path = format!("{}:{}", stage.path("bin").display(), std::env::var("PATH").unwrap());
     let planted = |words: &str| {
         let mut command = stage.command(words);
         command.env("PATH", &path).env("KUSION_KEY", "passphrase").env("KUSION_PASSPHRASE", PHRASE);
         command.env("SHOP_API_TOKEN", BUILD).env("KUSION_SECRET_COMMANDS", "./planted/tool");
+        command.env("AWS_ACCESS_KEY_ID", S3_LOGIN.0).env("AWS_SECRET_ACCESS_KEY", S3_LOGIN.1);
+        if !backend.is_empty() {
+            command.env("KUSION_BACKEND", backend);
+        }
         command
     };
     let check = |words: &str, code: Option<i32>| {
@@ -144,7 +213,7 @@ fn nothing_shows_a_planted_secret() {
         let told = format!("{}\n{}", text(&done.stdout), text(&done.stderr));
         assert!(found(&told).is_none(), "`kusion {words}` shows {:?}", found(&told));
         if let Some(code) = code {
-            assert_eq!(done.status.code(), Some(code), "kusion {words}: {told}");
+            assert_eq!(done.status.code(), Some(code), "{backend}: kusion {words}: {told}");
         }
         told
     };
@@ -170,13 +239,4 @@ fn nothing_shows_a_planted_secret() {
     let spied = std::fs::read_to_string(stage.path("spied")).unwrap();
     assert!(spied.contains("planted/tool") && spied.contains("bin/git"), "both were started:\n{spied}");
     assert!(spied.lines().any(|line| line == "0"), "core dumps are switched off:\n{spied}");
-    let mut files: Vec<PathBuf> = Vec::new();
-    every_file(stage.folder.path(), &mut files);
-    files.retain(|file| !file.starts_with(stage.path("planted")));
-    assert!(files.iter().any(|file| file.ends_with("log")), "{files:?}");
-    for file in files {
-        let bytes = std::fs::read(&file).unwrap_or_default();
-        let shown = found(&String::from_utf8_lossy(&bytes));
-        assert!(shown.is_none(), "{} holds {shown:?}", file.display());
-    }
 }

@@ -120,7 +120,12 @@ fn a_rollback_says_what_cannot_come_back() {
         asked.contains("v1:PersistentVolumeClaim:shop-dev:data is made anew: the data of the volume"),
         "{asked}"
     );
-    stage.call("rollback dev --to 1 -y --no-wait", 0);
+    let events = stage.out("rollback dev --to 1 -y --no-wait -o json", 0);
+    let first: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    assert_eq!(first["event"], "cannot-come-back", "before anything is done: {events}");
+    let loss = &first["losses"][0];
+    assert_eq!(loss["id"], "v1:PersistentVolumeClaim:shop-dev:data", "{events}");
+    assert_eq!((&loss["how"], &loss["what"]), (&"is made anew".into(), &"the data of the volume".into()));
     let shown: Value = serde_json::from_str(&stage.out("release show dev -o json", 0)).unwrap();
     assert_eq!(shown["release"]["rollbackTo"], 1, "{shown}");
     assert_eq!(shown["resources"].as_array().map(Vec::len), Some(2), "{shown}");

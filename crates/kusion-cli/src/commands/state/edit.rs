@@ -183,7 +183,7 @@ pub(super) fn edit(
     Ok(closed?)
 }
 
-fn write(
+pub(super) fn write(
     session: &mut Session,
     command: &str,
     chosen: &ChosenStack,
@@ -206,7 +206,7 @@ fn tally(changes: &[Outcome]) -> (usize, usize) {
     (changes.len() - forgotten, forgotten)
 }
 
-fn lines(changes: &[Outcome]) -> Vec<(String, &'static str)> {
+pub(super) fn lines(changes: &[Outcome]) -> Vec<(String, &'static str)> {
     let line = |change: &Outcome| {
         let word = if matches!(change, Outcome::Forgotten(_)) { "forgotten" } else { "recorded" };
         (change.key().to_string(), word)

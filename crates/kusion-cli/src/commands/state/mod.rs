@@ -1,5 +1,6 @@
 //! `kusion state`: what is recorded of a stack, where it is kept, and what can be done about it by hand.
 
+mod between;
 mod edit;
 mod import;
 mod migrate;
@@ -23,7 +24,7 @@ const VERBS: &[(&str, usize)] = &[
     ("show", 1),
     ("pull", 0),
     ("push", 1),
-    ("mv", 2),
+    ("mv", usize::MAX),
     ("rm", usize::MAX),
     ("import", 1),
     ("migrate", 0),
@@ -40,6 +41,7 @@ pub(crate) fn flags() -> Vec<Arg> {
         flag("new-key", None, "HOW", "what locks the state after `rotate` or `migrate`; as --key"),
         flag("all", None, "", "`list`: the stacks that have a state on this backend"),
         flag("to", None, "ADDRESS", "`migrate`: where the state goes; as --backend"),
+        flag("to-stack", None, "STACK", "`mv`: the stack that records the resources from now on"),
         flag("tenant", None, "NAME", "`import`: the first %s of an address of upstream's HTTP backend"),
         flag("cluster", None, "NAME", "`import`: the last %s of such an address"),
     ]
@@ -78,7 +80,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         "show" => show::show(given, &chosen, rest.first()),
         "pull" => edit::pull(&chosen),
         "push" => edit::push(given, &chosen, rest.first()),
-        "mv" => edit::mv(given, &chosen, rest),
+        "mv" => match given.last("to-stack") {
+            Some(other) => between::mv(given, &chosen, rest, &other),
+            None => edit::mv(given, &chosen, rest),
+        },
         "rm" => edit::rm(given, &chosen, rest),
         "import" => import::import(given, &chosen, rest.first()),
         "migrate" => migrate::migrate(given, &chosen),
