@@ -11,8 +11,8 @@ mod views;
 use std::process::ExitCode;
 
 use views::failure::{self, Exit, Failure};
-use views::output;
 use views::style::Style;
+use views::{output, screen};
 
 /// A core dump of this process would hold every secret that it has seen.
 fn no_core_dumps() {
@@ -35,8 +35,10 @@ fn main() -> ExitCode {
             .next("please report it with the command and the message above"),
     };
     let style = Style::stderr();
-    let text =
-        if output::is_json(&words) { failure::to_json(&failure) } else { failure::render(&failure, &style) };
+    let text = match output::is_json(&words) {
+        true => failure::to_json(&failure),
+        false => screen::fitted_beside(&failure::render(&failure, &style)),
+    };
     output::tell(&text);
     ExitCode::from(failure.exit.code())
 }

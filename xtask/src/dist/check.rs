@@ -6,11 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Ground, SETS, deb};
+use super::{Ground, SETS, deb, source};
 use crate::build::{ran, target};
 
 /// What a user keeps; no package may touch it.
 const KEPT: &str = "root/.kusion/kept";
+/// The page that says how to install.
+pub(super) const PAGE: &str = "docs/book/src/install.md";
 
 pub(super) fn all(out: &Path, ground: &Ground, debian_root: bool) -> Result<(), String> {
     ran(Command::new("sha256sum").args(["--quiet", "-c", "SHA256SUMS"]).current_dir(out))?;
@@ -20,6 +22,7 @@ pub(super) fn all(out: &Path, ground: &Ground, debian_root: bool) -> Result<(), 
     }
     fs::create_dir_all(&scratch).map_err(|e| format!("{}: {e}", scratch.display()))?;
     archives(out, ground, &scratch)?;
+    page(out, ground, &scratch.join("reader"))?;
     let newer = newer(ground, &scratch)?;
     let name = format!("{}_{}_{}.deb", deb::NAME, ground.version, deb::architecture());
     let root = match debian_root {
@@ -52,6 +55,35 @@ fn archives(out: &Path, ground: &Ground, scratch: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Does what the book's page says, as a reader who has the files in a folder. What asks for `sudo` must at least name a file that
+/// is published; what it does is tried in a root of its own.
+fn page(out: &Path, ground: &Ground, home: &Path) -> Result<(), String> {
+    fs::create_dir_all(home).map_err(|e| format!("{}: {e}", home.display()))?;
+    let text = String::from_utf8_lossy(&source(PAGE)?).into_owned();
+    let blocks: Vec<&str> =
+        text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let ours: Vec<&str> = blocks.into_iter().filter(|block| block.contains("SHA256SUMS")).collect();
+    let mut told = String::new();
+    for block in &ours {
+        let script: String =
+            block.lines().filter(|line| !line.starts_with("sudo ")).collect::<Vec<_>>().join("\n");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-e", "-c", &format!("cd \"$HOME\"; cp \"$0\"/* .; {script}")])
+            .arg(out)
+            .env("HOME", home);
+        told.push_str(&ran(&mut shell)?);
+        let named = block.split_whitespace().filter_map(|word| word.strip_prefix("./"));
+        for name in named {
+            there(&out.join(name))?;
+        }
+    }
+    match ours.len() >= 2 && told.contains(&ground.version) {
+        true => Ok(()),
+        false => Err(format!("{PAGE}: {} blocks of commands, which said {told:?}", ours.len())),
+    }
 }
 
 fn there(path: &Path) -> Result<(), String> {

@@ -230,7 +230,7 @@ impl Ground {
             tree.add("include/kcl.h", source("crates/kcl-c/include/kcl.h")?);
             tree.add("README.md", source("crates/kcl-c/README.md")?);
         } else {
-            tree.add("README.md", source("docs/book/src/install.md")?);
+            tree.add("README.md", source(check::PAGE)?);
         }
         tree.add("LICENSE", source("LICENSE")?);
         tree.add("THIRD-PARTY.txt", Parts::of(packages)?.licences());

@@ -17,6 +17,10 @@ pub(super) fn with_stack(mut failure: Failure, command: &Command, words: &[Strin
     if let (Some(stack), Some(next)) = (words.get(at), &mut failure.next) {
         for advised in ADVISED {
             *next = next.replace(&format!("`{advised}`"), &format!("`{advised} {stack}`"));
+            // A saved plan knows its stack; flags of `state` do not.
+            if advised.starts_with("kusion state") {
+                *next = next.replace(&format!("`{advised} --"), &format!("`{advised} {stack} --"));
+            }
         }
     }
     failure
@@ -40,5 +44,9 @@ mod tests {
         assert_eq!(of("release", &["show", "p/dev", "3"]), with);
         assert_eq!(of("preview", &[]), told().next.unwrap());
         assert_eq!(of("why", &["p/dev", "a", "b"]), told().next.unwrap());
+        let command = COMMANDS.iter().find(|command| command.name == "preview").unwrap();
+        let lost = Failure::usage("x").next("lost for good: `kusion state repair --lost-key`");
+        let told = with_stack(lost, command, &["p/dev".to_owned()]).next.unwrap();
+        assert_eq!(told, "lost for good: `kusion state repair p/dev --lost-key`");
     }
 }

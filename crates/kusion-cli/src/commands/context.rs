@@ -8,7 +8,7 @@ use crate::input::cluster;
 use crate::input::cluster::choice;
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_json, print_text};
 use crate::views::style::Style;
 use crate::views::table::table;
 
@@ -38,7 +38,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 .iter()
                 .map(|c| vec![mark(&c.name).to_owned(), c.name.clone(), c.server.clone()])
                 .collect();
-            print(&table(&["", "CONTEXT", "SERVER"], &rows, &Style::stdout()))
+            print_text(&table(&["", "CONTEXT", "SERVER"], &rows, &Style::stdout()))
         }
         ["show"] => match current {
             Some(name) if format_of(given)? == Format::Json => {

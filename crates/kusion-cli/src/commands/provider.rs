@@ -12,7 +12,7 @@ use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
 use crate::input::providers::{Teller, installer, platforms};
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_json, print_text};
 use crate::views::style::Style;
 use crate::views::table::table;
 
@@ -194,7 +194,7 @@ fn list(given: &Given, wish: &Wish) -> Result<(), Failure> {
             vec![address, wanted, locked.unwrap_or_else(dash), users.to_string(), state]
         })
         .collect();
-    print(&table(&["PROVIDER", "WANTED", "LOCKED", "RESOURCES", "STATE"], &rows, &Style::stdout()))
+    print_text(&table(&["PROVIDER", "WANTED", "LOCKED", "RESOURCES", "STATE"], &rows, &Style::stdout()))
 }
 
 /// Fills a folder from which other machines install, also behind HTTPS.

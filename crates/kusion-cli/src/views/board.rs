@@ -249,13 +249,17 @@ fn one_line(text: &str) -> String {
     text.replace('\n', " ")
 }
 
-/// Cuts a line to a width; one that is too long would break the picture.
+/// Cuts a line to a width; one that is too long would break the picture. A word that does not fit is left out whole, unless hardly
+/// anything would be left.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}~")
+    let in_a_word = text[kept.len()..].starts_with(|next: char| next != ' ');
+    let whole = kept.rsplit_once(' ').map(|(words, _)| words).filter(|_| in_a_word);
+    let kept = whole.filter(|words| words.chars().count() * 2 >= width).unwrap_or(&kept);
+    format!("{}~", kept.trim_end())
 }
 
 #[cfg(test)]
@@ -308,6 +312,14 @@ mod tests {
             lines[2].contains("` ~ ReplicaSet web-1") && lines[3].contains("` ~ Pod web-1-a"),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn words_are_left_out_whole() {
+        assert_eq!(cut("2 of 3 new pods ready", 18), "2 of 3 new pods~");
+        assert_eq!(cut("2 of 3 new pods ready", 16), "2 of 3 new pods~");
+        assert_eq!(cut("a deployments-of-a-long-name", 12), "a deploymen~", "something has to be seen");
+        assert_eq!(cut("short", 5), "short");
     }
 
     #[test]

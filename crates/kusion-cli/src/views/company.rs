@@ -15,7 +15,7 @@ use crate::input::flags::Given;
 use crate::input::planned::warn;
 use crate::views::ending;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, tell};
+use crate::views::output::{Format, format_of, print, print_text, tell};
 use crate::views::plan_view::{Detail, named};
 use crate::views::preview::{detail_of, show};
 use crate::views::progress::{EVENT, Look, Progress};
@@ -128,7 +128,7 @@ fn tell_losses(ready: &Ready, format: Format) -> Result<(), Failure> {
     for Loss { key, how, what } in &losses {
         out.push_str(&format!("  {} {} {how}: {what}\n", style.red("!"), style.cyan(&key.to_string())));
     }
-    print(&out)
+    print_text(&out)
 }
 
 impl Inner {
@@ -158,7 +158,7 @@ impl Inner {
             }
             Happening::Planned { ready, again } if text => self.planned(ready, *again),
             Happening::Planned { ready, .. } => tell_losses(ready, self.format),
-            Happening::Unchanged(ready) if text => print(&say_unchanged(ready, self.look.wait)),
+            Happening::Unchanged(ready) if text => print_text(&say_unchanged(ready, self.look.wait)),
             Happening::Ended { report, ready } => {
                 self.ended();
                 ending::tell(report, ready, &self.chosen, self.format)

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::input::chosen::ChosenStack;
 use crate::views::culprit::culprit;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, print};
+use crate::views::output::{Format, print, print_text};
 use crate::views::plan_view;
 use crate::views::style::Style;
 
@@ -71,7 +71,7 @@ pub(crate) fn tell(
     if report.cancelled {
         out.push_str("Run the same command again: it goes on from what is there.\n");
     }
-    print(&out)
+    print_text(&out)
 }
 
 /// `, 1 unhealthy, 2 not started (needs ...)`: what did not come to its end.

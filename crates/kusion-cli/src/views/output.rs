@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::input::flags::Given;
 use crate::views::failure::{Exit, Failure};
+use crate::views::screen::fitted;
 
 /// What a command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,11 @@ pub(crate) fn is_json(words: &[String]) -> bool {
 /// Prints text without secrets; a reader that has gone away ends the command quietly.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_as_is(&without_secrets(text))
+}
+
+/// Prints what people read: on a terminal no word is cut at its edge.
+pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
+    print(&fitted(text))
 }
 
 /// A text as the redactor of this process leaves it: what is written to a stream comes through here.

@@ -49,9 +49,19 @@ pub(crate) fn size() -> (usize, usize) {
 
 /// A text as a terminal shows it whole: no word is cut at its edge.
 pub(crate) fn fitted(text: &str) -> String {
-    if !Screen::is_possible() {
-        return text.to_owned();
+    if Screen::is_possible() { broken(text, size().0) } else { text.to_owned() }
+}
+
+/// The same for what goes to standard error.
+pub(crate) fn fitted_beside(text: &str) -> String {
+    let asked = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+    match asked.map(|size| size.ws_col as usize).filter(|columns| *columns > 0) {
+        Some(columns) => broken(text, columns.max(20)),
+        None => text.to_owned(),
     }
-    let room = size().0;
-    text.lines().flat_map(|line| wrap(line, room)).map(|line| line + "\n").collect()
+}
+
+fn broken(text: &str, room: usize) -> String {
+    let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, room)).collect();
+    lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
 }

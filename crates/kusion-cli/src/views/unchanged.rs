@@ -4,7 +4,7 @@ use kusion::{Aim, Ready, Rest};
 use serde_json::json;
 
 use crate::views::failure::Failure;
-use crate::views::output::{Format, print};
+use crate::views::output::{Format, print, print_text};
 use crate::views::progress::EVENT;
 
 /// Nothing is to be done, not even a release to be recorded.
@@ -16,7 +16,7 @@ pub(crate) fn tell_rest(rest: &Rest, format: Format, ready: &Ready) -> Result<()
             json!({"schema": EVENT, "event": "nothing-to-do", "release": ready.state.latest().map(|r| r.no), "unhealthy": ids})
         )),
         Format::Text if ready.aim == Aim::Destroy => print("Nothing to destroy.\n"),
-        Format::Text if !ids.is_empty() => print(&format!(
+        Format::Text if !ids.is_empty() => print_text(&format!(
             "Nothing to change. Not healthy, and not waited for (--no-wait): {}\n",
             ids.join(", ")
         )),

@@ -14,6 +14,7 @@ mod providers;
 mod quickstart;
 mod road;
 mod stage;
+mod storm;
 mod terraform;
 
 use std::path::{Path, PathBuf};

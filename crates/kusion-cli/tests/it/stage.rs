@@ -14,9 +14,18 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(files: &[(&str, &str)]) -> Stage {
+        Stage::with_fault(files, None)
+    }
+
+    /// On a sandbox that fails by a script.
+    pub(crate) fn with_fault(files: &[(&str, &str)], fault: Option<&str>) -> Stage {
         let (folder, cluster) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut start = kusion(&cluster.path().join("home"));
-        run(start.args(["sandbox", "start", "--folder"]).arg(cluster.path().join("box")), 0);
+        start.args(["sandbox", "start", "--folder"]).arg(cluster.path().join("box"));
+        if let Some(fault) = fault {
+            start.arg(format!("--fault={fault}"));
+        }
+        run(&mut start, 0);
         let kubeconfig = cluster.path().join("box/kubeconfig");
         assert!(kubeconfig.is_file(), "{}", kubeconfig.display());
         let stage = Stage { folder, cluster, kubeconfig };
@@ -30,6 +39,10 @@ impl Stage {
         std::fs::write(&path, text).unwrap();
         let mode = if text.starts_with("#!") { 0o700 } else { 0o600 };
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
