@@ -265,16 +265,14 @@ fn among_faults_no_success_is_false() {
 impl Stage {
     /// Asks the API server for a list, beside the program; one that fails now and then is asked again.
     fn get(&self, path: &str) -> Value {
-        let kubeconfig = std::fs::read_to_string(self.kubeconfig()).unwrap();
-        let word = |key: &str| {
-            let line =
-                kubeconfig.lines().find_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
-            line.unwrap_or_else(|| panic!("no {key} in {kubeconfig}")).trim().trim_matches('"').to_owned()
-        };
+        let kubeconfig: Value =
+            serde_json::from_slice(&std::fs::read(self.kubeconfig()).unwrap()).unwrap();
+        let word = |pointer: &str| kubeconfig.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+        let (token, server) = (word("/users/0/user/token"), word("/clusters/0/cluster/server"));
         for _ in 0..60 {
             let mut curl = Command::new("curl");
-            curl.args(["-sk", "-H", &format!("Authorization: Bearer {}", word("token:"))]);
-            let output = curl.arg(format!("{}{path}", word("server:"))).output().unwrap();
+            curl.args(["-sk", "-H", &format!("Authorization: Bearer {}", token)]);
+            let output = curl.arg(format!("{server}{path}")).output().unwrap();
             let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
             if answer["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) {
                 return answer;
