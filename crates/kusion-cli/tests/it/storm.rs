@@ -219,7 +219,9 @@ fn racing_stacks_never_write_on_each_others_objects() {
             assert!(HONEST.contains(code), "round {round}: {told}");
         }
         met += u64::from(won[0] > 0 && won[1] > 0);
-        ["a", "b"].map(|side| stage.call(&format!("destroy {side}/dev -y"), 0));
+        for side in ["a", "b"] {
+            stage.call(&format!("destroy {side}/dev -y"), 0);
+        }
         let left = stage.get("/api/v1/namespaces/default/configmaps").to_string();
         assert!(!left.contains("\"side\""), "round {round}: {left}");
     }
@@ -265,8 +267,7 @@ fn among_faults_no_success_is_false() {
 impl Stage {
     /// Asks the API server for a list, beside the program; one that fails now and then is asked again.
     fn get(&self, path: &str) -> Value {
-        let kubeconfig: Value =
-            serde_json::from_slice(&std::fs::read(self.kubeconfig()).unwrap()).unwrap();
+        let kubeconfig: Value = serde_json::from_slice(&std::fs::read(self.kubeconfig()).unwrap()).unwrap();
         let word = |pointer: &str| kubeconfig.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
         let (token, server) = (word("/users/0/user/token"), word("/clusters/0/cluster/server"));
         for _ in 0..60 {

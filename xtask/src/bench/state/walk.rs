@@ -61,13 +61,13 @@ async fn walk(backend: &Arc<dyn Backend>, stack: &str, n: usize) -> Result<(Dura
     let prior = session.state().prior();
     // Making the plan is no work of the state.
     let planning = Instant::now();
-    let plan = plan(&session, 0..n);
+    let plan = plan(&session, 0..n)?;
     let planned = planning.elapsed();
     let input = ApplyInput {
         plan: &plan,
         live: &BTreeMap::new(),
         prior: &prior,
-        digest_key: &DigestKey([1; 32]),
+        digest_key: &DigestKey::new([1; 32]),
         platforms: &Platforms::new(Vec::new()),
         outputs: &[],
         runtimes: &runtimes,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{
-    Action, PLAN_SCHEMA, Phase, Plan, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
+    Action, PLAN_SCHEMA, Phase, Plan, PlanDraft, Reason, ReleaseNo, ResourceId, ResourceKey, ResourceRecord,
     ResourceType, Scope, Step, Tally, Timestamp,
 };
 use kusion_store::{Outcome, Owner, ReleaseEnd, Session, StoreError, wait};
@@ -77,9 +77,9 @@ pub(super) fn step(number: usize) -> Step {
 }
 
 /// A plan that makes some resources.
-pub(super) fn plan(session: &Session, numbers: std::ops::Range<usize>) -> Plan {
+pub(super) fn plan(session: &Session, numbers: std::ops::Range<usize>) -> Result<Plan, String> {
     let state = session.state();
-    Plan {
+    let draft = PlanDraft {
         schema: PLAN_SCHEMA.into(),
         engine: "bench".into(),
         scope: state.scope.clone(),
@@ -89,13 +89,14 @@ pub(super) fn plan(session: &Session, numbers: std::ops::Range<usize>) -> Plan {
         rules: Vec::new(),
         steps: numbers.map(step).collect(),
         hash: String::new(),
-    }
+    };
+    draft.sealed().map_err(|error| error.to_string())
 }
 
 /// A release that records some resources in groups, with nothing between the groups.
 pub(super) fn release(session: &mut Session, numbers: std::ops::Range<usize>) -> Result<(), String> {
     let told = |error: StoreError| error.to_string();
-    let plan = plan(session, numbers.clone());
+    let plan = plan(session, numbers.clone())?;
     let no = wait(session.begin(&plan, Default::default(), now())).map_err(told)?;
     let all: Vec<usize> = numbers.collect();
     for group in all.chunks(GROUP) {
