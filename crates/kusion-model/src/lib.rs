@@ -33,6 +33,7 @@ mod plan_view;
 mod platform;
 mod project;
 mod reference;
+mod rekey;
 mod release;
 mod secret;
 mod secret_ref;
@@ -61,6 +62,7 @@ pub use project::{
     Stack, StackOutput, WorkspaceFile,
 };
 pub use reference::{Part, RefError, Reference, ReferenceUse, StackRef, Template, references_in};
+pub use rekey::Rekeying;
 pub use release::{
     Approval, Approved, Checkout, INTERRUPTED, Identity, OutputUse, Phase, Release, ReleaseDiff, ReleaseNo,
     Subject, Timings, diff_releases,

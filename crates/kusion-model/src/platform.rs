@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    Attr, DigestKey, FieldPath, RefError, Resource, ResourceId, ResourceKey, ResourceType, Spec, SpecError,
-    Wait, seal, seal_passing,
+    Attr, DigestKey, FieldPath, Kept, RefError, Rekeying, Resource, ResourceId, ResourceKey, ResourceType,
+    Spec, SpecError, Wait, seal, seal_passing,
 };
 
 /// An edge that follows from what objects mean.
@@ -94,6 +94,21 @@ pub trait Platform: Send + Sync {
     /// What is gone for good when a resource is deleted, in a few words; `None` if making it anew brings everything back.
     fn holds(&self, _id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
         None
+    }
+
+    /// Whether two ids may mean one object. On a platform where the id is the object's own name, another name is another object.
+    fn same_object(&self, _one: &ResourceId, _other: &ResourceId) -> bool {
+        true
+    }
+
+    /// What is kept with a record, under the keys of another stack.
+    ///
+    /// # Errors
+    /// What cannot be opened with the old key.
+    fn rekey(&self, kept: &Kept, keys: &Rekeying<'_>) -> Result<Kept, String> {
+        let mut state = kept.state.clone();
+        keys.reseal(&mut state);
+        Ok(Kept { state, ..kept.clone() })
     }
 
     /// What comes before what because of what the objects mean.

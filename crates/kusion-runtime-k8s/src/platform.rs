@@ -59,6 +59,13 @@ impl Platform for KubePlatform {
         }
     }
 
+    /// Another served version is the same object; another kind, namespace or name is not.
+    fn same_object(&self, one: &ResourceId, other: &ResourceId) -> bool {
+        let object =
+            |id: &ResourceId| KubeId::from_parts(id.parts()).ok().map(|id| (id.kind, id.namespace, id.name));
+        object(one) == object(other)
+    }
+
     fn holds(&self, id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {
         match KubeId::from_parts(id.parts()).ok()?.kind.as_str() {
             "PersistentVolumeClaim" | "PersistentVolume" => Some("the data of the volume"),

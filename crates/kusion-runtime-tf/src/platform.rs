@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Attr, DigestKey, FieldPath, Platform, Platforms, Resource, ResourceId, ResourceType, Spec, SpecError,
-    seal,
+    Attr, DigestKey, FieldPath, Kept, Platform, Platforms, Rekeying, Resource, ResourceId, ResourceType,
+    Spec, SpecError, seal,
 };
 use serde_json::{Map, Value, json};
 use tf_schema::{Attribute, AttributeKind, Block, BlockNesting};
 
 use crate::attr::PROVIDER;
+use crate::kept::Held;
 use crate::settings::{Role, Settings};
 
 /// The knowledge about Terraform resources: of types whose schema is loaded, what is secret.
@@ -40,6 +41,17 @@ impl Platform for TfPlatform {
             Ok(_) => Ok(()),
             Err(error) => Err(SpecError::Resource { number: 0, message: error.message }),
         }
+    }
+
+    fn rekey(&self, kept: &Kept, keys: &Rekeying<'_>) -> Result<Kept, String> {
+        let mut shown = kept.state.clone();
+        keys.reseal(&mut shown);
+        if kept.private.is_none() {
+            return Ok(Kept { state: shown, ..kept.clone() });
+        }
+        let mut held = Held::open(kept, keys.from)?;
+        held.secrets = held.secrets.into_iter().map(|old| keys.stored(old)).collect();
+        held.seal(shown, keys.to)
     }
 
     fn only_looks(&self, extensions: &Map<String, Value>) -> bool {

@@ -44,6 +44,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod by_hand;
 mod clock;
 mod clusters;
 mod engine;
@@ -70,6 +71,7 @@ mod tree;
 mod witness;
 mod words;
 
+pub use by_hand::{Hand, forgotten, recorded, recorded_keys, renamed};
 pub use clock::WallClock;
 pub use clusters::{clusters_of, platforms};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};

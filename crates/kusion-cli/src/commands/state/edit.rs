@@ -1,13 +1,11 @@
-//! `kusion state pull`, `push`, `mv`, `rm`: what is recorded, changed by hand. Nothing here touches the world; each change is a
-//! release of its own, so that it is known who did it.
+//! `kusion state pull`, `push`, `mv`, `rm`: what is recorded, changed by hand (`by_hand.rs` of `kusion` does it).
 
-use kube_meaning::id::KubeId;
-use kusion_model::{ResourceId, ResourceKey, ResourceRecord, ResourceType};
-use kusion_store::{Outcome, ReleaseDraft, Session, Snapshot, State, StoreError, wait};
+use kusion::{Hand, forgotten, platforms, recorded, renamed};
+use kusion_model::{Platforms, ResourceId, ResourceKey, ResourceRecord};
+use kusion_store::{Outcome, Snapshot, State, StoreError, wait};
 use serde_json::json;
 
 use super::claim;
-use super::show::record;
 use crate::input::chosen::{ChosenStack, liveness, now, owner, subject};
 use crate::input::consent;
 use crate::input::flags::Given;
@@ -83,47 +81,20 @@ pub(super) fn mv(given: &Given, chosen: &ChosenStack, words: &[String]) -> Resul
     let to = ResourceId::parse(to)
         .map_err(|error| Failure::usage(format!("`{to}` is no id")).cause(error.to_string()))?;
     let state = wait(chosen.target.store.read())?;
-    let plan = renamed(&state, from, &to)?;
-    let left = left_behind(record(&state, from)?, &to);
+    let platforms = platforms();
+    let plan = renamed(&state, from, &to, &platforms)?;
+    let left = left_behind(recorded(&state, from)?, &to, &platforms);
     if !given.has("yes") {
         consent::ask("state mv", &format!("Record {from} as {to}. {left} Do it"))?;
     }
     let lines = lines(&plan);
-    edit(chosen, "kusion state mv", |state| renamed(state, from, &to))?;
+    edit(chosen, "kusion state mv", |state| renamed(state, from, &to, &platforms))?;
     told(format, chosen, "mv", &lines, &format!("{from} is recorded as {to}. {left}\n"))
 }
 
-/// What has to be recorded so that a resource has another id; those that depend on it follow.
-fn renamed(state: &State, from: &str, to: &ResourceId) -> Result<Vec<Outcome>, Failure> {
-    let old = record(state, from)?;
-    let key = ResourceKey { id: to.clone(), ..old.key.clone() };
-    if state.records.contains_key(&key) {
-        return Err(Failure::new(Exit::Conflict, format!("`{to}` is recorded already"))
-            .next(format!("forget one of the two first: kusion state rm {} ID", state.scope)));
-    }
-    if old.kind == ResourceType::kubernetes() {
-        let kube_id = |id: &ResourceId| KubeId::from_parts(id.parts()).ok();
-        let (before, after) = (kube_id(&old.key.id), kube_id(to));
-        let object = |id: &KubeId| (id.kind.clone(), id.namespace.clone(), id.name.clone());
-        if before.as_ref().map(object) != after.as_ref().map(object) {
-            return Err(Failure::new(Exit::Conflict, "an object of Kubernetes cannot be renamed")
-                .cause("its id is the object: another name is another object, and this one would belong to nobody")
-                .next("change the configuration: apply makes the new one and deletes the old one; or forget it: kusion state rm"));
-        }
-    }
-    let new = ResourceRecord { key: key.clone(), ..old.clone() };
-    let mut outcomes = vec![Outcome::Recorded(Box::new(new)), Outcome::Forgotten(old.key.clone())];
-    for dependent in state.records.values().filter(|record| record.depends_on.contains(&old.key)) {
-        let swap = |other: &ResourceKey| if *other == old.key { key.clone() } else { other.clone() };
-        let depends_on = dependent.depends_on.iter().map(swap).collect();
-        outcomes.push(Outcome::Recorded(Box::new(ResourceRecord { depends_on, ..dependent.clone() })));
-    }
-    Ok(outcomes)
-}
-
-fn left_behind(record: &ResourceRecord, to: &ResourceId) -> String {
+fn left_behind(record: &ResourceRecord, to: &ResourceId, platforms: &Platforms) -> String {
     let id = &record.key.id;
-    match record.kind == ResourceType::kubernetes() {
+    match platforms.lives_in_cluster(&record.kind) {
         true => format!("The object stays as it is; the configuration must call it {to} from now on."),
         false => format!(
             "What it stands for stays as it is; a configuration that still says {id} makes another one, and one that does not say {to} deletes this."
@@ -162,43 +133,17 @@ pub(super) fn rm(given: &Given, chosen: &ChosenStack, ids: &[String]) -> Result<
     told(format, chosen, "rm", &lines, &text)
 }
 
-fn forgotten(state: &State, ids: &[String]) -> Result<Vec<Outcome>, Failure> {
-    let mut outcomes = Vec::new();
-    for id in ids {
-        outcomes.push(Outcome::Forgotten(record(state, id)?.key.clone()));
-    }
-    Ok(outcomes)
-}
-
-/// Changes the record under the lock; what is changed is made from the state as it is then.
+/// Changes the record of a stack; what is changed is made from the state as it is under the lock.
 pub(super) fn edit(
     chosen: &ChosenStack,
     command: &str,
     change: impl FnOnce(&State) -> Result<Vec<Outcome>, Failure>,
 ) -> Result<(), Failure> {
-    let mut session = wait(chosen.target.store.acquire(owner(command), now(), &liveness))?;
-    let edited = change(session.state()).and_then(|outcomes| write(&mut session, command, chosen, outcomes));
-    let closed = wait(session.close(now()));
-    edited?;
-    Ok(closed?)
+    wait(hand(command).edit(&chosen.target, change))
 }
 
-pub(super) fn write(
-    session: &mut Session,
-    command: &str,
-    chosen: &ChosenStack,
-    outcomes: Vec<Outcome>,
-) -> Result<(), Failure> {
-    let last = session.state().latest().cloned();
-    let draft = ReleaseDraft {
-        by: subject(),
-        folder: Some(chosen.folder.project_dir.display().to_string()),
-        cluster: last.as_ref().and_then(|release| release.cluster.clone()),
-        message: Some(command.to_owned()),
-        ..ReleaseDraft::default()
-    };
-    wait(session.edit(draft, outcomes, now()))?;
-    Ok(())
+pub(super) fn hand(command: &str) -> Hand<'_> {
+    Hand { owner: owner(command), by: subject(), command, alive: &liveness, now: &now }
 }
 
 fn tally(changes: &[Outcome]) -> (usize, usize) {

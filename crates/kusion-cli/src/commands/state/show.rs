@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kusion::recorded;
 use kusion_model::{ResourceKey, ResourceRecord};
 use kusion_store::{State, wait};
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ pub(super) fn show(given: &Given, chosen: &ChosenStack, id: Option<&String>) -> 
     let state = wait(chosen.target.store.read())?;
     match id {
         Some(id) => {
-            let record = record(&state, id)?;
+            let record = recorded(&state, id)?;
             let value = serde_json::to_value(record).unwrap_or_default();
             if format_of(given)? == Format::Json {
                 return print_json(&json!({
@@ -106,27 +107,4 @@ fn summary(given: &Given, chosen: &ChosenStack, state: &State) -> Result<(), Fai
         state.serial,
         count(state.records.len(), "resource"),
     ))
-}
-
-/// The record that a word means: its id, with or without the cluster.
-pub(super) fn record<'s>(state: &'s State, id: &str) -> Result<&'s ResourceRecord, Failure> {
-    let found: Vec<&ResourceRecord> = state
-        .records
-        .iter()
-        .filter(|(key, _)| key.to_string() == id || key.id.as_str() == id)
-        .map(|(_, record)| record)
-        .collect();
-    match found.as_slice() {
-        [one] => Ok(one),
-        [] => {
-            let names: Vec<String> = state.records.keys().map(ToString::to_string).collect();
-            let failure = Failure::usage(format!("`{id}` is not recorded in {}", state.scope));
-            Err(match base_diag::nearest(names.iter().map(String::as_str), id) {
-                Some(near) => failure.next(format!("did you mean `{near}`?")),
-                None => failure.next(format!("kusion state list {}", state.scope)),
-            })
-        }
-        _ => Err(Failure::usage(format!("`{id}` is recorded on several clusters"))
-            .next("name it as `kusion state list` shows it")),
-    }
 }
