@@ -58,6 +58,9 @@ pub fn read_workspace(
     home: &Path,
     workspace: &str,
 ) -> Result<(WorkspaceFile, Vec<String>), FileProblem> {
+    if workspace.is_empty() || workspace.contains(['/', '\\']) || workspace.starts_with('.') {
+        return Err(FileProblem::new(format!("`{workspace}` is no name of a workspace")));
+    }
     let path = home.join("workspaces").join(format!("{workspace}.yaml"));
     let mut notes = Vec::new();
     if !files.is_file(&path) {

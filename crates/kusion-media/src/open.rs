@@ -208,7 +208,10 @@ fn postgres(address: &Address, around: &Surroundings, rim: Arc<Rim>) -> Result<P
     let password = address.login.password.clone().or_else(|| variable("PGPASSWORD").map(str::to_owned));
     let password =
         password.or_else(|| password_in(&around.file("PGPASSFILE", ".pgpass"), [host, port, database, user]));
-    let near = host.starts_with('/') || host == "localhost" || host.starts_with("127.") || host == "[::1]";
+    let address_of = |host: &str| host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    let near = host.starts_with('/')
+        || host == "localhost"
+        || address_of(host).is_ok_and(|address| address.is_loopback());
     let mode = option("sslmode").or_else(|| variable("PGSSLMODE"));
     // On this machine nobody listens in, and the certificate of a usual installation is signed by nobody.
     let mode = match mode.unwrap_or(if near { "disable" } else { "require" }) {

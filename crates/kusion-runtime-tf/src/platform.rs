@@ -44,12 +44,22 @@ impl Platform for TfPlatform {
     }
 
     fn rekey(&self, kept: &Kept, keys: &Rekeying<'_>) -> Result<Kept, String> {
-        let mut shown = kept.state.clone();
-        keys.reseal(&mut shown);
+        let (mut shown, mut keys) = (kept.state.clone(), keys.clone());
         if kept.private.is_none() {
+            keys.reseal(&mut shown);
             return Ok(Kept { state: shown, ..kept.clone() });
         }
         let mut held = Held::open(kept, keys.from)?;
+        // What a provider has made, and what was only handed over to it, stands in no configuration: its values are in its state.
+        let state: Value = serde_json::from_str(&held.state).map_err(|e| e.to_string())?;
+        let mut asked = held.secrets.clone();
+        shown.for_each_leaf(&mut |_, leaf| {
+            if let Attr::Secret(secret) = leaf {
+                asked.insert(secret.stored().to_string());
+            }
+        });
+        keys.learn(&Attr::from(state), &asked);
+        keys.reseal(&mut shown);
         held.secrets = held.secrets.into_iter().map(|old| keys.stored(old)).collect();
         held.seal(shown, keys.to)
     }

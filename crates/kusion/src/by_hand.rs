@@ -2,11 +2,11 @@
 //!
 //! Each change is made under the lock, from the state as it is then, and is a release of its own, so that it is known who did it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{
-    Deposed, DigestKey, Kept, Platforms, Records, Rekeying, ResourceId, ResourceKey, ResourceRecord, Subject,
-    Timestamp,
+    ClusterIdentity, Deposed, DigestKey, Kept, Platforms, Records, Rekeying, ResourceId, ResourceKey,
+    ResourceRecord, SameCluster, Subject, Timestamp,
 };
 use kusion_store::{Liveness, Outcome, Owner, ReleaseDraft, Session, State};
 
@@ -42,7 +42,7 @@ impl Hand<'_> {
     ) -> Result<(), Failure> {
         let mut session = self.hold(target).await?;
         let edited = match change(session.state()) {
-            Ok(outcomes) => self.write(&mut session, target, outcomes).await,
+            Ok(outcomes) => self.write(&mut session, target, outcomes, BTreeMap::new()).await,
             Err(refused) => Err(refused),
         };
         let closed = session.close((self.now)()).await;
@@ -55,11 +55,13 @@ impl Hand<'_> {
         session: &mut Session,
         target: &Target,
         outcomes: Vec<Outcome>,
+        clusters: BTreeMap<String, ClusterIdentity>,
     ) -> Result<(), Failure> {
         let draft = ReleaseDraft {
             by: self.by.clone(),
             folder: Some(target.project_dir.display().to_string()),
             cluster: session.state().latest().and_then(|release| release.cluster.clone()),
+            clusters,
             message: Some(self.command.to_owned()),
             ..ReleaseDraft::default()
         };
@@ -102,6 +104,7 @@ impl Hand<'_> {
         platforms: &Platforms,
     ) -> Result<Vec<Outcome>, Failure> {
         let keys = recorded_keys(leaving.state(), ids)?;
+        let clusters = common_clusters(leaving.state(), arriving.state(), &keys, platforms)?;
         let with_values = match leaving.state().latest() {
             Some(release) => from.store.state_at(release.no).await?,
             None => Records::default(),
@@ -118,7 +121,7 @@ impl Hand<'_> {
             match arriving.state().records.get(key) {
                 None => arrivals.push(Outcome::Recorded(Box::new(new))),
                 // It came with a run that was interrupted.
-                Some(known) if known.uid == new.uid && known.kind == new.kind => {}
+                Some(known) if is_same(known, &new) => {}
                 Some(_) => {
                     let what = format!("{key} is recorded in {} already", to.scope);
                     return Err(Failure::new(Exit::Conflict, what)
@@ -126,9 +129,9 @@ impl Hand<'_> {
                 }
             }
         }
-        self.write(arriving, to, arrivals).await?;
+        self.write(arriving, to, arrivals, clusters).await?;
         let forgotten: Vec<Outcome> = keys.into_iter().map(Outcome::Forgotten).collect();
-        self.write(leaving, from, forgotten.clone()).await?;
+        self.write(leaving, from, forgotten.clone(), BTreeMap::new()).await?;
         Ok(forgotten)
     }
 }
@@ -200,6 +203,43 @@ pub fn renamed(
 /// A word that means none, or several.
 pub fn forgotten(state: &State, ids: &[String]) -> Result<Vec<Outcome>, Failure> {
     Ok(recorded_keys(state, ids)?.into_iter().map(Outcome::Forgotten).collect())
+}
+
+/// Whether two records are of one object. Where a platform has no name of its own for an object, everything must be the same.
+fn is_same(one: &ResourceRecord, other: &ResourceRecord) -> bool {
+    let same = match &one.uid {
+        Some(uid) => other.uid.as_ref() == Some(uid),
+        None => one.attributes == other.attributes && one.kept == other.kept,
+    };
+    one.kind == other.kind && same
+}
+
+/// The clusters of resources that go from one stack to another, where the other one does not know them yet.
+fn common_clusters(
+    from: &State,
+    to: &State,
+    keys: &BTreeSet<ResourceKey>,
+    platforms: &Platforms,
+) -> Result<BTreeMap<String, ClusterIdentity>, Failure> {
+    let (here, there) = (from.clusters(), to.clusters());
+    let lives =
+        |key: &&ResourceKey| from.records.get(*key).is_some_and(|r| platforms.lives_in_cluster(&r.kind));
+    let names: BTreeSet<&str> = keys.iter().filter(lives).map(|key| &*key.cluster).collect();
+    let mut new = BTreeMap::new();
+    for name in names {
+        match (here.get(name), there.get(name)) {
+            (Some(here), Some(there)) if here.compare(there) == SameCluster::No => {
+                return Err(Failure::new(Exit::Conflict, "the two stacks are on different clusters")
+                    .cause(format!("{} is on {here}, and {} on {there}", from.scope, to.scope))
+                    .next(
+                        "what one stack made stays on its cluster: give it to a stack that is there, too",
+                    ));
+            }
+            (Some(here), None) => drop(new.insert(name.to_owned(), here.clone())),
+            _ => {}
+        }
+    }
+    Ok(new)
 }
 
 /// A record under the keys of another stack.

@@ -265,6 +265,10 @@ impl Engine {
         dry_run: DryRun,
     ) -> Result<Ready, PlanFailure> {
         let sites = self.sites(target, dry_run);
+        // Before anything is learned or resolved: what nobody serves has no secrets that anybody knows of.
+        for resource in &spec.resources {
+            sites.runtimes.get(&resource.kind, &resource.key()).map_err(PlanFailure::NoRuntime)?;
+        }
         let platforms = sites.learn(&mut spec).await.map_err(PlanFailure::Remote)?;
         let recognised = self.recognise(&sites, &state).await?;
         let warnings = self.compare(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;
@@ -309,7 +313,7 @@ impl Engine {
     /// Another cluster, or one that cannot be asked.
     pub async fn recognise(&self, sites: &Sites, state: &State) -> Result<Recognised, PlanFailure> {
         let found = sites.identities().await.map_err(PlanFailure::Remote)?;
-        Recognised::new(found, state, self.may_move).map_err(PlanFailure::OtherCluster)
+        Recognised::new(found, state, self.may_move, &sites.platforms()).map_err(PlanFailure::OtherCluster)
     }
 
     /// Compares the state with what the cluster knows about it; returns what to warn about.
@@ -393,7 +397,7 @@ impl Engine {
         let draft = ReleaseDraft {
             clusters: ready.recognised.found.clone(),
             moved: ready.recognised.moved.keys().cloned().collect(),
-            left: ready.recognised.left(&ready.state),
+            left: ready.recognised.left.clone(),
             uses: ready.uses.clone(),
             ..ask.draft.clone()
         };

@@ -7,10 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use kusion_model::{ClusterIdentity, Prior, ResourceKey, SameCluster};
+use kusion_model::{ClusterIdentity, Platforms, Prior, ResourceKey, SameCluster};
 use kusion_store::State;
-
-use crate::platforms;
 
 /// So many resources are named one by one.
 const NAMED: usize = 10;
@@ -22,6 +20,8 @@ pub struct Recognised {
     pub found: BTreeMap<String, ClusterIdentity>,
     /// Others than before, on the user's word: what is recorded of the ones before is left there and forgotten.
     pub moved: BTreeMap<String, ClusterIdentity>,
+    /// What is recorded on those.
+    pub left: BTreeSet<ResourceKey>,
     /// Those of which nobody can say whether they are the ones before.
     pub unsure: BTreeSet<String>,
 }
@@ -48,11 +48,12 @@ impl Recognised {
         found: BTreeMap<String, ClusterIdentity>,
         state: &State,
         may_move: bool,
+        platforms: &Platforms,
     ) -> Result<Self, Box<OtherCluster>> {
         let mut recognised = Recognised::default();
         let known = state.clusters();
         let prior = state.prior();
-        for key in in_clusters(&prior) {
+        for key in in_clusters(&prior, platforms) {
             let (Some(now), Some(before)) = (found.get(&*key.cluster), known.get(&*key.cluster)) else {
                 continue;
             };
@@ -60,6 +61,7 @@ impl Recognised {
                 SameCluster::Yes => {}
                 SameCluster::No if may_move => {
                     recognised.moved.insert(key.cluster.to_string(), before.clone());
+                    recognised.left.insert(key.clone());
                 }
                 SameCluster::No => {
                     return Err(Box::new(OtherCluster { before: before.clone(), found: now.clone() }));
@@ -73,12 +75,11 @@ impl Recognised {
 
     /// What a user should know about the clusters; nothing when all is well.
     #[must_use]
-    pub fn notes(&self, state: &State) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for (name, before) in &self.moved {
-            let prior = state.prior();
-            let keys: Vec<String> =
-                in_clusters(&prior).filter(|key| *key.cluster == **name).map(ToString::to_string).collect();
+            let own = self.left.iter().filter(|key| *key.cluster == **name);
+            let keys: Vec<String> = own.map(ToString::to_string).collect();
             let mut list = keys.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
             if keys.len() > NAMED {
                 list.push_str(&format!(" and {} more", keys.len() - NAMED));
@@ -94,7 +95,7 @@ impl Recognised {
         let by_authority = |found: &&ClusterIdentity| found.uid.is_none() && found.authority.is_some();
         if let Some(found) = self.found.get("").filter(by_authority) {
             notes.push(format!(
-                "the namespace kube-system may not be read on {}: the cluster is known by its certificate authority alone",
+                "{} does not say who it is: the cluster is known by its certificate authority alone",
                 found.context
             ));
         }
@@ -104,28 +105,17 @@ impl Recognised {
     /// What the planner may count on: not what was left on another cluster.
     pub(crate) fn prior(&self, state: &State) -> Prior {
         let mut prior = state.prior();
-        let left = self.left(state);
-        if !left.is_empty() {
+        if !self.left.is_empty() {
             for records in [&mut prior.records, &mut prior.intents] {
-                Arc::make_mut(records).retain(|key, _| !left.contains(key));
+                Arc::make_mut(records).retain(|key, _| !self.left.contains(key));
             }
         }
         prior
     }
-
-    /// What stays on the clusters that the stack leaves.
-    pub(crate) fn left(&self, state: &State) -> BTreeSet<ResourceKey> {
-        if self.moved.is_empty() {
-            return BTreeSet::new();
-        }
-        let prior = state.prior();
-        in_clusters(&prior).filter(|key| self.moved.contains_key(&*key.cluster)).cloned().collect()
-    }
 }
 
 /// What is recorded of objects that live in clusters.
-fn in_clusters(prior: &Prior) -> impl Iterator<Item = &ResourceKey> {
-    let platforms = platforms();
+fn in_clusters<'p>(prior: &'p Prior, platforms: &'p Platforms) -> impl Iterator<Item = &'p ResourceKey> {
     let lives = move |key: &&ResourceKey| {
         prior.get(key).is_some_and(|record| platforms.lives_in_cluster(&record.kind))
     };

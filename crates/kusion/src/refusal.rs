@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use kube_meaning::id::KubeId;
 use kusion_apply::ApplyError;
 use kusion_model::{FieldPath, Plan, ResourceKey, Scope};
 use kusion_plan::{Moved, conflicts, strangers};
@@ -61,9 +60,9 @@ pub struct Owned {
 }
 
 impl Owned {
-    /// The kind as a conflict rule names it.
+    /// The kind as a conflict rule names it: where fields have managers, it is the second part of an id.
     fn kind(&self) -> String {
-        KubeId::from_parts(self.key.id.parts()).map_or_else(|_| "*".to_owned(), |id| id.kind)
+        self.key.id.parts().get(1).map_or_else(|| "*".to_owned(), ToString::to_string)
     }
 
     /// The rule that takes the field over, as a flag has it.

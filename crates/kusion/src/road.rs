@@ -18,7 +18,7 @@ use kusion_store::{ReleaseDraft, Session, State};
 use crate::outputs::dependents;
 use crate::refusal::{RoadError, refuse};
 use crate::{
-    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Target, clusters_of, previous_good,
+    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Sites, Target, clusters_of, previous_good,
     rollback_target,
 };
 
@@ -245,7 +245,7 @@ impl Road<'_> {
         tell(Happening::Asking);
         let ready = self.engine.plan_from(self.target, state, spec, aim, dry_run).await;
         let ready = ready.map_err(RoadError::Plan)?;
-        ready.recognised.notes(&ready.state).iter().for_each(|text| tell(Happening::Note(text)));
+        ready.recognised.notes().iter().for_each(|text| tell(Happening::Note(text)));
         ready.warnings.iter().for_each(|text| tell(Happening::Warning(text)));
         if let Some(text) = put_off(ready.plan()) {
             tell(Happening::Warning(&text));
@@ -261,14 +261,20 @@ impl Road<'_> {
         let mut pace = Pace::new(self.engine.now());
         let ready = self.plan(wanted, errand.consent.dry_run(), &errand.ask).await?;
         pace.timings.plan = pace.step(self.engine.now());
-        let sites = ready.sites.clone();
-        let ending = self.walk(ready, errand, pace).await;
+        let mut sites = ready.sites.clone();
+        let ending = self.walk(ready, errand, pace, &mut sites).await;
         sites.give_back().await;
         ending
     }
 
-    /// Goes on with a plan.
-    async fn walk(&self, ready: Ready, errand: &Errand, mut pace: Pace) -> Result<Ending, RoadError> {
+    /// Goes on with a plan. Where it is made again, `sites` become those of the new one.
+    async fn walk(
+        &self,
+        ready: Ready,
+        errand: &Errand,
+        mut pace: Pace,
+        sites: &mut Sites,
+    ) -> Result<Ending, RoadError> {
         if let Consent::Saved(saved) = &errand.consent {
             saved.is_for(&ready.recognised.found).map_err(RoadError::PlannedElsewhere)?;
             still_true(&saved.plan, ready.plan())?;
@@ -283,7 +289,7 @@ impl Road<'_> {
             false => self.consent(&ready, errand).await?,
         }
         pace.timings.consent = pace.step(self.engine.now());
-        let (session, ready) = self.hold(ready, errand).await?;
+        let (session, ready) = self.hold(ready, errand, sites).await?;
         pace.timings.lock = pace.step(self.engine.now());
         if let Some(rest) = Rest::of(&ready, errand.ask.options.wait) {
             self.give_back(session).await?;
@@ -347,7 +353,12 @@ impl Road<'_> {
     }
 
     /// Takes the lock. The plan that comes back is of the state as it is under the lock; it may have become empty.
-    async fn hold(&self, mut ready: Ready, errand: &Errand) -> Result<(Session, Ready), RoadError> {
+    async fn hold(
+        &self,
+        mut ready: Ready,
+        errand: &Errand,
+        sites: &mut Sites,
+    ) -> Result<(Session, Ready), RoadError> {
         loop {
             self.tell(errand, Happening::Locking)?;
             let session = self.lock(&ready, errand).await?;
@@ -366,6 +377,7 @@ impl Road<'_> {
             };
             let same = moved_since(ready.plan(), again.plan()).is_empty();
             ready.sites.give_back().await;
+            *sites = again.sites.clone();
             ready = again;
             if same || ready.plan().is_empty() {
                 return Ok((session, ready));

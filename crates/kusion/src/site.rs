@@ -16,7 +16,7 @@ use kusion_model::{
     ClusterIdentity, DigestKey, FieldPath, Observed, Platform, Platforms, Provider, Resource, ResourceKey,
     ResourceRecord, ResourceType, Scope, Spec, Timestamp,
 };
-use kusion_runtime::{DryRun, Runtime, RuntimeError, RuntimeKey, Runtimes, Witness};
+use kusion_runtime::{DryRun, ErrorKind, Runtime, RuntimeError, RuntimeKey, Runtimes, Witness};
 use kusion_secrets::SecretStore;
 
 use crate::Node;
@@ -160,15 +160,21 @@ impl Sites {
         all
     }
 
-    fn at(&self, kind: &ResourceType, key: &ResourceKey) -> Option<&Arc<dyn Site>> {
-        self.sites.get(&place(kind, &key.cluster))
-    }
-
     /// The site of one platform, for questions that only this platform can answer (logs, an export).
     #[must_use]
     pub fn of<S: Site>(&self, cluster: &str) -> Option<&S> {
         let own = self.sites.values().filter(|site| site.cluster() == cluster);
         own.filter_map(|site| (&**site as &dyn Any).downcast_ref::<S>()).next()
+    }
+
+    /// What is known of the platforms without asking them.
+    #[must_use]
+    pub fn platforms(&self) -> Platforms {
+        let mut known: BTreeMap<ResourceType, Arc<dyn Platform>> = BTreeMap::new();
+        for (at, site) in &self.sites {
+            known.entry(at.kind.clone()).or_insert_with(|| site.platform());
+        }
+        Platforms::new(known.into_values().collect())
     }
 
     /// Lets every platform learn what it has to know about a Spec.
@@ -189,7 +195,11 @@ impl Sites {
     pub async fn identities(&self) -> Result<BTreeMap<String, ClusterIdentity>, RuntimeError> {
         let mut found = BTreeMap::new();
         for site in self.sites.values() {
-            found.extend(site.identity().await?.map(|identity| (site.cluster().to_owned(), identity)));
+            let Some(identity) = site.identity().await? else { continue };
+            if let Some(other) = found.insert(site.cluster().to_owned(), identity) {
+                let text = format!("two platforms have a cluster of the name `{}`: {other}", site.cluster());
+                return Err(RuntimeError::new(ErrorKind::Unexpected, text));
+            }
         }
         Ok(found)
     }
@@ -232,13 +242,17 @@ impl Sites {
         &self,
         scope: &Scope,
         resources: impl Iterator<Item = (&'k ResourceType, &'k ResourceKey)>,
-    ) -> Option<Arc<dyn Witness>> {
+    ) -> Option<(RuntimeKey, Arc<dyn Witness>)> {
         let mut first = None;
-        for candidate in resources.filter_map(|(kind, key)| self.at(kind, key)?.witness(scope, key)) {
+        for (kind, key) in resources {
+            let at = place(kind, &key.cluster);
+            let Some(candidate) = self.sites.get(&at).and_then(|site| site.witness(scope, key)) else {
+                continue;
+            };
             if candidate.named {
-                return Some(candidate.witness);
+                return Some((at, candidate.witness));
             }
-            first = first.or(Some(candidate.witness));
+            first = first.or(Some((at, candidate.witness)));
         }
         first
     }
@@ -256,6 +270,10 @@ impl Sites {
     pub async fn sensitive(&self, resource: &Resource) -> Result<Vec<FieldPath>, RuntimeError> {
         let mut spec = Spec { resources: vec![resource.clone()] };
         let platforms = self.learn(&mut spec).await?;
+        if platforms.get(&resource.kind).is_none() {
+            let text = format!("nobody knows what is secret in resources of type {}", resource.kind);
+            return Err(RuntimeError::new(ErrorKind::Unexpected, text));
+        }
         Ok(platforms.sensitive(&resource.kind, &resource.id, &resource.attributes))
     }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use kusion_model::{Head, ResourceKey, Scope, Spec};
-use kusion_runtime::{ErrorKind, RuntimeError, Witness};
+use kusion_runtime::{ErrorKind, RuntimeError, RuntimeKey, Witness};
 use kusion_store::State;
 
 use crate::Sites;
@@ -25,13 +25,15 @@ impl Stand {
         let wanted = spec.resources.iter().zip(&keys).map(|(resource, key)| (&resource.kind, key));
         let recorded = state.records.values().chain(state.intents.values());
         let recorded = recorded.map(|record| (&record.kind, &record.key));
-        let mut places: Vec<Arc<dyn Witness>> = Vec::new();
-        for witness in [sites.witness(scope, wanted), sites.witness(scope, recorded)].into_iter().flatten() {
-            if !places.iter().any(|known| known.place() == witness.place()) {
-                places.push(witness);
+        let mut places: Vec<(RuntimeKey, Arc<dyn Witness>)> = Vec::new();
+        for (at, witness) in
+            [sites.witness(scope, wanted), sites.witness(scope, recorded)].into_iter().flatten()
+        {
+            if !places.iter().any(|(on, known)| *on == at && known.place() == witness.place()) {
+                places.push((at, witness));
             }
         }
-        Stand { places }
+        Stand { places: places.into_iter().map(|(_, witness)| witness).collect() }
     }
 
     /// Asks what is known; of several answers the furthest. The warnings say who could not be asked.

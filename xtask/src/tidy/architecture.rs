@@ -19,9 +19,15 @@ const NAMING: [(&str, &str); 3] = [
 ];
 
 /// Files of the engine that are a platform's; the rest of it is given platforms.
-const ADAPTERS: [&str; 5] = ["clusters.rs", "kubernetes.rs", "terraform.rs", "providers.rs", "lib.rs"];
-const PLATFORMS: [&str; 4] =
-    ["kusion_runtime_k8s", "kusion_runtime_tf", "ResourceType::kubernetes", "ResourceType::terraform"];
+const ADAPTERS: [&str; 6] =
+    ["clusters.rs", "kubernetes.rs", "tree.rs", "terraform.rs", "providers.rs", "lib.rs"];
+const PLATFORMS: [&str; 5] = [
+    "kusion_runtime_k8s",
+    "kusion_runtime_tf",
+    "kube_meaning",
+    "ResourceType::kubernetes",
+    "ResourceType::terraform",
+];
 
 /// Fields and methods with sentences for people, and how a text is searched.
 const SENTENCES: [&str; 8] =

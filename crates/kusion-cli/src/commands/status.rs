@@ -10,7 +10,7 @@ use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print};
+use crate::views::output::{Format, format_of, print, print_text, without_secrets};
 use crate::views::plan_view::{header, named};
 use crate::views::screen::{Screen, fitted, size};
 use crate::views::style::Style;
@@ -42,14 +42,17 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let runtime = tokio()?;
     if !given.has("watch") {
         let (good, text) = runtime.block_on(look(given, &chosen, format))?;
-        print(&if format == Format::Text { fitted(&text) } else { text })?;
+        match format {
+            Format::Text => print_text(&text)?,
+            Format::Json => print(&text)?,
+        }
         return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
     }
     let mut screen = Screen::default();
     loop {
         let (_, text) = runtime.block_on(look(given, &chosen, format))?;
         if format == Format::Text && Screen::is_possible() {
-            screen.draw(&visible(&fitted(&text)));
+            screen.draw(&visible(&fitted(&without_secrets(&text))));
         } else {
             print(&text)?;
         }

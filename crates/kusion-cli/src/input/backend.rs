@@ -99,15 +99,24 @@ fn sayings(given: &Given, stack: Option<&StackFolder>, home: &Path) -> Result<Ve
             all.extend(says.clone().map(|says| Saying { from, says, shared: true }));
         }
     }
-    let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
-    // What is not used in it is told by who opens the stack.
-    let (file, _) = read_workspace(&Disk, home, &workspace)?;
-    let from = format!("workspace {workspace}");
-    all.extend(file.backend.map(|says| Saying { from, says, shared: true }));
+    all.extend(of_workspace(given, home, all.is_empty())?);
     all.extend(given.file.get("backend").map(|text| named("config.yaml".to_owned(), text.clone())));
     let current = backends(given).get("current").and_then(Value::as_str).map(str::to_owned);
     all.extend(current.map(|name| named("config.yaml: backends.current".to_owned(), name)));
     Ok(all)
+}
+
+/// What the file of the workspace says. One that cannot be read is told only where nothing stronger has spoken.
+fn of_workspace(given: &Given, home: &Path, needed: bool) -> Result<Option<Saying>, Failure> {
+    let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
+    // What is not used in it is told by who opens the stack.
+    let file = match read_workspace(&Disk, home, &workspace) {
+        Ok((file, _)) => file,
+        Err(_) if !needed => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let from = format!("workspace {workspace}");
+    Ok(file.backend.map(|says| Saying { from, says, shared: true }))
 }
 
 /// The named backends of the user's configuration, in upstream's shape.

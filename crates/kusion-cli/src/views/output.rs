@@ -46,7 +46,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints what people read: on a terminal no word is cut at its edge.
 pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
-    print(&fitted(text))
+    // First without secrets: a value that is broken at the edge would not be found any more.
+    print_as_is(&fitted(&without_secrets(text)))
 }
 
 /// A text as the redactor of this process leaves it: what is written to a stream comes through here.

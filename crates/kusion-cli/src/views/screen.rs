@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use crate::views::output::draw;
+use crate::views::output::{draw, without_secrets};
 use crate::views::wrap::wrap;
 
 /// Draws pictures over each other; what is left at the end stays.
@@ -21,7 +21,7 @@ impl Screen {
     /// Replaces the picture. Lines that are too long are broken here: what the terminal breaks cannot be drawn over.
     pub(crate) fn draw(&mut self, lines: &[String]) {
         let room = size().0;
-        let lines: Vec<String> = lines.iter().flat_map(|line| wrap(line, room)).collect();
+        let lines: Vec<String> = lines.iter().flat_map(|line| wrap(&without_secrets(line), room)).collect();
         let mut text = String::from("\x1b[?2026h");
         if self.drawn > 0 {
             text.push_str(&format!("\x1b[{}A", self.drawn));

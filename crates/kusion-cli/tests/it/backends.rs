@@ -157,7 +157,7 @@ fn by_hand(shop: &Shop) {
     shop.run(&["state", "push", "dev", &file, "-y"], 0);
     assert_eq!(shop.json(&["state", "list", "dev"])["resources"].as_array().unwrap().len(), 2);
     let refused = shop.run(&["state", "mv", "dev", id, "v1:ConfigMap:default:c", "-y"], 4);
-    assert!(text(&refused.stderr).contains("cannot be renamed"), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("cannot be recorded as"), "{}", text(&refused.stderr));
     let unknown = shop.run(&["state", "show", "dev", "v1:ConfigMap:default:aa"], 1);
     assert!(
         text(&unknown.stderr).contains("did you mean `v1:ConfigMap:default:a`?"),

@@ -337,3 +337,44 @@ fn tofu_plans_no_change_on_what_is_exported_and_kusion_none_on_what_tofu_made() 
     call(folder, &format!("import dev --from-tfstate tf/terraform.tfstate -y {providers}"), 0);
     call(folder, "preview dev --exit-code", 0);
 }
+
+#[test]
+fn two_stacks_with_one_id_keep_their_own_objects() {
+    let folder = built_in(DATA);
+    let folder = folder.path();
+    write(folder, "prod/stack.yaml", "name: prod\n");
+    write(folder, "prod/main.k", DATA);
+    call(folder, "apply dev -y", 0);
+    call(folder, "apply prod -y", 0);
+    let mv = "state mv dev builtin:terraform:terraform_data:db --to-stack prod -y";
+    let refused = call(folder, mv, 4);
+    assert!(refused.contains("is recorded in shop/prod already"), "{refused}");
+    assert!(call(folder, "apply dev -y", 0).contains("Nothing to do"), "nothing was forgotten");
+    call(folder, "state rm prod builtin:terraform:terraform_data:db -y", 0);
+    assert!(call(folder, mv, 0).contains("given to shop/prod"));
+    assert!(call(folder, "state list prod", 0).contains("terraform_data:db"));
+}
+
+#[test]
+fn a_secret_of_a_provider_stays_one_in_another_stack() {
+    let Some((folder, _)) = real() else { return };
+    let folder = folder.path();
+    write(folder, "terraform.tfstate", &tfstate().to_string());
+    write(folder, "dev/main.k", "resources = []\n");
+    write(folder, "prod/stack.yaml", "name: prod\n");
+    call(
+        folder,
+        "import dev --from-tfstate terraform.tfstate --provider hashicorp/random@3.9.0 -y --write prod/main.k",
+        0,
+    );
+    let mv = "state mv dev hashicorp:random:random_password:pw hashicorp:random:random_pet:net-p-a \
+              hashicorp:random:random_pet:net-p-b --to-stack prod -y";
+    assert!(call(folder, mv, 0).contains("3 resources of shop/dev given to shop/prod"));
+    call(folder, "preview prod --exit-code", 0);
+    let shown = call(folder, "state show prod hashicorp:random:random_password:pw", 0);
+    assert!(!shown.contains("CANARY") && shown.contains("(secret)#"), "{shown}");
+    assert!(!call(folder, "why prod hashicorp:random:random_password:pw result", 0).contains("CANARY"));
+    let file = "export prod --tfstate out.tfstate --with-secrets";
+    call(folder, file, 0);
+    assert!(std::fs::read_to_string(folder.join("out.tfstate")).unwrap().contains("CANARY-7319abc"));
+}

@@ -10,7 +10,8 @@ use kusion::model::{
     ResourceType, Scope, Spec,
 };
 use kusion::{
-    Access, Candidate, DryRun, Engine, HealthAsk, Look, Node, PlanFailure, Ready, Site, SiteAsk, SiteHealth,
+    Access, Candidate, Consent, DryRun, Ending, Engine, Errand, HealthAsk, Look, Node, PlanFailure, Purpose,
+    Ready, Road, Site, SiteAsk, SiteHealth,
 };
 use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, NoHealth};
 use kusion_health::Verdict;
@@ -29,10 +30,13 @@ struct Toys {
     things: Arc<Mutex<BTreeMap<ResourceKey, Attr>>>,
     head: Arc<Mutex<Option<Head>>>,
     closed: Arc<Mutex<u32>>,
+    given_back: Arc<Mutex<u32>>,
+    /// Another type of toys, which live in no cluster.
+    loose: bool,
 }
 
-fn toy() -> ResourceType {
-    ResourceType("Toy".into())
+fn toy(loose: bool) -> ResourceType {
+    ResourceType(if loose { "LooseToy" } else { "Toy" }.into())
 }
 
 fn now<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
@@ -45,21 +49,28 @@ impl Access for Toys {
     }
 
     fn cluster(&self) -> Option<(&str, ClusterIdentity)> {
-        Some(("", ClusterIdentity { context: "toys".into(), ..ClusterIdentity::default() }))
+        (!self.loose)
+            .then_some(("", ClusterIdentity { context: "toys".into(), ..ClusterIdentity::default() }))
     }
 }
 
-struct ToyPlatform;
+struct ToyPlatform {
+    loose: bool,
+}
 
 impl Platform for ToyPlatform {
     fn kind(&self) -> ResourceType {
-        toy()
+        toy(self.loose)
+    }
+
+    fn lives_in_cluster(&self) -> bool {
+        !self.loose
     }
 }
 
 impl Site for Toys {
     fn platform(&self) -> Arc<dyn Platform> {
-        Arc::new(ToyPlatform)
+        Arc::new(ToyPlatform { loose: self.loose })
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -67,6 +78,9 @@ impl Site for Toys {
     }
 
     fn identity(&self) -> BoxFuture<'_, Result<Option<ClusterIdentity>, RuntimeError>> {
+        if self.loose {
+            return now(Ok(None));
+        }
         let uid = Some(self.uid.clone());
         now(Ok(Some(ClusterIdentity { uid, context: "toys".into(), ..ClusterIdentity::default() })))
     }
@@ -84,6 +98,11 @@ impl Site for Toys {
 
     fn witness(&self, _scope: &Scope, _key: &ResourceKey) -> Option<Candidate> {
         Some(Candidate { witness: Arc::new(self.clone()), named: true })
+    }
+
+    fn give_back(&self) -> BoxFuture<'_, ()> {
+        *self.given_back.lock().unwrap() += 1;
+        now(())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -105,7 +124,7 @@ struct Calm;
 
 impl Health for Calm {
     fn wait<'a>(&'a self, target: HealthTarget) -> BoxFuture<'a, HealthOutcome> {
-        assert_eq!(target.kind, toy());
+        assert!([toy(true), toy(false)].contains(&target.kind));
         NoHealth.wait(target)
     }
 
@@ -236,4 +255,43 @@ async fn a_platform_that_nobody_has_heard_of_goes_the_whole_road() {
     let nothing = plan(&engine, &lab, &json!({"resources": []})).await.unwrap();
     assert!(engine.apply(&lab.target(), &nothing, &lab.ask("li")).await.unwrap().is_success());
     assert!(toys.things.lock().unwrap().is_empty() && toys.head.lock().unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_platforms_stand_side_by_side_and_each_has_its_own_place() {
+    let lab = Lab::new();
+    let toys = Toys { uid: "one".into(), ..Toys::default() };
+    let loose = Toys { loose: true, ..Toys::default() };
+    let spec = json!({"resources": [
+        {"id": "box", "type": "Toy", "attributes": {"size": 3}},
+        {"id": "ball", "type": "LooseToy", "attributes": {"in": "$kusion_path.box.size"}},
+    ]});
+    let engine = Engine::new().with(toys.clone()).with(loose.clone());
+    let target = lab.target();
+    let wanted = Spec::from_value(spec.clone(), &kusion::platforms(), &target.key).unwrap();
+    let wanted = kusion::want(&target, Purpose::Apply(wanted)).await.unwrap();
+    let errand = Errand {
+        consent: Consent::Given,
+        policy: false,
+        same_project: true,
+        break_dependents: false,
+        ask: lab.ask("li"),
+    };
+    let ending = Road { engine: &engine, target: &target }.go(wanted, &errand).await.unwrap();
+    assert!(matches!(ending, Ending::Released(..)));
+    assert_eq!(toys.things.lock().unwrap().len() + loose.things.lock().unwrap().len(), 2);
+    for platform in [&toys, &loose] {
+        assert!(*platform.given_back.lock().unwrap() > 0, "what was opened for the road only is closed");
+    }
+
+    // Only what lives in a cluster is left behind when the stack moves to another one.
+    let elsewhere = Toys { uid: "two".into(), ..Toys::default() };
+    let elsewhere = Engine::new().with(elsewhere).with(loose).with_move(true);
+    let moved = plan(&elsewhere, &lab, &spec).await.unwrap();
+    let left: Vec<String> = moved.recognised.left.iter().map(ToString::to_string).collect();
+    assert_eq!(left, ["box"]);
+    assert_eq!(moved.plan().tally().create, 1);
+
+    let nobody = Engine::new().with(toys);
+    assert!(matches!(plan(&nobody, &lab, &spec).await, Err(PlanFailure::NoRuntime(_))));
 }
