@@ -73,11 +73,13 @@ pub struct Limits {
     pub nodes: usize,
     /// Whether a key that stands twice in a mapping, or that is no text (`1: x`), is an error.
     pub strict_keys: bool,
+    /// Whether an integer of more than 64 bits is a float (its digits stand where its span says) instead of an error.
+    pub long_integers: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { depth: 128, nodes: 4_000_000, strict_keys: false }
+        Limits { depth: 128, nodes: 4_000_000, strict_keys: false, long_integers: false }
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Unreadable {
 }
 
 /// Bounds of what is read: aliases cannot make more nodes than this, nor nest deeper.
-const LIMITS: Limits = Limits { depth: 128, nodes: 4_000_000, strict_keys: true };
+const LIMITS: Limits = Limits { depth: 128, nodes: 4_000_000, strict_keys: true, long_integers: false };
 
 /// What is wrong with a text: where, and in which words.
 pub(crate) struct Mistake {

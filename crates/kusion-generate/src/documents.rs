@@ -3,8 +3,11 @@
 //! In: a text. Out: one value per document, in order; empty YAML documents are left out. JSON (also several texts behind
 //! each other) is read as JSON, everything else as YAML, so that numbers keep their exact form where JSON has one.
 
-use base_yaml::{Data, Limits, Node};
-use serde_json::{Map, Number, Value};
+use base_yaml::{Data, Limits, Node, Span};
+use serde_json::{Map, Number, Value, json};
+
+/// So many digits may need more than 64 bits.
+const LONG: usize = 19;
 
 /// A text that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,30 +24,54 @@ pub struct DocumentError {
 /// The first problem, with its line.
 pub fn read_documents(text: &str) -> Result<Vec<Value>, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with(['{', '[']) {
+    if text.trim_start().starts_with(['{', '[']) && !has_long_integers(text) {
         let json: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
         if let Ok(values) = json {
             return Ok(values);
         }
     }
-    let nodes = base_yaml::parse_documents(text, &Limits::default());
+    let limits = Limits { long_integers: true, ..Limits::default() };
+    let nodes = base_yaml::parse_documents(text, &limits);
     let nodes = nodes.map_err(|e| DocumentError { line: e.line as usize, message: e.message })?;
-    Ok(nodes.into_iter().map(value_of).filter(|value| !value.is_null()).collect())
+    Ok(nodes.into_iter().map(|node| value_of(node, text)).filter(|value| !value.is_null()).collect())
 }
 
-/// Turns a node into a value; the reader bounds its depth.
-pub(crate) fn value_of(node: Node) -> Value {
+/// Whether there may be integers that a float does not hold exactly; then JSON is read by the reader that knows their places.
+fn has_long_integers(text: &str) -> bool {
+    text.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() >= LONG)
+}
+
+/// The digits of an integer that stands where a float was read; `None` if it is a real one.
+fn integer_at(text: &str, span: Span) -> Option<&str> {
+    let word = text.get(span.start..span.end)?;
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    (digits.len() >= LONG && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(word)
+}
+
+/// A float, or the integer that was written. What needs more than 64 bits has the form in which attributes are stored.
+fn number_of(value: f64, text: &str, span: Span) -> Value {
+    match integer_at(text, span) {
+        Some(digits) => match digits.parse::<u64>() {
+            Ok(exact) => Value::from(exact),
+            Err(_) => json!({"$kusion:number": digits}),
+        },
+        None => Number::from_f64(value).map_or(Value::Null, Value::Number),
+    }
+}
+
+/// Turns a node of a text into a value; the reader bounds its depth.
+pub(crate) fn value_of(node: Node, text: &str) -> Value {
     match node.value {
         Data::Null => Value::Null,
         Data::Bool(value) => Value::Bool(value),
         Data::Int(value) => Value::from(value),
-        Data::Float(value) => Number::from_f64(value).map_or(Value::Null, Value::Number),
+        Data::Float(value) => number_of(value, text, node.span),
         Data::Str(text) => Value::String(text),
-        Data::List(items) => Value::Array(items.into_iter().map(value_of).collect()),
+        Data::List(items) => Value::Array(items.into_iter().map(|item| value_of(item, text)).collect()),
         Data::Map(entries) => {
             let mut map = Map::with_capacity(entries.len());
             for entry in entries {
-                map.insert(entry.key, value_of(entry.value));
+                map.insert(entry.key, value_of(entry.value, text));
             }
             Value::Object(map)
         }
@@ -69,7 +96,6 @@ pub(crate) fn value_of_data(data: kcl::Data) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn yaml_streams_and_json_texts_give_the_same_documents() {
@@ -83,5 +109,20 @@ mod tests {
     fn a_broken_text_names_its_line_and_an_empty_one_has_no_documents() {
         assert!(read_documents("a: 1\nb: [\n").unwrap_err().line > 0);
         assert_eq!(read_documents("\n# nothing\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn long_integers_keep_their_digits() {
+        let long = "123456789012345678901234567890123456789012345";
+        let expected =
+            json!({"a": 18_446_744_073_709_551_615_u64, "b": {"$kusion:number": long}, "c": [-1, 1.5]});
+        let yaml = format!("a: 18446744073709551615\nb: {long}\nc: [-1, 1.5]\n");
+        assert_eq!(read_documents(&yaml).unwrap(), [expected.clone()]);
+        let json = format!("{{\"a\": 18446744073709551615, \"b\": {long}, \"c\": [-1, 1.5]}}");
+        assert_eq!(read_documents(&json).unwrap(), [expected]);
+        assert_eq!(
+            read_documents("a: '12345678901234567890123'").unwrap(),
+            [json!({"a": "12345678901234567890123"})]
+        );
     }
 }

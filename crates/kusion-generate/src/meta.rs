@@ -30,7 +30,8 @@ pub(crate) fn read<T: MetaFile>(
             return Err(unknown::<T>(&entry.key).place(at()));
         }
     }
-    let value = value_of(base_yaml::Node { value: Data::Map(entries.clone()), span: Default::default() });
+    let all = base_yaml::Node { value: Data::Map(entries.clone()), span: Default::default() };
+    let value = value_of(all, "");
     T::from_value(value).map_err(|error| {
         let wrong = blamed::<T>(&entries, &error);
         let place = wrong.map_or(place.clone(), |entry| format!("{place}:{}", entry.key_span.line));
@@ -116,7 +117,7 @@ fn blamed<'a, T: MetaFile>(entries: &'a [MapEntry], error: &MetaError) -> Option
         MetaError::Unreadable { .. } => entries.iter().find(|entry| {
             let alone =
                 base_yaml::Node { value: Data::Map(vec![(*entry).clone()]), span: Default::default() };
-            matches!(T::from_value(value_of(alone)), Err(MetaError::Unreadable { .. }))
+            matches!(T::from_value(value_of(alone, "")), Err(MetaError::Unreadable { .. }))
         }),
     }
 }

@@ -23,6 +23,7 @@ pub(super) struct Composer<'a> {
     later_key: bool,
     max_depth: usize,
     strict_keys: bool,
+    long_integers: bool,
     depth: usize,
     nodes_left: usize,
 }
@@ -70,6 +71,7 @@ impl<'a> Composer<'a> {
             later_key: false,
             max_depth: limits.depth,
             strict_keys: limits.strict_keys,
+            long_integers: limits.long_integers,
             depth: 0,
             nodes_left: limits.nodes,
         })
@@ -503,7 +505,10 @@ impl<'a> Composer<'a> {
         let wrong = |what: &str, mark: Mark| failure(&self.with_path(what), mark, None);
         let Some((tag, mark)) = tag else {
             return match plain {
-                true => resolve::plain(&text).map_err(|what| wrong(&what, start)),
+                true => resolve::plain(&text).or_else(|what| match resolve::float(&text) {
+                    Some(float) if self.long_integers => Ok(Data::Float(float)),
+                    _ => Err(wrong(&what, start)),
+                }),
                 false => Ok(Data::Str(text)),
             };
         };

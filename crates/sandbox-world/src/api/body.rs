@@ -27,7 +27,7 @@ const OBJECT_TYPES: &str = "application/json, application/yaml, application/vnd.
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Nodes that a YAML body may have, aliases expanded.
-const LIMITS: Limits = Limits { depth: 100, nodes: 500_000, strict_keys: false };
+const LIMITS: Limits = Limits { depth: 100, nodes: 500_000, strict_keys: false, long_integers: false };
 
 /// The media type of the body, without parameters.
 pub(crate) fn content_type<'r>(request: &Request<'r>) -> &'r str {
