@@ -231,7 +231,7 @@ fn stacks_share_what_they_import_and_can_be_cancelled() {
     for stack in ["dev", "prod"] {
         memory.add(format!("/w/shop/{stack}/stack.yaml"), format!("name: {stack}\n"));
         let text = format!(
-            "import base\nmap = {{apiVersion = \"v1\", kind = \"ConfigMap\", metadata = {{name = base.prefix + \"-{stack}\"}}}}\n"
+            "import base\nconfig = {{apiVersion = \"v1\", kind = \"ConfigMap\", metadata = {{name = base.prefix + \"-{stack}\"}}}}\n"
         );
         memory.add(format!("/w/shop/{stack}/main.k"), text);
     }
