@@ -30,17 +30,20 @@ func main() {
 		os.Exit(1)
 	}
 	server.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: os.Args[2]})
-	front := &front{inner: server.HTTPHandler(), bucket: os.Args[2]}
+	front := &front{inner: server.HTTPHandler(), host: address, bucket: os.Args[2]}
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(address, front))
 	os.Exit(1)
 }
 
 type front struct {
 	inner  http.Handler
+	host   string
 	bucket string
 }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// It knows itself by one name only; a client may come through a proxy.
+	r.Host = f.host
 	bucket, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	xml := bucket != "storage" && bucket != "upload"
 	switch {
@@ -63,7 +66,9 @@ func refuse(w http.ResponseWriter, code, message string) {
 
 func (f *front) ask(method, path string, body []byte) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
-	f.inner.ServeHTTP(answer, httptest.NewRequest(method, path, bytes.NewReader(body)))
+	request := httptest.NewRequest(method, path, bytes.NewReader(body))
+	request.Host = f.host
+	f.inner.ServeHTTP(answer, request)
 	return answer
 }
 
