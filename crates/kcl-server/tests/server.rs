@@ -76,11 +76,11 @@ fn who_may_not_ask_is_refused() {
 #[test]
 fn a_request_that_runs_away_is_stopped_and_the_server_goes_on() {
     let server =
-        Server::start(&["--http", ":0", "--timeout", "1", "--jobs", "1", "--max-steps", "100000000000"]);
+        Server::start(&["--http", ":0", "--timeout", "4", "--jobs", "1", "--max-steps", "100000000000"]);
     let started = Instant::now();
     let answer = server.rest("KclService.ExecProgram", &program(ENDLESS));
-    assert!(answer["error"].as_str().unwrap().contains("longer than 1 s"), "{answer}");
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(answer["error"].as_str().unwrap().contains("longer than 4 s"), "{answer}");
+    assert!(started.elapsed() < Duration::from_secs(60));
     // There is one place: it is free again.
     assert_eq!(server.rest("KclService.ExecProgram", &program("a = 1"))["result"]["yaml_result"], "a: 1");
     let limited = Server::start(&["--http", ":0", "--max-steps", "10000"]);

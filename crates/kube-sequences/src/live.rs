@@ -36,7 +36,7 @@ impl Live {
         let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         live.prepare(crds, "widgets.example.com", definition())?;
         let widget = kinds().iter().find(|kind| kind.kind == "Widget").ok_or("no custom kind")?;
-        for _ in 0..200 {
+        for _ in 0..1200 {
             if live.send("GET", &widget.path(NAMESPACE, None), "", &Value::Null)?.status == 200 {
                 return Ok(live);
             }

@@ -85,7 +85,7 @@ impl Profile {
             crash_restarts: 2,
             crash_grace: 0,
             refusal_grace: 5 * SECOND,
-            missing_account_grace: 3 * SECOND,
+            missing_account_grace: 15 * SECOND,
             scheduling_grace: 10 * SECOND,
             scheduling_grace_not_triggered: 5 * SECOND,
             ready_grace: 10 * SECOND,

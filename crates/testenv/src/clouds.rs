@@ -4,7 +4,7 @@
 use std::net::TcpStream;
 use std::sync::OnceLock;
 
-use crate::services::{Server, free_port, fresh_folder};
+use crate::services::{Server, free_port, fresh_folder, twice};
 use crate::shared::no_peer;
 use crate::{Error, cache, package};
 
@@ -43,7 +43,7 @@ impl CloudServer {
         let data = folder.join("data").display().to_string();
         let words = ["node", script, &port.to_string(), &data, CLOUD_BUCKET].map(str::to_owned);
         let server = Server::start(folder, &words, &[])?;
-        server.wait_until(|server| server.log().contains("ready"))?;
+        server.wait_until(|server| server.log().lines().any(|line| line == "ready"))?;
         Ok(CloudServer { socket: format!("127.0.0.1:{port}"), server })
     }
 }
@@ -70,7 +70,8 @@ fn shared(
 pub fn gcs() -> Option<&'static CloudServer> {
     static SERVER: OnceLock<Option<CloudServer>> = OnceLock::new();
     shared(&SERVER, "fake-gcs-server", || {
-        Some(CloudServer::gcs(&cache::program("fake-gcs-server")?.display().to_string()))
+        let program = cache::program("fake-gcs-server")?.display().to_string();
+        Some(twice(|| CloudServer::gcs(&program)))
     })
 }
 
@@ -80,5 +81,8 @@ pub fn gcs() -> Option<&'static CloudServer> {
 /// When it is installed and cannot be started.
 pub fn azure() -> Option<&'static CloudServer> {
     static SERVER: OnceLock<Option<CloudServer>> = OnceLock::new();
-    shared(&SERVER, "azurite", || Some(CloudServer::azurite(&package("azurite")?.display().to_string())))
+    shared(&SERVER, "azurite", || {
+        let script = package("azurite")?.display().to_string();
+        Some(twice(|| CloudServer::azurite(&script)))
+    })
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::services::{Server, free_port, fresh_folder};
+use crate::services::{Server, free_port, fresh_folder, twice};
 use crate::{Context, Error, required, skip};
 
 /// How a registry is started.
@@ -42,7 +42,8 @@ impl RegistryServer {
             skip("tests on a registry: docker-registry is not installed (apt-get install docker-registry)");
             return None;
         }
-        Some(Self::started(options).unwrap_or_else(|error| panic!("the test registry: {error}")))
+        let server = twice(|| Self::started(options));
+        Some(server.unwrap_or_else(|error| panic!("the test registry: {error}")))
     }
 
     fn started(options: &RegistryOptions) -> Result<RegistryServer, Error> {

@@ -13,6 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::process::Server;
+use crate::services::twice;
 use crate::{Context, Error, Usage, cache, files, http, usage};
 
 const FOLDER_PREFIX: &str = "kusion-testenv-";
@@ -59,8 +60,7 @@ impl ControlPlane {
             }
         };
         remove_abandoned();
-        // Ports are found free and then taken: another process may be quicker, and then a second try helps.
-        start_once(&bin, &options).or_else(|_| start_once(&bin, &options))
+        twice(|| start_once(&bin, &options))
     }
 
     /// A plane that another process owns, from its folder.

@@ -60,7 +60,7 @@ impl PostgresServer {
     }
 
     /// Starts one with more settings; what they need is made before, in the server's folder.
-    pub(crate) fn start(more: impl FnOnce(&Path) -> Result<Vec<String>, Error>) -> Result<Self, Error> {
+    pub(crate) fn start(more: impl Fn(&Path) -> Result<Vec<String>, Error>) -> Result<Self, Error> {
         let bin = postgres_bin()
             .ok_or_else(|| Error::new("PostgreSQL is not installed (apt-get install postgresql)"))?;
         let folder = fresh_folder("postgres")?;
@@ -178,14 +178,13 @@ pub fn postgres() -> Option<&'static PostgresServer> {
     SERVER.get_or_init(|| start_postgres(|_| Ok(Vec::new()))).as_ref()
 }
 
-pub(crate) fn start_postgres(
-    more: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
-) -> Option<PostgresServer> {
+pub(crate) fn start_postgres(more: impl Fn(&Path) -> Result<Vec<String>, Error>) -> Option<PostgresServer> {
     if postgres_bin().is_none() && !required() {
         skip("tests on PostgreSQL: it is not installed (apt-get install postgresql)");
         return None;
     }
-    Some(PostgresServer::start(more).unwrap_or_else(|error| panic!("the test database: {error}")))
+    let server = twice(|| PostgresServer::start(&more));
+    Some(server.unwrap_or_else(|error| panic!("the test database: {error}")))
 }
 
 /// The S3 server that the tests of one process share; `None`, said on stderr, when the test is to be skipped.
@@ -204,7 +203,8 @@ pub fn s3() -> Option<&'static S3Server> {
             skip("tests on S3: versitygw is not built; set KUSION_REQUIRE_TESTENV=1 once");
             return None;
         };
-        Some(S3Server::start(&program).unwrap_or_else(|error| panic!("the test S3 server: {error}")))
+        let server = twice(|| S3Server::start(&program));
+        Some(server.unwrap_or_else(|error| panic!("the test S3 server: {error}")))
     };
     SERVER.get_or_init(start).as_ref()
 }
@@ -255,6 +255,11 @@ pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf, Error> {
         status.context(|| "giving the folder to the server's user".into())?;
     }
     Ok(folder)
+}
+
+/// Ports are found free and then taken: another process may be quicker, and then a second try helps.
+pub(crate) fn twice<T>(start: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+    start().or_else(|_| start())
 }
 
 pub(crate) fn free_port() -> Result<u16, Error> {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::services::{PostgresServer, is_root, start_postgres};
-use crate::{Context, Error};
+use crate::{Context, Error, installed};
 
 /// A PostgreSQL that refuses connections in clear.
 pub struct SecretPostgres {
@@ -24,6 +24,9 @@ pub struct SecretPostgres {
 pub fn secret_postgres() -> Option<&'static SecretPostgres> {
     static SERVER: OnceLock<Option<SecretPostgres>> = OnceLock::new();
     let start = || {
+        if !installed("openssl") {
+            return None;
+        }
         let server = start_postgres(certified)?;
         let file = |name: &str| server.server.folder().join(name);
         let (authority, stranger) = (file("ca.crt"), file("stranger.crt"));

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::services::{Server, free_port, fresh_folder};
+use crate::services::{Server, free_port, fresh_folder, twice};
 use crate::shared::no_peer;
 use crate::{Error, cache, package, skip};
 
@@ -102,6 +102,10 @@ impl Served {
     }
 
     fn start(name: &str, words: impl Fn(&Path, u16) -> Vec<String>) -> Result<Self, Error> {
+        twice(|| Self::start_once(name, &words))
+    }
+
+    fn start_once(name: &str, words: impl Fn(&Path, u16) -> Vec<String>) -> Result<Self, Error> {
         let (folder, port) = (fresh_folder(name)?, free_port()?);
         let words = words(&folder, port);
         let home = folder.display().to_string();

@@ -21,9 +21,11 @@ const COOKIE: (&str, &str) =
 /// How long a provider may take to say where it listens.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long it may take to end after it was told to.
-const END_LIMIT: Duration = Duration::from_secs(2);
+const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long its last words may take after its end: a child of its own may hold the pipe.
 const WORDS_LIMIT: Duration = Duration::from_millis(200);
+/// How long the word of its end may take once its pipe or its connection is closed: machines are busy.
+const STATUS_LIMIT: Duration = Duration::from_secs(3);
 
 /// What to start, and how.
 #[derive(Clone)]
@@ -130,7 +132,7 @@ impl Process {
     /// How it ended, if it has or is about to.
     pub(crate) async fn status(&self) -> Option<String> {
         let mut ended = self.ended.clone();
-        let known = timeout(WORDS_LIMIT, ended.wait_for(Option::is_some)).await;
+        let known = timeout(STATUS_LIMIT, ended.wait_for(Option::is_some)).await;
         known.ok()?.ok()?.clone()
     }
 

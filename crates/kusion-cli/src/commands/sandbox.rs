@@ -44,8 +44,10 @@ pub(crate) fn flags() -> Vec<Arg> {
     ]
 }
 
-/// How long a new process may take to answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a new process may take to answer: machines are busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to end after it was told to.
+const END_PATIENCE: Duration = Duration::from_secs(15);
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let [verb] = given.rest.as_slice() else {
@@ -200,7 +202,7 @@ fn stop(given: &Given, folder: &Path) -> Result<(), Failure> {
     let failed = |e: rustix::io::Errno| Failure::usage("the sandbox cannot be stopped").cause(e.to_string());
     kill_process(pid, Signal::TERM).map_err(failed)?;
     let started = Instant::now();
-    while test_kill_process(pid).is_ok() && started.elapsed() < PATIENCE {
+    while !has_ended(pid) && started.elapsed() < END_PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
     }
     let objects = if forgets { "forgotten, as --memory asked" } else { "kept" };
@@ -255,6 +257,16 @@ fn running(folder: &Path) -> Option<Pid> {
     // Where there is no /proc, a living process of that number must do.
     let ours = words.is_none_or(|words| String::from_utf8_lossy(&words).contains("sandbox"));
     (ours && test_kill_process(pid).is_ok()).then_some(pid)
+}
+
+/// Whether a process is gone, or only waits for a parent who may never ask. Its files and its port are free then, which they
+/// are not while any thread of it is left.
+fn has_ended(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    // Behind the name, which may contain anything: the state, and later the number of threads.
+    let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let waits = words.next() == Some("Z") && words.nth(16) == Some("1");
+    waits || test_kill_process(pid).is_err()
 }
 
 fn read_pid(folder: &Path) -> Option<Pid> {

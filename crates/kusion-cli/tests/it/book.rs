@@ -91,19 +91,22 @@ fn sort_endings(lines: &mut [String]) {
     }
 }
 
-/// The words of a line without `5 s ago` and `7 ms`.
+/// The words of a line without `5 s ago`, `7 ms` and numbers of the log's entries: what comes at once is written as one.
 fn ageless(words: &[String]) -> String {
     let mut out = String::new();
-    let mut rest = words;
+    let (mut before, mut rest) = ("", words);
     while let [word, after @ ..] = rest {
+        let counts = ["entry", "but", "knows"].contains(&before)
+            || after.first().is_some_and(|next| next.starts_with("entries"));
+        let counted = counts && word.trim_end_matches(',').bytes().all(|b| b.is_ascii_digit());
         let taken = match after {
             _ if !word.bytes().all(|b| b.is_ascii_digit()) => 0,
             [_, ago, ..] if ago.starts_with("ago") => 2,
             [unit, ..] if unit == "ms" => 1,
             _ => 0,
         };
-        rest = &after[taken..];
-        out.push_str(if taken > 0 { "… " } else { word });
+        (before, rest) = (word.as_str(), &after[taken..]);
+        out.push_str(if taken > 0 || counted { "… " } else { word });
         out.push(' ');
     }
     out
@@ -112,9 +115,7 @@ fn ageless(words: &[String]) -> String {
 fn lasting_word(word: &str) -> String {
     let bare = word.trim_matches(|c: char| "(),:;`".contains(c));
     let is_time = bare.parse::<f64>().is_ok() && bare.contains('.');
-    let is_hash = (6..=12).contains(&bare.len())
-        && bare.chars().all(|c| c.is_ascii_hexdigit())
-        && bare.chars().any(|c| c.is_ascii_digit());
+    let is_hash = (6..=12).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_hexdigit());
     let is_moment = bare.len() > 18 && bare.starts_with("20") && bare.ends_with('Z');
     let is_drawn = is_moment
         || bare.starts_with("sha256:")

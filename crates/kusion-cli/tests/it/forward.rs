@@ -25,12 +25,13 @@ fn sandbox(home: &Path) -> Running {
     let mut command = kusion(home);
     command.args(["sandbox", "start", "--foreground", "--memory", "--folder"]).arg(&folder);
     let child = Running(command.stdout(Stdio::null()).spawn().unwrap());
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if folder.join("kubeconfig").is_file() {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
+    assert!(folder.join("kubeconfig").is_file(), "the sandbox did not start");
     child
 }
 

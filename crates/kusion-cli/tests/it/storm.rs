@@ -1,12 +1,13 @@
 //! The command from outside, at random moments: killed, raced, on a server that fails. No object is lost, no success is false, and
-//! nothing is left over without a word. What is live is asked of the API server by curl, not by us.
+//! nothing is left over without a word. What is live is asked of the API server itself, not of the program.
 //!
-//! `KUSION_STORM=20` makes it twenty times as long: 120 kills, 160 racing applies, 40 runs among faults.
+//! `KUSION_STORM=20` makes it twenty times as long: 60 kills, 80 racing applies, 20 stacks among faults, and more of those.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
+use data_encoding::BASE64;
 use serde_json::Value;
 
 use crate::stage::Stage;
@@ -14,6 +15,9 @@ use crate::text;
 
 /// Whether the program could be wrong about these codes: done, refused, remote, not healthy, partly.
 const HONEST: [i32; 5] = [0, 4, 5, 6, 7];
+
+/// Where a run must end well: the short limits of the sandbox are for people who watch it, not for busy machines.
+const PATIENT: &str = "--profile default";
 
 fn rounds(short: u64) -> u64 {
     short * std::env::var("KUSION_STORM").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1)
@@ -96,7 +100,11 @@ fn live(stage: &Stage) -> BTreeMap<String, String> {
             }
             let image = item.pointer("/spec/template/spec/containers/0/image").and_then(Value::as_str);
             let version = item.pointer("/data/v").and_then(Value::as_str).or(image).unwrap_or_default();
-            found.insert(format!("{kind}/{name}"), version.trim_start_matches("nginx:").to_owned());
+            let version = match kind {
+                "secrets" => text(&BASE64.decode(version.as_bytes()).unwrap()),
+                _ => version.trim_start_matches("nginx:").to_owned(),
+            };
+            found.insert(format!("{kind}/{name}"), version);
         }
     }
     found
@@ -107,7 +115,7 @@ fn assert_version(stage: &Stage, v: u64, context: &str) {
     let live = live(stage);
     let names: BTreeSet<String> = live.keys().cloned().collect();
     assert_eq!(names, wanted(v), "{context}: lost or left over");
-    for (name, found) in live.iter().filter(|(name, _)| !name.starts_with("se")) {
+    for (name, found) in live.iter().filter(|(name, _)| !name.starts_with("services/")) {
         assert_eq!(*found, v.to_string(), "{context}: {name}");
     }
     stage.call(&format!("preview dev --exit-code -D v={v}"), 0);
@@ -126,26 +134,34 @@ fn ended(child: Child) -> (i32, String) {
 #[test]
 fn killed_at_any_moment_the_next_run_mends_it() {
     let stage = stage(None);
-    let mut draw = Draw(11);
+    // How long an apply takes on this machine; how it ends is not judged.
+    let started = Instant::now();
+    ended(start(&stage, "apply dev -y -D v=1"));
+    let whole = started.elapsed();
+    let mut draw = Draw(14);
     let mut in_the_middle = 0;
-    for round in 0..rounds(6) {
-        let v = round + 1;
-        let work = match draw.below(6) {
-            0 => "destroy dev -y".to_owned(),
-            _ => format!("apply dev -y -D v={v}"),
+    for round in 0..rounds(3) {
+        let v = round + 2;
+        let apply = format!("apply dev -y -D v={v}");
+        // Everything is written in the first moments; then an apply waits for health.
+        let (work, room) = match draw.below(6) {
+            0 => ("destroy dev -y".to_owned(), whole / 8),
+            1..=3 => (apply.clone(), whole / 8),
+            _ => (apply.clone(), whole),
         };
         let mut child = start(&stage, &work);
-        std::thread::sleep(Duration::from_millis(20 + draw.below(1800)));
+        std::thread::sleep(room * draw.below(1000) as u32 / 1000);
         in_the_middle += u64::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        let (code, told) = ended(start(&stage, &format!("apply dev -y -D v={v}")));
+        let (code, told) = ended(start(&stage, &format!("{apply} {PATIENT}")));
         assert_eq!(code, 0, "round {round}, after a kill of `{work}`: {told}");
         assert_version(&stage, v, &format!("round {round}, after a kill of `{work}`"));
     }
     let history: Value = serde_json::from_str(&stage.out("release list dev -o json", 0)).unwrap();
     assert!(!history.to_string().contains("\"applying\""), "no release is open for ever: {history}");
-    println!("{in_the_middle} of {} were killed in the middle", rounds(6));
+    println!("{in_the_middle} of {} were killed in the middle", rounds(3));
+    assert!(in_the_middle > 0, "every run had ended before its kill: {whole:?} is too long");
 }
 
 #[test]
@@ -153,14 +169,14 @@ fn racing_applies_leave_what_one_of_them_says() {
     let stage = stage(None);
     let mut draw = Draw(12);
     let (mut done, mut refused) = (0, 0);
-    for round in 0..rounds(2) {
+    for round in 0..rounds(1) {
         let versions: Vec<u64> = (1..=4).map(|i| round * 4 + i).collect();
         let children: Vec<(u64, Child)> = versions
             .iter()
             .map(|v| {
                 std::thread::sleep(Duration::from_millis(draw.below(60)));
                 let wait = if draw.below(2) == 0 { "" } else { " --lock-timeout 2m" };
-                (*v, start(&stage, &format!("apply dev -y -D v={v}{wait}")))
+                (*v, start(&stage, &format!("apply dev -y -D v={v}{wait} {PATIENT}")))
             })
             .collect();
         let ends: Vec<(u64, i32, String)> = children
@@ -232,8 +248,10 @@ fn racing_stacks_never_write_on_each_others_objects() {
 fn among_faults_no_success_is_false() {
     let mut draw = Draw(13);
     let (mut at_once, mut told) = (0, 0);
-    for round in 0..rounds(2) {
-        let share = 5 + draw.below(16);
+    // Many faults mean long waits between tries: there are few in a short storm.
+    let more = if rounds(1) > 1 { 16 } else { 4 };
+    for round in 0..rounds(1) {
+        let share = 5 + draw.below(more);
         let fault = format!(
             "seed={round} verb=write chance={share}% error=503; verb=write chance={share}% lost; chance={share}% drop; \
              verb=read chance={share}% error=500; chance={share}% delay=150; verb=watch chance={share}% watch-drop=1; \
@@ -267,18 +285,18 @@ fn among_faults_no_success_is_false() {
 impl Stage {
     /// Asks the API server for a list, beside the program; one that fails now and then is asked again.
     fn get(&self, path: &str) -> Value {
-        let kubeconfig: Value = serde_json::from_slice(&std::fs::read(self.kubeconfig()).unwrap()).unwrap();
-        let word = |pointer: &str| kubeconfig.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
-        let (token, server) = (word("/users/0/user/token"), word("/clusters/0/cluster/server"));
-        for _ in 0..60 {
-            let mut curl = Command::new("curl");
-            curl.args(["-sk", "-H", &format!("Authorization: Bearer {}", token)]);
-            let output = curl.arg(format!("{server}{path}")).output().unwrap();
-            let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-            if answer["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) {
-                return answer;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let answer = runtime.block_on(async {
+            let client = kusion::connect(Some(self.kubeconfig()), None).await.unwrap().client;
+            for _ in 0..60 {
+                let request = http::Request::get(path).body(Vec::new()).unwrap();
+                let answer: Value = client.request(request).await.unwrap_or_default();
+                if answer["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) {
+                    return Some(answer);
+                }
             }
-        }
-        panic!("{path} is never answered")
+            None
+        });
+        answer.unwrap_or_else(|| panic!("{path} is never answered"))
     }
 }

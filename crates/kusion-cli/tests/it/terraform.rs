@@ -128,7 +128,7 @@ fn a_create_that_was_cut_off_is_told_and_only_that_one() {
         if log() && done.exists() {
             seen.get_or_init(Instant::now);
         }
-        seen.get().is_some_and(|seen: &Instant| seen.elapsed() > Duration::from_millis(1500))
+        seen.get().is_some_and(|seen: &Instant| seen.elapsed() > Duration::from_millis(8000))
     });
     let plan = call(folder, "preview dev", 0);
     let told: Vec<&str> = plan.lines().filter(|line| line.contains("may exist already")).collect();

@@ -57,12 +57,13 @@ impl Sandbox {
             .spawn()
             .unwrap();
         let sandbox = Sandbox { folder, child };
-        for _ in 0..200 {
+        for _ in 0..1200 {
             if sandbox.kubeconfig().is_file() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
+        assert!(sandbox.kubeconfig().is_file(), "the sandbox did not start");
         sandbox
     }
 }

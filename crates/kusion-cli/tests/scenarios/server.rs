@@ -5,12 +5,12 @@ use std::net::TcpListener;
 
 /// Starts it; returns its address. It ends with the process.
 pub(crate) fn serve(status: u16, body: Option<String>) -> String {
+    if status == 0 {
+        // Nobody listens there: a port that was free a moment ago could be somebody's now.
+        return "127.0.0.1:1".to_owned();
+    }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    if status == 0 {
-        // Nobody listens there any more.
-        return address;
-    }
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let body = body.clone();

@@ -27,19 +27,21 @@ pub(crate) fn run(mut command: Command, answers: &[String]) -> Result<(Option<i3
     // The command holds copies of the terminal; without them here, its end is the end of the stream.
     drop(command);
     let mut master = File::from(master);
-    let (mut screen, mut seen, mut answers) = (String::new(), 0, answers.iter());
+    let (mut screen, mut seen, mut answers) = (Vec::<u8>::new(), 0, answers.iter());
     let mut bytes = [0; 4096];
     // A terminal whose other side is closed is an error on Linux, not an end.
     while let Ok(count @ 1..) = master.read(&mut bytes) {
-        screen.push_str(&String::from_utf8_lossy(&bytes[..count]));
-        while let Some(at) = screen[seen..].find(PROMPT) {
+        // Decoded at the end: a letter may come in two parts.
+        screen.extend_from_slice(&bytes[..count]);
+        let is_prompt = |part: &[u8]| part == PROMPT.as_bytes();
+        while let Some(at) = screen[seen..].windows(PROMPT.len()).position(is_prompt) {
             seen += at + PROMPT.len();
             let Some(answer) = answers.next() else { continue };
             master.write_all(format!("{answer}\n").as_bytes()).map_err(|e| e.to_string())?;
         }
     }
     let status = child.wait().map_err(|e| e.to_string())?;
-    Ok((status.code(), plain(&screen)))
+    Ok((status.code(), plain(&String::from_utf8_lossy(&screen))))
 }
 
 /// Takes out escape sequences and returns of the carriage.

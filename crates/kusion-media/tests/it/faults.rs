@@ -15,7 +15,7 @@ use crate::setup::{Medium, SERVERS, Server, around, at, long, medium_at, owner};
 fn behind(proxy: &Proxy, server: Server) -> (Medium, String) {
     let corner = server.corner(&proxy.socket);
     let mut around = around(&Plug::default());
-    around.patience.limit = Duration::from_millis(400);
+    around.patience.limit = Duration::from_millis(1500);
     let backend = open(&Address::parse(&corner).unwrap(), &around).unwrap();
     (Medium::on(backend, Plug::default(), || {}), corner)
 }

@@ -22,7 +22,7 @@ pub(crate) enum Fault {
 pub(crate) const FAULTS: [Fault; 4] = [Fault::Drop, Fault::Stall, Fault::Half, Fault::Lost];
 
 /// Longer than a client waits.
-const STALL: Duration = Duration::from_millis(700);
+const STALL: Duration = Duration::from_millis(2500);
 
 #[derive(Clone)]
 pub(crate) struct Proxy {

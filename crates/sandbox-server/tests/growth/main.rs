@@ -167,5 +167,5 @@ fn thousand_watches(sandbox: &Sandbox, client: &Wire) {
     );
     // Both ends of a thousand TLS connections are in this process.
     assert!(during < before + 300 && after <= rest + 20, "{before}, {during}, {rest}, {after} MB");
-    assert!(took < Duration::from_secs(10));
+    assert!(took < Duration::from_secs(60));
 }

@@ -70,7 +70,7 @@ fn an_application_by_hand() {
     std::fs::write(kubectl.home.path().join("app.yaml"), APP).unwrap();
     kubectl.good("create namespace shop", "created");
     kubectl.good("apply -f app.yaml", "deployment.apps/web created");
-    kubectl.good("rollout status -n shop deploy/web --timeout=30s", "successfully rolled out");
+    kubectl.good("rollout status -n shop deploy/web --timeout=300s", "successfully rolled out");
     kubectl.good("get pods -n shop", "Running");
     kubectl.good("apply -f app.yaml", "unchanged");
     kubectl.bad(
@@ -79,12 +79,12 @@ fn an_application_by_hand() {
     );
     kubectl.good("diff -f app.yaml", "");
     kubectl.good("set image -n shop deploy/web main=web:v2", "image updated");
-    kubectl.good("rollout status -n shop deploy/web --timeout=30s", "successfully rolled out");
+    kubectl.good("rollout status -n shop deploy/web --timeout=300s", "successfully rolled out");
     kubectl.good("rollout history -n shop deploy/web", "REVISION");
     kubectl.good("rollout undo -n shop deploy/web", "rolled back");
     kubectl.good("scale -n shop deploy/web --replicas=3", "scaled");
     kubectl.good(
-        "wait -n shop deploy/web --for=jsonpath={.status.availableReplicas}=3 --timeout=30s",
+        "wait -n shop deploy/web --for=jsonpath={.status.availableReplicas}=3 --timeout=300s",
         "condition met",
     );
     kubectl.good("label -n shop deploy/web tier=front", "labeled");
@@ -98,8 +98,8 @@ fn an_application_by_hand() {
     kubectl.good("auth can-i create pods", "yes");
     kubectl.good("api-resources", "deployments");
     kubectl.bad("get pods -n shop nothing", "not found");
-    kubectl.good("delete deploy -n shop web --timeout=60s", "deleted");
-    kubectl.good("delete namespace shop --timeout=60s", "deleted");
+    kubectl.good("delete deploy -n shop web --timeout=300s", "deleted");
+    kubectl.good("delete namespace shop --timeout=300s", "deleted");
     kubectl.bad("get namespace shop", "not found");
 }
 
@@ -130,7 +130,7 @@ fn exec_and_port_forward_by_hand() {
     let kubectl = Kubectl { sandbox: &sandbox, home: tempfile::tempdir().unwrap(), program };
     std::fs::write(kubectl.home.path().join("pod.yaml"), POD).unwrap();
     kubectl.good("apply -f pod.yaml", "pod/web created");
-    kubectl.good("wait --for=condition=Ready pod/web --timeout=30s", "condition met");
+    kubectl.good("wait --for=condition=Ready pod/web --timeout=300s", "condition met");
     kubectl.good("exec web -- echo hello", "hello\n");
     kubectl.good("exec web -- cat /etc/app/colour", "blue");
     kubectl.good("exec web -- printenv PLACE", "here and there\n");

@@ -114,10 +114,10 @@ impl<'w> Ask<'w> {
         self.post(&self.cm(""), &body).is(201)
     }
 
-    /// Asks until something holds; ten seconds at most.
+    /// Asks until something holds; a minute at most.
     pub fn eventually<T>(&self, mut test: impl FnMut() -> Result<T, String>) -> Result<T, String> {
         let mut last = String::new();
-        for _ in 0..100 {
+        for _ in 0..600 {
             match test() {
                 Ok(value) => return Ok(value),
                 Err(why) => last = why,

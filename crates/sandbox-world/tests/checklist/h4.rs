@@ -30,7 +30,7 @@ pub const ALL: &[Statement] = &[
     (80, h080),
 ];
 
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(30);
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const PARTIALS: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -275,10 +275,10 @@ fn h074(ask: &Ask<'_>) -> Check {
 
 fn h075(ask: &Ask<'_>) -> Check {
     let start = now(ask)?;
-    let mut watch = ask.watch(&format!("{}?watch=1&resourceVersion={start}&timeoutSeconds=3", secrets(ask)));
+    let mut watch = ask.watch(&format!("{}?watch=1&resourceVersion={start}&timeoutSeconds=8", secrets(ask)));
     ensure!(!watch.ends(Duration::from_secs(1)), "it ended too early");
-    ensure!(watch.next(Duration::from_secs(4)).is_none(), "an event at the end");
-    ensure!(watch.ends(Duration::from_secs(1)), "it goes on");
+    ensure!(watch.next(Duration::from_secs(12)).is_none(), "an event at the end");
+    ensure!(watch.ends(Duration::from_secs(10)), "it goes on");
     Ok(())
 }
 

@@ -31,7 +31,7 @@ pub const ALL: &[Statement] = &[
     (130, h130),
 ];
 
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(30);
 
 /// A definition `widgets` whose spec has these properties.
 fn widgets(ask: &Ask<'_>, properties: Value) -> Value {

@@ -23,7 +23,7 @@ fn a_deployment_becomes_available_with_its_pods_on_the_simulated_nodes() {
     };
     kubectl(&["create", "namespace", "launcher"]);
     kubectl(&["create", "deployment", "web", "--image=web:1", "--replicas=2", "-n", "launcher"]);
-    kubectl(&["wait", "--for=condition=Available", "deployment/web", "-n", "launcher", "--timeout=60s"]);
+    kubectl(&["wait", "--for=condition=Available", "deployment/web", "-n", "launcher", "--timeout=300s"]);
     let nodes = kubectl(&["get", "pods", "-n", "launcher", "-o", "jsonpath={.items[*].spec.nodeName}"]);
     assert!(nodes.split(' ').all(|node| node.starts_with("node-")), "{nodes}");
     kubectl(&["delete", "namespace", "launcher", "--wait=false"]);

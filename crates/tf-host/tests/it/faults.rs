@@ -1,7 +1,8 @@
 //! Programs that are no providers, each wrong in its own way: each has an error of its own.
 
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tf_host::{Failure, HandshakeError, HostError, Launch, Provider};
@@ -9,15 +10,23 @@ use tf_host::{Failure, HandshakeError, HostError, Launch, Provider};
 /// A program that does what a shell script says.
 fn script(dir: &Path, body: &str) -> PathBuf {
     let path = dir.join("provider");
-    std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    // Another process writes it: a child of another test may inherit what is open for writing here, and then it is busy.
+    let mut writer = Command::new("sh");
+    writer.args(["-c", r#"cat > "$0" && chmod 755 "$0""#]).arg(&path);
+    let mut writer = writer.stdin(Stdio::piped()).spawn().unwrap();
+    write!(writer.stdin.take().unwrap(), "#!/bin/sh\n{body}\n").unwrap();
+    assert!(writer.wait().unwrap().success());
     path
 }
 
 async fn start(body: &str) -> HostError {
+    start_within(Duration::from_secs(20), body).await
+}
+
+async fn start_within(limit: Duration, body: &str) -> HostError {
     let dir = tempfile::tempdir().unwrap();
     let mut launch = Launch::new("lab/bad", &script(dir.path(), body));
-    launch.start_limit = Duration::from_secs(2);
+    launch.start_limit = limit;
     Provider::start(&launch, None).await.err().unwrap()
 }
 
@@ -44,7 +53,7 @@ async fn half_a_handshake_is_none() {
 
 #[tokio::test]
 async fn silence_is_waited_for_and_told() {
-    let error = start("sleep 60").await;
+    let error = start_within(Duration::from_secs(2), "sleep 60").await;
     assert!(matches!(error.kind, Failure::Silent { .. }), "{error}");
 }
 

@@ -111,11 +111,11 @@ async fn an_end_is_an_end() {
     assert!(alive(&pid));
     let began = Instant::now();
     provider.end().await;
-    assert!(!alive(&pid) && began.elapsed() < Duration::from_secs(2), "by itself, not by force");
+    assert!(!alive(&pid) && began.elapsed() < Duration::from_secs(5), "by itself, not by force");
     let Some(dropped) = start("random").await else { return };
     let pid = dropped.pid().unwrap().to_string();
     drop(dropped);
-    for _ in 0..100 {
+    for _ in 0..1000 {
         if !alive(&pid) {
             return;
         }

@@ -1,6 +1,7 @@
 //! What goes wrong: each has its own clear failure, and nothing is left.
 
 use std::io::{Cursor, Write};
+use std::time::Duration;
 
 use tf_install::{Kind, Lock, OPENTOFU};
 use zip::ZipWriter;
@@ -110,11 +111,12 @@ fn downloads_that_end_early_or_stand_still() {
 
     let mut site = Site::new();
     site.set(ZIP, Reply::Stall);
-    fails(site, Kind::Stalled, "does not answer in time");
+    let soon = |lab: &mut Lab| lab.patience = Duration::from_millis(1500);
+    fails_with(site, Kind::Stalled, "does not answer in time", "", soon);
 
     let mut site = Site::new();
     site.set(VERSIONS, Reply::Silence);
-    fails(site, Kind::Stalled, "does not answer in time");
+    fails_with(site, Kind::Stalled, "does not answer in time", "", soon);
 }
 
 #[test]

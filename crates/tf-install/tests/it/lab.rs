@@ -17,6 +17,8 @@ pub(crate) struct Lab {
     pub(crate) offline: bool,
     pub(crate) upgrade: bool,
     pub(crate) limits: Limits,
+    /// How long a server may take: machines are busy.
+    pub(crate) patience: Duration,
     pub(crate) strictness: Strictness,
     pub(crate) heard: RefCell<Vec<Progress>>,
 }
@@ -31,6 +33,7 @@ impl Lab {
             offline: false,
             upgrade: false,
             limits: Limits::default(),
+            patience: Duration::from_secs(20),
             strictness: Strictness { now: 1_800_000_000, ..Strictness::default() },
             heard: RefCell::default(),
         }
@@ -44,7 +47,6 @@ impl Lab {
         let mut config = CliConfig::default();
         let around = Surroundings { variable: &|_| None, folder: self.folder.path().to_owned() };
         config.read(&self.config, &around).unwrap();
-        let short = Duration::from_millis(1500);
         Installer::new(Options {
             config,
             cache: self.cache(),
@@ -52,9 +54,9 @@ impl Lab {
             offline: self.offline,
             upgrade: self.upgrade,
             net: Net {
-                connect: short,
-                answer: short,
-                body: short,
+                connect: self.patience,
+                answer: self.patience,
+                body: self.patience,
                 roots: Some(self.pem.clone().into_bytes()),
                 ..Net::default()
             },
