@@ -54,7 +54,8 @@ impl<'k> Rekeying<'k> {
     pub fn reseal(&self, attr: &mut Attr) {
         match attr {
             Attr::Secret(secret) => {
-                if let Some(new) = self.known.get(&secret.stored().to_string()) {
+                let old = secret.stored().to_string();
+                if let Some(new) = self.known.get(&old) {
                     *secret = new.clone();
                 }
             }

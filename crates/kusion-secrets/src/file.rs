@@ -59,7 +59,7 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, SecretError> {
 
 /// Reads one document. The parser's message may quote the text, and the text is secret: only the line is told.
 pub(crate) fn document(text: &str, shown: &str) -> Result<Node, SecretError> {
-    let limits = Limits { depth: 32, nodes: 100_000, strict_keys: true };
+    let limits = Limits { depth: 32, nodes: 100_000, strict_keys: true, ..Limits::default() };
     let unusable = |what: String| SecretError::new(Refusal::Unusable, what);
     let documents = base_yaml::parse_documents(text, &limits)
         .map_err(|e| unusable(format!("{shown}:{} is not YAML", e.line)))?;

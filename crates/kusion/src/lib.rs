@@ -47,6 +47,7 @@
 mod by_hand;
 mod clock;
 mod clusters;
+mod consent;
 mod engine;
 mod execute;
 mod exit;
@@ -74,6 +75,7 @@ mod words;
 pub use by_hand::{Hand, forgotten, recorded, recorded_keys, renamed};
 pub use clock::WallClock;
 pub use clusters::{clusters_of, platforms};
+pub use consent::{Answer, Ask, Consent, Question};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
@@ -88,7 +90,7 @@ pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
 pub use providers::{LockFile, NeededProvider, needed_providers, read_provider};
 pub use ready::{Loss, Ready};
 pub use refusal::{Owned, RoadError, refuse};
-pub use road::{Aim, Answer, Ask, Consent, Ending, Errand, Purpose, Question, Rest, Road, Wanted, want};
+pub use road::{Aim, Ending, Errand, Purpose, Rest, Road, Wanted, want};
 pub use saved::SavedPlan;
 pub use secrets::{
     SecretProblem, SecretUse, configured_stores, hide_variables, open_stores, resolve_secrets, secret_uses,

@@ -8,7 +8,8 @@ use kusion_model::{FieldPath, Plan, ResourceKey, Scope};
 use kusion_plan::{Moved, conflicts, strangers};
 use kusion_store::StoreError;
 
-use crate::road::{Aim, Answer};
+use crate::consent::Answer;
+use crate::road::Aim;
 use crate::words::plan_failed;
 use crate::{Dependent, Exit, Failure, OtherCluster, PlanFailure, Target};
 

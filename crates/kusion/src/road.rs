@@ -6,20 +6,19 @@
 //! Start reading with [`Road::go`]. Why it is so: `docs/design/0011-road.md`.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use futures::future::{BoxFuture, Either, select};
+use futures::future::{Either, select};
 use kusion_apply::{Report, StepEnd};
 use kusion_model::{Approval, Approved, Plan, Release, ReleaseNo, ResourceKey, Spec, Timestamp, Timings};
 use kusion_plan::moved_since;
 use kusion_runtime::DryRun;
 use kusion_store::{ReleaseDraft, Session, State};
 
+use crate::consent::{Answer, Consent, Question};
 use crate::outputs::dependents;
 use crate::refusal::{RoadError, refuse};
 use crate::{
-    ApplyAsk, Engine, Exit, Happening, Kin, Ready, SavedPlan, Sites, Target, clusters_of, previous_good,
-    rollback_target,
+    ApplyAsk, Engine, Exit, Happening, Kin, Ready, Sites, Target, clusters_of, previous_good, rollback_target,
 };
 
 /// What is to become of a stack.
@@ -92,51 +91,6 @@ impl Wanted {
             Aim::Apply | Aim::Destroy => None,
         }
     }
-}
-
-/// How consent to a plan is given.
-#[derive(Clone)]
-pub enum Consent {
-    /// To whatever the plan turns out to be.
-    Given,
-    /// By somebody who is asked.
-    Asked(Arc<dyn Ask>),
-    /// To this very plan, some time ago.
-    Saved(Arc<SavedPlan>),
-}
-
-impl Consent {
-    /// Who looks at a plan must see what the server would say; otherwise the writes themselves will tell.
-    fn dry_run(&self) -> DryRun {
-        match self {
-            Consent::Given => DryRun::Updates,
-            Consent::Asked(_) | Consent::Saved(_) => DryRun::All,
-        }
-    }
-}
-
-/// What is asked.
-pub struct Question<'a> {
-    pub aim: Aim,
-    pub plan: &'a Plan,
-    /// What people call the cluster.
-    pub cluster: &'a str,
-}
-
-/// What came of asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    Yes,
-    No,
-    /// Somebody was asked, and said nothing.
-    Silence,
-    /// There is nobody to ask.
-    Nobody,
-}
-
-/// Somebody who can be asked. The lock is free meanwhile.
-pub trait Ask: Send + Sync {
-    fn ask<'a>(&'a self, question: Question<'a>) -> BoxFuture<'a, Answer>;
 }
 
 /// What somebody wants done, how, and who is told.
@@ -478,9 +432,16 @@ impl Road<'_> {
             ask: errand.ask.clone(),
         };
         let ready = self.plan(wanted, DryRun::Updates, &errand.ask).await?;
+        let mut sites = ready.sites.clone();
+        let back = self.put_back(ready, &errand, &mut sites).await;
+        sites.give_back().await;
+        back
+    }
+
+    async fn put_back(&self, ready: Ready, errand: &Errand, sites: &mut Sites) -> Result<(), RoadError> {
         refuse(ready.plan())?;
-        let (session, ready) = self.hold(ready, &errand).await?;
-        self.carry_out(session, &ready, &errand, Timings::default()).await.map(|_| ())
+        let (session, ready) = self.hold(ready, errand, sites).await?;
+        self.carry_out(session, &ready, errand, Timings::default()).await.map(|_| ())
     }
 }
 

@@ -222,7 +222,7 @@ fn run(program: Program) {
 /// Reads YAML; what was read is written, read again and written again: both writings are the same.
 pub fn yaml(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let limits = Limits { depth: 64, nodes: 10_000, strict_keys: false };
+    let limits = Limits { depth: 64, nodes: 10_000, ..Limits::default() };
     let _ = base_yaml::parse_json(&text, &limits);
     let Ok(documents) = base_yaml::parse_documents(&text, &limits) else { return };
     for document in documents {

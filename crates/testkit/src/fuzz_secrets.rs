@@ -35,7 +35,7 @@ pub fn age(bytes: &[u8]) {
 /// Any text as a file of SOPS: always an answer, and never one that still has the envelope in it.
 pub fn sops(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let limits = base_yaml::Limits { depth: 32, nodes: 10_000, strict_keys: true };
+    let limits = base_yaml::Limits { depth: 32, nodes: 10_000, strict_keys: true, ..Default::default() };
     let Ok(documents) = base_yaml::parse_documents(&text, &limits) else { return };
     for tree in &documents {
         if let Ok(opened) = sops::decrypt(tree, &IDENTITIES) {

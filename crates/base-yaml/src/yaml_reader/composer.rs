@@ -23,7 +23,8 @@ pub(super) struct Composer<'a> {
     later_key: bool,
     max_depth: usize,
     strict_keys: bool,
-    long_integers: bool,
+    /// What a plain word means.
+    plain: fn(&str) -> Result<Data, String>,
     depth: usize,
     nodes_left: usize,
 }
@@ -71,7 +72,7 @@ impl<'a> Composer<'a> {
             later_key: false,
             max_depth: limits.depth,
             strict_keys: limits.strict_keys,
-            long_integers: limits.long_integers,
+            plain: if limits.long_integers { resolve::plain_or_long } else { resolve::plain },
             depth: 0,
             nodes_left: limits.nodes,
         })
@@ -505,10 +506,7 @@ impl<'a> Composer<'a> {
         let wrong = |what: &str, mark: Mark| failure(&self.with_path(what), mark, None);
         let Some((tag, mark)) = tag else {
             return match plain {
-                true => resolve::plain(&text).or_else(|what| match resolve::float(&text) {
-                    Some(float) if self.long_integers => Ok(Data::Float(float)),
-                    _ => Err(wrong(&what, start)),
-                }),
+                true => (self.plain)(&text).map_err(|what| wrong(&what, start)),
                 false => Ok(Data::Str(text)),
             };
         };

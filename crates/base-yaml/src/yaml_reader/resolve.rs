@@ -3,6 +3,11 @@
 use crate::node::Data;
 use crate::number::lossy_float;
 
+/// The same, where an integer that is too long is a float.
+pub(super) fn plain_or_long(text: &str) -> Result<Data, String> {
+    plain(text).or_else(|what| float(text).map(Data::Float).ok_or(what))
+}
+
 /// Returns the meaning of a plain scalar, or why it has none.
 pub(super) fn plain(text: &str) -> Result<Data, String> {
     match text {

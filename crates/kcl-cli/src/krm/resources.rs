@@ -14,7 +14,7 @@ pub(super) struct Resources {
     params: Vec<MapEntry>,
 }
 
-const LIMITS: Limits = Limits { depth: 128, nodes: 4_000_000, strict_keys: true };
+const LIMITS: Limits = Limits { depth: 128, nodes: 4_000_000, strict_keys: true, long_integers: false };
 
 impl Resources {
     /// Reads a ResourceList.

@@ -157,7 +157,7 @@ fn tidy(objects: &[Value], known: &mut BTreeMap<String, String>) -> Lines {
             let timely = ["running Bind plugin", "(combined from similar events)"];
             let raced = timely.iter().any(|start| word("message").starts_with(start));
             let passing = word("reason") == "Scheduled" || lost.contains(&word("reason")) || raced;
-            if component == "kubelet" || passing {
+            if ["kubelet", "ipallocator-repair-controller"].contains(&component) || passing {
                 continue;
             }
             let about = &object["involvedObject"];
