@@ -58,7 +58,8 @@ fn version(e_tag: Option<String>, version: Option<String>) -> String {
 }
 
 fn parts(text: &str) -> UpdateVersion {
-    let (e_tag, version) = text.split_once(BAR).unwrap_or((text, ""));
+    // What has no bar is no version of ours: whichever half a store compares, it is another.
+    let (e_tag, version) = text.split_once(BAR).unwrap_or((text, text));
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     UpdateVersion { e_tag: some(e_tag), version: some(version) }
 }

@@ -24,6 +24,9 @@ use crate::{Failure, HostError, Protocol};
 pub const MESSAGE_LIMIT: usize = 256 << 20;
 /// How long a socket may take that was just announced.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long the word of its end may take when its connection broke (machines are busy), and when it has answered.
+const BROKEN: Duration = Duration::from_secs(3);
+const ANSWERED: Duration = Duration::from_millis(200);
 /// How much may be on its way before it is acknowledged: one large answer should not wait for round trips.
 const WINDOW: u32 = 4 << 20;
 
@@ -136,7 +139,7 @@ impl Client {
         let broken =
             matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled);
         if let Some(process) = self.process.as_ref().filter(|_| broken)
-            && let Some(how) = process.status().await
+            && let Some(how) = process.status(patience(status)).await
         {
             let words = process.logs().last_words();
             return self.fail(Failure::Crashed { call, status: Some(how), words });
@@ -187,4 +190,12 @@ fn innermost(error: &dyn std::error::Error) -> String {
         at = source;
     }
     at.to_string()
+}
+
+/// How long the word of a provider's end is waited for. A connection that broke has an error of its own behind the status.
+fn patience(status: &Status) -> Duration {
+    match std::error::Error::source(status).is_some() || status.code() == Code::Unavailable {
+        true => BROKEN,
+        false => ANSWERED,
+    }
 }

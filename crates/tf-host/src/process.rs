@@ -24,7 +24,7 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long its last words may take after its end: a child of its own may hold the pipe.
 const WORDS_LIMIT: Duration = Duration::from_millis(200);
-/// How long the word of its end may take once its pipe or its connection is closed: machines are busy.
+/// How long the word of its end may take once it has said something that is no handshake: machines are busy.
 const STATUS_LIMIT: Duration = Duration::from_secs(3);
 
 /// What to start, and how.
@@ -100,7 +100,7 @@ impl Process {
             Ok(Ok(line)) => line,
             // The pipe closed without a line.
             Ok(Err(_)) => {
-                let status = process.status().await.unwrap_or_else(|| "it still runs".to_owned());
+                let status = process.status(STATUS_LIMIT).await.unwrap_or_else(|| "it still runs".to_owned());
                 return Err(fail(Failure::EndedEarly { status, words: launch.logs.last_words() }));
             }
             Err(_) => {
@@ -123,16 +123,16 @@ impl Process {
     async fn no_handshake(&self, error: HandshakeError) -> Failure {
         // A program that is no provider often says why and ends.
         let status = match error {
-            HandshakeError::NotOne(_) => self.status().await,
+            HandshakeError::NotOne(_) => self.status(STATUS_LIMIT).await,
             _ => None,
         };
         Failure::Handshake { error, status, words: self.logs.last_words() }
     }
 
     /// How it ended, if it has or is about to.
-    pub(crate) async fn status(&self) -> Option<String> {
+    pub(crate) async fn status(&self, limit: Duration) -> Option<String> {
         let mut ended = self.ended.clone();
-        let known = timeout(STATUS_LIMIT, ended.wait_for(Option::is_some)).await;
+        let known = timeout(limit, ended.wait_for(Option::is_some)).await;
         known.ok()?.ok()?.clone()
     }
 

@@ -201,7 +201,9 @@ impl Ours {
         }
         let replace =
             replace_paths(block, &prior, &after, &planned.requires_replace).map_err(|p| p.to_string())?;
-        let sensitive_changed = stored.is_some_and(|stored| {
+        // What comes from another type has no marks that could be compared.
+        let other_type = prior::moved_type(step, address).is_some_and(|from| from != of.name);
+        let sensitive_changed = stored.filter(|_| !other_type).is_some_and(|stored| {
             let mut now = sensitive_paths(block, &after);
             now.extend(marked.iter().cloned());
             marked.iter().any(|path| !stored.sensitive.contains(path))

@@ -23,6 +23,11 @@ pub(super) fn moved<'s>(step: &'s Json, end: &str, address: &str) -> Option<&'s 
     one.get(other).and_then(Json::as_str)
 }
 
+/// The type of the address that an object comes from, if it has moved here.
+pub(super) fn moved_type<'s>(step: &'s Json, address: &str) -> Option<&'s str> {
+    moved(step, "to", address)?.split('.').next()
+}
+
 /// What is stored of an object, perhaps under the address that it had before.
 pub(super) fn stored<'s>(step: &Json, before: &'s State, address: &str) -> Option<&'s Instance> {
     let earlier = || instance(before, moved(step, "to", address)?);
@@ -43,8 +48,7 @@ impl Ours {
         };
         let json = stored.attributes.clone().unwrap_or(Json::Null).compact();
         let version = i64::try_from(stored.schema_version).map_err(|_| "a strange schema version")?;
-        let from = moved(step, "to", address).and_then(|from| from.split('.').next());
-        let (state, private) = match from.filter(|from| *from != of.name) {
+        let (state, private) = match moved_type(step, address).filter(|from| *from != of.name) {
             None => {
                 let (state, said) =
                     provider.upgrade(of, version, json.as_bytes()).await.map_err(|e| e.to_string())?;
