@@ -104,7 +104,8 @@ async fn list(
 fn is_absent(error: &Error) -> bool {
     let Error::NotFound { .. } = error else { return false };
     let text = error.to_string();
-    ["NoSuchKey", "BlobNotFound"].iter().any(|sign| text.contains(sign))
+    // The last one is Azure's answer in a batch of deletes, which has no code.
+    ["NoSuchKey", "BlobNotFound", "The specified blob does not exist"].iter().any(|sign| text.contains(sign))
 }
 
 /// Whether a failed request has certainly not happened, and never will. Asked inside of the operation.
