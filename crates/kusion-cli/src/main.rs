@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let style = Style::stderr();
     let text = match output::is_json(&words) {
         true => failure::to_json(&failure),
-        false => screen::fitted_beside(&output::without_secrets(&failure::render(&failure, &style))),
+        false => screen::fitted_beside(&failure::render(&failure, &style)),
     };
     output::tell(&text);
     ExitCode::from(failure.exit.code())

@@ -10,7 +10,7 @@ use crate::commands::COMMANDS;
 use crate::input::chosen::{here, open_named};
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
-use crate::views::output::print;
+use crate::views::output::print_data;
 
 const BASH: &str = r#"_kusion() {
     local IFS=$'\n'
@@ -33,9 +33,9 @@ const FISH: &str = r#"complete -c kusion -f -a '(kusion __complete (commandline 
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     match given.rest.first().map(String::as_str) {
-        Some("bash") => print(BASH),
-        Some("zsh") => print(ZSH),
-        Some("fish") => print(FISH),
+        Some("bash") => print_data(BASH),
+        Some("zsh") => print_data(ZSH),
+        Some("fish") => print_data(FISH),
         _ => Err(Failure::usage("which shell?").next("kusion completion bash, zsh or fish")),
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 pub(crate) fn complete(words: &[String]) -> Result<(), Failure> {
     let (last, before) = words.split_last().map_or(("", words), |(last, before)| (last.as_str(), before));
     let found = candidates(last, before);
-    found.iter().filter(|word| word.starts_with(last)).try_for_each(|word| print(&format!("{word}\n")))
+    found.iter().filter(|word| word.starts_with(last)).try_for_each(|word| print_data(&format!("{word}\n")))
 }
 
 fn candidates(last: &str, before: &[String]) -> Vec<String> {

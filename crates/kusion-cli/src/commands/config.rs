@@ -14,7 +14,7 @@ use crate::input::backend;
 use crate::input::chosen::here;
 use crate::input::flags::{Arg, Given, flag, variable_name};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json, print_text, tell};
+use crate::views::output::{Format, format_of, print, print_data, print_json, tell};
 use crate::views::style::Style;
 use crate::views::table::table;
 use crate::views::yaml;
@@ -101,10 +101,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             Ok(())
         }
         [] | ["list"] => {
-            shown(&values).iter().try_for_each(|(key, value)| print(&format!("{key}: {value}\n")))
+            shown(&values).iter().try_for_each(|(key, value)| print_data(&format!("{key}: {value}\n")))
         }
         ["get", key] => match values.get(check(key)?) {
-            Some(value) => print(&format!("{value}\n")),
+            Some(value) => print_data(&format!("{value}\n")),
             None => Err(Failure::usage(format!("`{key}` is not set")).next("kusion config explain")),
         },
         ["set", key, value] => {
@@ -242,7 +242,7 @@ fn explain(given: &Given, values: &BTreeMap<String, String>, stack: Option<&str>
         .iter()
         .map(|row| vec![row.key.to_owned(), row.value.clone(), row.from.clone(), weaker(row)])
         .collect();
-    print_text(&table(&["SETTING", "VALUE", "FROM", "STRONGER THAN"], &cells, &Style::stdout()))
+    print(&table(&["SETTING", "VALUE", "FROM", "STRONGER THAN"], &cells, &Style::stdout()))
 }
 
 /// Where the state of a stack is kept (of the one that is named, or that the user stands in), and where its login comes from.

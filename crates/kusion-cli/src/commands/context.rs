@@ -8,7 +8,7 @@ use crate::input::cluster;
 use crate::input::cluster::choice;
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
@@ -38,14 +38,14 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 .iter()
                 .map(|c| vec![mark(&c.name).to_owned(), c.name.clone(), c.server.clone()])
                 .collect();
-            print_text(&table(&["", "CONTEXT", "SERVER"], &rows, &Style::stdout()))
+            print(&table(&["", "CONTEXT", "SERVER"], &rows, &Style::stdout()))
         }
         ["show"] => match current {
             Some(name) if format_of(given)? == Format::Json => {
                 let server = known.iter().find(|c| c.name == name).map(|c| c.server.as_str());
                 print_json(&json!({"schema": "kusion.io/context/v1", "name": name, "server": server}))
             }
-            Some(name) => print(&format!("{name}\n")),
+            Some(name) => print_data(&format!("{name}\n")),
             None => Err(Failure::usage("no context is chosen").next("kusion context use NAME")),
         },
         ["use", name] => {

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::input::chosen::{here, tell_broken};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print_data, print_json};
 
 pub(crate) fn flags() -> Vec<Arg> {
     vec![
@@ -67,7 +67,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     found.dedup();
     match format_of(given)? {
         Format::Json => print_json(&json!({"schema": "kusion.io/deps/v1", "found": found})),
-        Format::Text => found.iter().try_for_each(|line| print(&format!("{line}\n"))),
+        Format::Text => found.iter().try_for_each(|line| print_data(&format!("{line}\n"))),
     }
 }
 

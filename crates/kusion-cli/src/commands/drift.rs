@@ -12,7 +12,7 @@ use crate::input::chosen::{ChosenStack, open};
 use crate::input::cluster::{Connection, connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::{self, Detail, count};
 use crate::views::refused::Refused;
 use crate::views::style::Style;
@@ -59,7 +59,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                     format!("\n{n} resources have drifted. `kusion apply {}` brings them back.\n", plan.scope)
                 }
             });
-            print_text(&out)?;
+            print(&out)?;
         }
     }
     if steps.is_empty() && secrets.is_empty() { Ok(()) } else { Err(Failure::told(Exit::Pending)) }

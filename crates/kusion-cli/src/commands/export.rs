@@ -8,7 +8,7 @@ use crate::input::chosen::{here, note, open};
 use crate::input::cluster::{connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::plan_view::count;
 
 /// So many fields are named one by one.
@@ -61,7 +61,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             return Err(Failure::usage("a state with secrets goes to a file, not to a terminal or a pipe")
                 .next("--tfstate terraform.tfstate --with-secrets"));
         }
-        return print(&text);
+        return print_data(&text);
     }
     let path = here()?.join(&file);
     base_file::replace(&path, text.as_bytes(), base_file::How::Private).map_err(|e| {

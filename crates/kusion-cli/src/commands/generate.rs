@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::input::chosen::open;
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{print, print_json};
+use crate::views::output::{print_data, print_json};
 use crate::views::yaml;
 
 pub(crate) fn flags() -> Vec<Arg> {
@@ -26,7 +26,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let spec = json!({ "resources": resources });
     let with_schema = || json!({"schema": "kusion.io/spec/v1", "resources": spec["resources"]});
     match given.last("output").as_deref() {
-        None | Some("yaml") => print(&yaml::text(&spec)),
+        None | Some("yaml") => print_data(&yaml::text(&spec)),
         Some("json") => print_json(&with_schema()),
         Some(file) => {
             let text = match file.ends_with(".json") {

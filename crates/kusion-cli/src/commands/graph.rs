@@ -8,7 +8,7 @@ use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
 use crate::views::board::short;
 use crate::views::failure::Failure;
-use crate::views::output::{print, print_json};
+use crate::views::output::{print, print_data, print_json};
 use crate::views::plan_view::count;
 use crate::views::style::Style;
 
@@ -23,8 +23,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         .map_err(|problems| kusion::spec_failed(&problems, &chosen.target.files()))?;
     match given.last("output").as_deref() {
         None | Some("text") => print(&text(&graph, &Style::stdout())),
-        Some("dot") => print(&dot(&graph)),
-        Some("svg") => print(&svg(&graph)),
+        Some("dot") => print_data(&dot(&graph)),
+        Some("svg") => print_data(&svg(&graph)),
         Some("json") => print_json(&as_json(&graph)),
         Some(other) => Err(Failure::usage(format!("there is no output format `{other}`"))
             .next("use -o text, dot, svg or json")),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::text::read_text;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::tree::mark;
 
@@ -59,7 +59,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let good = rows.iter().all(|row| matches!(row["verdict"].as_str(), Some("healthy" | "suspended")));
     match format {
         Format::Json => print_json(&Value::Array(rows))?,
-        Format::Text => print_text(&table(&rows, &Style::stdout()))?,
+        Format::Text => print(&table(&rows, &Style::stdout()))?,
     }
     if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) }
 }

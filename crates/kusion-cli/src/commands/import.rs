@@ -20,7 +20,7 @@ use crate::input::consent;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::text::read_text;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::plan_view::count;
 
 /// Where the KCL goes if nobody says otherwise.
@@ -363,7 +363,7 @@ fn write(
     text: &str,
 ) -> Result<(), Failure> {
     let Some(file) = file else {
-        return if given.last("write").as_deref() == Some("-") { print(text) } else { Ok(()) };
+        return if given.last("write").as_deref() == Some("-") { print_data(text) } else { Ok(()) };
     };
     base_file::replace(file, text.as_bytes(), base_file::How::Durable).map_err(|e| {
         Failure::usage("the state has them, but their KCL cannot be written")

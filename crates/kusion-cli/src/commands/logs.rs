@@ -10,7 +10,7 @@ use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight::{Sight, look, named, pods};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, tell};
+use crate::views::output::{Format, format_of, print_data, tell};
 use crate::views::style::Style;
 
 pub(crate) fn flags() -> Vec<Arg> {
@@ -100,7 +100,7 @@ fn show(source: &Source, text: &str, format: Format) -> Result<(), Failure> {
             }
             Format::Text => format!("{} {line}", style.cyan(&format!("{}/{}", source.pod, source.container))),
         };
-        print(&format!("{out}\n"))?;
+        print_data(&format!("{out}\n"))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::input::chosen::{here, open_named, stores, tell_broken};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::ago;
 use crate::views::style::Style;
 use crate::views::table::table;
@@ -56,7 +56,7 @@ fn stacks(given: &Given, found: &[StackFolder]) -> Result<(), Failure> {
             .cause("no folder has a stack.yaml under a project.yaml")
             .next("make a project: kusion init NAME"));
     }
-    print_text(&table(&["STACK", "RELEASE", "RESOURCES", "FOLDER"], &rows, &Style::stdout()))
+    print(&table(&["STACK", "RELEASE", "RESOURCES", "FOLDER"], &rows, &Style::stdout()))
 }
 
 fn shown(folder: &StackFolder) -> String {
@@ -91,5 +91,5 @@ fn resources(given: &Given, word: &str) -> Result<(), Failure> {
         .iter()
         .map(|(key, record)| vec![key.to_string(), format!("release {}", record.release)])
         .collect();
-    print_text(&table(&["RESOURCE", "SINCE"], &rows, &Style::stdout()))
+    print(&table(&["RESOURCE", "SINCE"], &rows, &Style::stdout()))
 }

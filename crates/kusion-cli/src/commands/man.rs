@@ -5,10 +5,10 @@ use kcl_doc::roff;
 use crate::commands::COMMANDS;
 use crate::input::flags::{self, Given};
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::print;
+use crate::views::output::print_data;
 
 pub(crate) fn main(_given: &Given) -> Result<(), Failure> {
-    print(&page())
+    print_data(&page())
 }
 
 fn page() -> String {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::input::chosen::{ChosenStack, note, open};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
@@ -56,7 +56,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         vec![row.text.clone(), row.kind.to_owned(), since, short(value.unwrap_or_default()), users]
     });
     let cells: Vec<Vec<String>> = cells.collect();
-    print_text(&table(&["OUTPUT", "TYPE", "SINCE", "VALUE", "USED BY"], &cells, &Style::stdout()))
+    print(&table(&["OUTPUT", "TYPE", "SINCE", "VALUE", "USED BY"], &cells, &Style::stdout()))
 }
 
 fn rows(chosen: &ChosenStack) -> Result<(Vec<Row>, Vec<Dependent>), Failure> {

@@ -15,7 +15,7 @@ use crate::input::planned::{connection_for, ended, ruled, wanted};
 use crate::input::who::acting;
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print_text};
+use crate::views::output::{Format, format_of, print};
 use crate::views::preview::{detail_of, show};
 use crate::views::refused::Refused;
 
@@ -40,7 +40,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let refused = (format == Format::Json).then(|| Refused::of(&ready).map(|refused| refused.json(&chosen)));
     show(&ready, &connection.context, format, detail_of(given)?, refused.flatten())?;
     if let Some(refused) = Refused::of(&ready).filter(|_| format == Format::Text) {
-        print_text(&format!("\n{}", refused.text(&chosen)))?;
+        print(&format!("\n{}", refused.text(&chosen)))?;
     }
     let plan = ready.plan();
     if let Some(file) = given.last("plan") {

@@ -12,7 +12,7 @@ use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
 use crate::input::providers::{Teller, installer, platforms};
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
@@ -98,7 +98,7 @@ fn schema(given: &Given, name: &str) -> Result<(), Failure> {
     if json {
         return print_json(&document);
     }
-    print(&provider_schema::models(&address.to_string(), &document)?)
+    print_data(&provider_schema::models(&address.to_string(), &document)?)
 }
 
 fn install(given: &Given, wish: &Wish, platforms: &[Platform]) -> Result<(), Failure> {
@@ -194,7 +194,7 @@ fn list(given: &Given, wish: &Wish) -> Result<(), Failure> {
             vec![address, wanted, locked.unwrap_or_else(dash), users.to_string(), state]
         })
         .collect();
-    print_text(&table(&["PROVIDER", "WANTED", "LOCKED", "RESOURCES", "STATE"], &rows, &Style::stdout()))
+    print(&table(&["PROVIDER", "WANTED", "LOCKED", "RESOURCES", "STATE"], &rows, &Style::stdout()))
 }
 
 /// Fills a folder from which other machines install, also behind HTTPS.
@@ -216,5 +216,5 @@ fn mirror(given: &Given, folder: &Path, wish: &Wish) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Usage, "there is nothing to put into a mirror")
             .cause("the stack needs no provider"));
     }
-    print(&made.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+    print_data(&made.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }

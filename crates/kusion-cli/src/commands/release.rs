@@ -11,7 +11,7 @@ use crate::commands::state;
 use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json, print_text};
+use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::{ago, count, done, fields};
 use crate::views::style::Style;
 use crate::views::table::table;
@@ -77,7 +77,7 @@ fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
         return print(&format!("Stack {} has no release yet.\n", state.scope));
     }
     let rows: Vec<Vec<String>> = state.releases.values().rev().map(row).collect();
-    print_text(&table(&["RELEASE", "RESULT", "WHEN", "BY", "COMMIT", "WHAT", "WHY"], &rows, &Style::stdout()))
+    print(&table(&["RELEASE", "RESULT", "WHEN", "BY", "COMMIT", "WHAT", "WHY"], &rows, &Style::stdout()))
 }
 
 fn row(release: &Release) -> Vec<String> {
@@ -176,7 +176,7 @@ fn show(given: &Given, chosen: &ChosenStack, no: Option<ReleaseNo>) -> Result<()
             style.dim(&since(record, release.no))
         ));
     }
-    print_text(&out)
+    print(&out)
 }
 
 /// Where it comes from and who stands for it.
@@ -264,5 +264,5 @@ fn diff(given: &Given, chosen: &ChosenStack, numbers: &[ReleaseNo]) -> Result<()
     if found.added.is_empty() && found.changed.is_empty() && found.removed.is_empty() {
         out.push_str("  no resource differs\n");
     }
-    print_text(&out)
+    print(&out)
 }

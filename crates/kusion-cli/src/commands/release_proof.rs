@@ -12,7 +12,7 @@ use crate::commands::release::find;
 use crate::input::chosen::ChosenStack;
 use crate::input::flags::Given;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::style::Style;
 
 const SCHEMA: &str = "kusion.io/release-export/v1";
@@ -43,7 +43,7 @@ pub(crate) fn key(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
             "sha256": key.fingerprint(),
         }));
     }
-    print(&key.to_pem())
+    print_data(&key.to_pem())
 }
 
 /// Writes document, signature and public key into a folder.

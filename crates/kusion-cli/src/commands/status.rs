@@ -10,7 +10,7 @@ use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
-use crate::views::output::{Format, format_of, print, print_text, without_secrets};
+use crate::views::output::{Format, format_of, print, print_data};
 use crate::views::plan_view::{header, named};
 use crate::views::screen::{Screen, fitted, size};
 use crate::views::style::Style;
@@ -43,8 +43,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if !given.has("watch") {
         let (good, text) = runtime.block_on(look(given, &chosen, format))?;
         match format {
-            Format::Text => print_text(&text)?,
-            Format::Json => print(&text)?,
+            Format::Text => print(&text)?,
+            Format::Json => print_data(&text)?,
         }
         return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
     }
@@ -52,9 +52,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     loop {
         let (_, text) = runtime.block_on(look(given, &chosen, format))?;
         if format == Format::Text && Screen::is_possible() {
-            screen.draw(&visible(&fitted(&without_secrets(&text))));
+            screen.draw(&visible(&fitted(&text)));
         } else {
-            print(&text)?;
+            print_data(&text)?;
         }
         std::thread::sleep(std::time::Duration::from_secs(2));
     }

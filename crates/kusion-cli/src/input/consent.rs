@@ -7,7 +7,7 @@ use kusion::{Aim, Answer, Ask, Question};
 use kusion_model::Plan;
 
 use crate::views::failure::Failure;
-use crate::views::output::{print_text, tell};
+use crate::views::output::{print, tell};
 use crate::views::plan_view::{self, Detail, count};
 use crate::views::style::Style;
 
@@ -74,7 +74,7 @@ fn details(line: &str, plan: &Plan) -> Result<(), Failure> {
         tell(&format!("  nothing in the plan is called `{}`\n", search.trim()));
         return Ok(());
     }
-    print_text(&plan_view::steps(&steps, Detail::All, &Style::stdout()))
+    print(&plan_view::steps(&steps, Detail::All, &Style::stdout()))
 }
 
 /// `Destroy 6 resources of shop/dev on kind-dev?`

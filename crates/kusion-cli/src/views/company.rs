@@ -15,7 +15,7 @@ use crate::input::flags::Given;
 use crate::input::planned::warn;
 use crate::views::ending;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_text, tell};
+use crate::views::output::{Format, format_of, print, print_data, tell};
 use crate::views::plan_view::{Detail, named};
 use crate::views::preview::{detail_of, show};
 use crate::views::progress::{EVENT, Look, Progress};
@@ -118,7 +118,7 @@ fn tell_losses(ready: &Ready, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let one = |loss: &Loss| json!({"id": loss.key.to_string(), "how": loss.how, "what": loss.what});
         let losses: Vec<_> = losses.iter().map(one).collect();
-        return print(&format!(
+        return print_data(&format!(
             "{}\n",
             json!({"schema": EVENT, "event": "cannot-come-back", "losses": losses})
         ));
@@ -128,7 +128,7 @@ fn tell_losses(ready: &Ready, format: Format) -> Result<(), Failure> {
     for Loss { key, how, what } in &losses {
         out.push_str(&format!("  {} {} {how}: {what}\n", style.red("!"), style.cyan(&key.to_string())));
     }
-    print_text(&out)
+    print(&out)
 }
 
 impl Inner {
@@ -158,7 +158,7 @@ impl Inner {
             }
             Happening::Planned { ready, again } if text => self.planned(ready, *again),
             Happening::Planned { ready, .. } => tell_losses(ready, self.format),
-            Happening::Unchanged(ready) if text => print_text(&say_unchanged(ready, self.look.wait)),
+            Happening::Unchanged(ready) if text => print(&say_unchanged(ready, self.look.wait)),
             Happening::Ended { report, ready } => {
                 self.ended();
                 ending::tell(report, ready, &self.chosen, self.format)

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::input::chosen::ChosenStack;
 use crate::views::culprit::culprit;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, print, print_text};
+use crate::views::output::{Format, print, print_data};
 use crate::views::plan_view;
 use crate::views::style::Style;
 
@@ -22,7 +22,7 @@ pub(crate) fn tell(
         value["event"] = json!("report");
         value["schema"] = json!("kusion.io/report/v1");
         value["state"] = chosen.meter.report();
-        return print(&format!("{value}\n"));
+        return print_data(&format!("{value}\n"));
     }
     let (style, scope) = (Style::stdout(), &chosen.target.scope);
     let mut out = String::from("\n");
@@ -71,7 +71,7 @@ pub(crate) fn tell(
     if report.cancelled {
         out.push_str("Run the same command again: it goes on from what is there.\n");
     }
-    print_text(&out)
+    print(&out)
 }
 
 /// `, 1 unhealthy, 2 not started (needs ...)`: what did not come to its end.

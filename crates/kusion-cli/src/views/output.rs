@@ -39,15 +39,14 @@ pub(crate) fn is_json(words: &[String]) -> bool {
         || std::env::var("KUSION_OUTPUT").is_ok_and(|value| value == "json")
 }
 
-/// Prints text without secrets; a reader that has gone away ends the command quietly.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+/// Prints what programs read, or what is copied, without secrets; a reader that has gone away ends the command quietly.
+pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     print_as_is(&without_secrets(text))
 }
 
-/// Prints what people read: on a terminal no word is cut at its edge.
-pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
-    // First without secrets: a value that is broken at the edge would not be found any more.
-    print_as_is(&fitted(&without_secrets(text)))
+/// Prints what people read: the same, and on a terminal no word is cut at its edge.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_data(&fitted(text))
 }
 
 /// A text as the redactor of this process leaves it: what is written to a stream comes through here.
@@ -68,7 +67,7 @@ pub(crate) fn print_as_is(text: &str) -> Result<(), Failure> {
 
 /// Draws on the terminal. A terminal that has gone away is no reason to stop an apply.
 pub(crate) fn draw(text: &str) {
-    let _ = print(text);
+    let _ = print_data(text);
 }
 
 /// Prints one JSON document.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, print_json, print_text};
+use crate::views::output::{Format, print, print_json};
 use crate::views::plan_view::{self, Detail};
 use crate::views::style::Style;
 
@@ -31,7 +31,7 @@ pub(crate) fn show(
     match format {
         Format::Text => {
             let header = plan_view::header(&ready.state, context, &style);
-            print_text(&format!("{header}\n{}", plan_view::plan(plan, detail, &style)))
+            print(&format!("{header}\n{}", plan_view::plan(plan, detail, &style)))
         }
         Format::Json => {
             let view = upstream_view(plan);

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::input::chosen::now;
 use crate::input::planned::warn;
 use crate::views::board::{Board, Frame};
-use crate::views::output::{Format, print};
+use crate::views::output::{Format, print_data};
 use crate::views::plan_view::column;
 use crate::views::screen::{Screen, size};
 use crate::views::style::Style;
@@ -133,7 +133,7 @@ impl Progress {
         if let Ok(mut spoke) = self.spoke.lock() {
             *spoke = Instant::now();
         }
-        let _ = print(text);
+        let _ = print_data(text);
     }
 
     /// Says something to the user: in the picture, or as a line of its own.

@@ -61,7 +61,26 @@ pub(crate) fn fitted_beside(text: &str) -> String {
     }
 }
 
+/// Without secrets first: a value with an edge of the terminal in it would not be found any more.
 fn broken(text: &str, room: usize) -> String {
-    let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, room)).collect();
+    let lines: Vec<String> = without_secrets(text).lines().flat_map(|line| wrap(line, room)).collect();
     lines.join("\n") + if text.ends_with('\n') { "\n" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_hidden_before_its_line_is_broken() {
+        base_secret::Redactor::install();
+        let secret = base_secret::SecretValue::from("seventeen purple elephants dance".to_owned());
+        let shown = broken("the server says: `seventeen purple elephants dance` is too long\n", 24);
+        assert!(
+            !["seventeen", "purple", "elephants", "dance"].iter().any(|word| shown.contains(word)),
+            "{shown}"
+        );
+        assert!(shown.lines().all(|line| line.chars().count() <= 24), "{shown}");
+        drop(secret);
+    }
 }

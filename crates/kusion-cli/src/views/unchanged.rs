@@ -4,19 +4,19 @@ use kusion::{Aim, Ready, Rest};
 use serde_json::json;
 
 use crate::views::failure::Failure;
-use crate::views::output::{Format, print, print_text};
+use crate::views::output::{Format, print, print_data};
 use crate::views::progress::EVENT;
 
 /// Nothing is to be done, not even a release to be recorded.
 pub(crate) fn tell_rest(rest: &Rest, format: Format, ready: &Ready) -> Result<(), Failure> {
     let ids: Vec<String> = rest.unwell.iter().map(ToString::to_string).collect();
     match format {
-        Format::Json => print(&format!(
+        Format::Json => print_data(&format!(
             "{}\n",
             json!({"schema": EVENT, "event": "nothing-to-do", "release": ready.state.latest().map(|r| r.no), "unhealthy": ids})
         )),
         Format::Text if ready.aim == Aim::Destroy => print("Nothing to destroy.\n"),
-        Format::Text if !ids.is_empty() => print_text(&format!(
+        Format::Text if !ids.is_empty() => print(&format!(
             "Nothing to change. Not healthy, and not waited for (--no-wait): {}\n",
             ids.join(", ")
         )),

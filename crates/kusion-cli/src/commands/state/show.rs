@@ -11,7 +11,7 @@ use crate::input::backend;
 use crate::input::chosen::{ChosenStack, here, liveness, stores};
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
-use crate::views::output::{Format, format_of, print, print_json};
+use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::plan_view::{ago, count};
 use crate::views::style::Style;
 use crate::views::table::table;
@@ -74,7 +74,7 @@ pub(super) fn show(given: &Given, chosen: &ChosenStack, id: Option<&String>) -> 
                     "schema": "kusion.io/state-record/v1", "stack": state.scope, "resource": value,
                 }));
             }
-            print(&yaml::text(&value))
+            print_data(&yaml::text(&value))
         }
         None => summary(given, chosen, &state),
     }
