@@ -48,10 +48,20 @@ pub trait Backend: Send + Sync {
     /// Moves the head, then puts other records in place of all, under the same conditions, all or nothing. Returns the new end.
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64>;
 
+    /// Puts the head of a log that has none yet, if the lease is still ours. False if the medium does not do that by itself.
+    fn first_head<'a>(&'a self, _scope: &'a Scope, _fence: &'a Fence, _head: &'a Head) -> Answer<'a, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
     /// Puts together what would cost the next reader many requests, if the log still ends at a position. Changes nothing that
     /// anybody can read.
     fn gather<'a>(&'a self, _scope: &'a Scope, _at: u64) -> Answer<'a, ()> {
         Box::pin(async { Ok(()) })
+    }
+
+    /// The lease as this process has put it last, if it knows. Another may count by now: `swap_lease` says so.
+    fn own_lease(&self, _scope: &Scope, _fence: &Fence) -> Option<LeaseSlot> {
+        None
     }
 
     /// The lease as it stands; `None` if nobody has ever held it.
@@ -104,8 +114,16 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).replace_if(scope, fence, by)
     }
 
+    fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
+        (**self).first_head(scope, fence, head)
+    }
+
     fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
         (**self).gather(scope, at)
+    }
+
+    fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {
+        (**self).own_lease(scope, fence)
     }
 
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {

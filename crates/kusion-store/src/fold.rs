@@ -55,6 +55,16 @@ impl PartialEq for Source {
     }
 }
 
+/// What has to be put right before somebody writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsettled {
+    No,
+    /// The log was only just made: it has no head yet.
+    New,
+    /// The log is written anew.
+    Yes,
+}
+
 /// The log that a state was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
@@ -64,8 +74,8 @@ pub(crate) struct Read {
     pub(crate) n_releases: usize,
     /// Serial and hash of each entry; of those that were folded together, the last.
     pub(crate) links: Vec<Link>,
-    /// What opening it for writing has to put right first.
-    pub(crate) unsettled: bool,
+    /// Whether opening it for writing has to put something right first.
+    pub(crate) unsettled: Unsettled,
     /// What it is sealed with; nothing for a log in clear.
     pub(crate) keys: Option<Keys>,
 }

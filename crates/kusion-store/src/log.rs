@@ -14,7 +14,7 @@ use crate::backend::{Kept, Records, Written};
 use crate::chain::{self, Record};
 use crate::damage::{Damage, Fault};
 use crate::entry::{Entry, FORMAT, Outcome, SEALED};
-use crate::fold::{Link, Read, Source};
+use crate::fold::{Link, Read, Source, Unsettled};
 use crate::line::{Line, StepKey, Tag};
 use crate::ring::{Keys, Preamble};
 use crate::{State, StoreError, upgrade};
@@ -69,7 +69,13 @@ pub(crate) fn open(written: &Written, by: &Reader<'_>) -> Result<Option<State>, 
     let end = log.ends.get(n_good - 1).copied().unwrap_or_default();
     // A crash came between sealing the log and telling its head.
     let untold = matches!(&written.head, Kept::Head(head) if head.seal.is_none());
-    let unsettled = torn || untold || log.scattered || text.format < SEALED || written.head == Kept::Absent;
+    let wrong = torn || untold || log.scattered || text.format < SEALED;
+    let headless = written.head == Kept::Absent;
+    let unsettled = match (wrong, headless) {
+        (false, false) => Unsettled::No,
+        (false, true) if log.bounds.len() == 1 => Unsettled::New,
+        _ => Unsettled::Yes,
+    };
     let keys = by.keys.cloned();
     state.read = Source(Some(Read { end, n_releases, links, unsettled, keys }));
     Ok(Some(state))
@@ -85,7 +91,7 @@ pub(crate) fn open_without_head(written: &Written, by: &Reader<'_>) -> Result<Op
     let links = checked.links.clone();
     let n_releases = fold(checked, &mut state).map_err(damaged)?;
     let keys = by.keys.cloned();
-    state.read = Source(Some(Read { end: log.end, n_releases, links, unsettled: true, keys }));
+    state.read = Source(Some(Read { end: log.end, n_releases, links, unsettled: Unsettled::Yes, keys }));
     Ok(Some(state))
 }
 

@@ -35,6 +35,13 @@ impl<O: Objects> ObjectLog<O> {
         Ok(names.iter().filter_map(|name| number_of(name)).collect())
     }
 
+    /// The lease as we have put it last; another may count by now.
+    pub(crate) fn own_slot(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {
+        let held = self.held();
+        let (lease, number) = held.get(scope).filter(|(held, _)| held.fence() == *fence)?;
+        Some(LeaseSlot { version: number.to_string(), lease: Some(lease.clone()) })
+    }
+
     /// Whether anybody has ever held the lease.
     pub(crate) async fn was_leased(&self, scope: &Scope) -> Result<bool, StoreError> {
         Ok(!self.lease_numbers(scope).await?.is_empty())
@@ -85,14 +92,15 @@ impl<O: Objects> ObjectLog<O> {
             let _ = self.objects.remove(&gone).await;
         }
         if ours {
-            self.held().insert(scope.clone(), (lease.fence(), number));
+            self.held().insert(scope.clone(), (lease.clone(), number));
         }
         Ok(ours)
     }
 
     /// Refuses a writer whose lease is not the one that counts.
     pub(crate) async fn check(&self, scope: &Scope, fence: &Fence) -> Result<(), StoreError> {
-        let known = self.held().get(scope).filter(|(held, _)| held == fence).map(|(_, number)| *number);
+        let known =
+            self.held().get(scope).filter(|(held, _)| held.fence() == *fence).map(|(_, number)| *number);
         let top = self.lease_numbers(scope).await?.into_iter().max();
         if top.is_some() && top == known {
             return Ok(());

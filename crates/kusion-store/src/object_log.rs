@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use futures::future::join3;
 use kusion_model::Scope;
 
 use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Records, Replacement, Written};
@@ -31,8 +32,8 @@ const LOOSE: usize = 2;
 /// What closes a generation begins with this: no record.
 const CLOSED: &str = "closed ";
 
-/// Whose lease we have put last, and with which number.
-pub(crate) type Held = BTreeMap<Scope, (Fence, u64)>;
+/// The lease that we have put last, and its number.
+pub(crate) type Held = BTreeMap<Scope, (Lease, u64)>;
 
 /// The logs of all stacks on a medium of objects.
 pub struct ObjectLog<O> {
@@ -250,12 +251,14 @@ impl<O: Objects> ObjectLog<O> {
 
     /// Creates a log where none is; `None` if there is one.
     async fn first_generation(&self, scope: &Scope, records: &[String]) -> Result<Option<u32>, StoreError> {
-        if !self.names(&self.name(scope, "log/")).await?.is_empty() {
+        let (log, swept) = (self.name(scope, "log/"), self.name(scope, "swept/"));
+        let (log, proved, swept) = join3(self.names(&log), self.prove(), self.names(&swept)).await;
+        if !log?.is_empty() {
             return Ok(None);
         }
-        self.prove().await?;
+        proved?;
         // Where a log was removed from outside, the numbers that were swept are not used again.
-        let swept = self.names(&self.name(scope, "swept/")).await?;
+        let swept = swept?;
         let last = swept.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
         let made = self.next_generation(scope, u32::try_from(last).unwrap_or(u32::MAX), records).await?;
         self.make(&folder(scope).replacen("state/", "stacks/", 1), b"stack").await?;
@@ -392,10 +395,21 @@ impl<O: Objects> Backend for ObjectLog<O> {
         Box::pin(self.replace(scope, fence, by))
     }
 
+    fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
+        Box::pin(async move {
+            self.check(scope, fence).await?;
+            self.put_head(scope, head).await.map(|()| true)
+        })
+    }
+
     fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
         Box::pin(
             async move { if self.objects.asks_for_each() { self.pack(scope, at).await } else { Ok(()) } },
         )
+    }
+
+    fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {
+        self.own_slot(scope, fence)
     }
 
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {

@@ -230,8 +230,12 @@ impl Session {
 
     async fn change_lease(&self, change: impl Fn(Lease) -> Lease) -> Result<(), StoreError> {
         let StackStore { backend, scope, .. } = &self.store;
+        let mut own = backend.own_lease(scope, &self.fence);
         for _ in 0..TRIES {
-            let slot = backend.lease(scope).await?;
+            let slot = match own.take() {
+                Some(own) => Some(own),
+                None => backend.lease(scope).await?,
+            };
             let lease = slot.as_ref().and_then(|slot| slot.lease.as_ref());
             Lease::check(lease, &self.fence)?;
             let (Some(lease), version) = (lease, slot.as_ref().map(|slot| slot.version.as_str())) else {

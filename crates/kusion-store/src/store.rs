@@ -8,7 +8,7 @@ use kusion_model::{Head, Records, ReleaseNo, Scope, Timestamp};
 
 use crate::backend::{LeaseSlot, Replacement};
 use crate::entry::{Entry, FORMAT, SEALED, Way};
-use crate::fold::Source;
+use crate::fold::{Source, Unsettled};
 use crate::session::{KEEP_RELEASES, TRIES};
 use crate::{
     Backend, Damage, Fence, Holder, Keys, Lease, Liveness, LocalFolder, Lock, Owner, Session, State,
@@ -326,7 +326,7 @@ impl StackStore {
     /// The state under our lease, with a torn tail cut, an older format brought forward, everything sealed and the head in place.
     pub(crate) async fn open_for(&self, fence: &Fence, known: State) -> Result<(State, Keys), StoreError> {
         if let Source(Some(read)) = &known.read
-            && !read.unsettled
+            && read.unsettled == Unsettled::No
             && let Some(keys) = read.keys.clone()
         {
             let tail = self.backend.read(&self.scope, read.end).await?;
@@ -350,11 +350,17 @@ impl StackStore {
         let Source(Some(read)) = &mut state.read else {
             return Err(self.damaged(Damage::Removed { head: None }));
         };
-        if !read.unsettled {
+        if read.unsettled == Unsettled::No {
             return Ok((state, keys));
         }
+        let new = read.unsettled == Unsettled::New;
         read.keys = Some(keys.clone());
         let Some(head) = state.head() else { return Err(self.damaged(Damage::NoHeader)) };
+        // Before the first entry: a log that has entries and no head is damaged.
+        if new && self.first_head(fence, &head).await? {
+            settled(&mut state, found.end);
+            return Ok((state, keys));
+        }
         let (records, entries) = log::entries(found, &reader)?;
         let format = log::format(found, &reader)?;
         let records = keys.seal_log(&self.scope, &state.lineage, &records, &entries)?;
@@ -368,10 +374,16 @@ impl StackStore {
         let by = Replacement { at, records: &records, head: &head, keep_as: None };
         let end = self.replace(fence, by).await?;
         let mut state = State { torn_tail: false, ..state };
-        if let Source(Some(read)) = &mut state.read {
-            (read.end, read.unsettled) = (end, false);
-        }
+        settled(&mut state, end);
         Ok((state, keys))
+    }
+
+    /// Gives a new log its head; false if the medium does that only together with the log, or nobody knows whether it has.
+    async fn first_head(&self, fence: &Fence, head: &Head) -> Result<bool, StoreError> {
+        match self.backend.first_head(&self.scope, fence, head).await {
+            Err(StoreError::Unanswered { .. }) => Ok(false),
+            told => told,
+        }
     }
 
     /// Replaces the log; where the answer is lost, looks whether it is there.
@@ -400,5 +412,12 @@ fn lost_race(winner: &Lease, ours: &Lease) -> StoreError {
     match winner.holder(&|_| Liveness::Unknown) {
         Some(holder) => StoreError::Locked { holder: Box::new(holder) },
         None => StoreError::Fenced { ours: ours.token, theirs: winner.token },
+    }
+}
+
+/// Notes that a log was put right, and where it ends now.
+fn settled(state: &mut State, end: u64) {
+    if let Source(Some(read)) = &mut state.read {
+        (read.end, read.unsettled) = (end, Unsettled::No);
     }
 }

@@ -91,6 +91,14 @@ impl<B: Backend> Backend for Metered<B> {
         self.timed(self.below.gather(scope, at))
     }
 
+    fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
+        self.timed(self.below.first_head(scope, fence, head))
+    }
+
+    fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {
+        self.below.own_lease(scope, fence)
+    }
+
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
         self.timed(self.below.lease(scope))
     }
