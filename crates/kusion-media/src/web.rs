@@ -73,7 +73,11 @@ impl HttpService for Over {
         })?;
         let (parts, body) = answer.into_parts();
         note(Some(parts.status.as_u16()));
-        let body = body.map_err(|error| HttpError::new(HttpErrorKind::Interrupted, error));
+        // Half an answer is none, whatever its first line says.
+        let body = body.map_err(|error| {
+            note(None);
+            HttpError::new(HttpErrorKind::Interrupted, error)
+        });
         Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
     }
 }
