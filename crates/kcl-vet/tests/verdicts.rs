@@ -132,6 +132,28 @@ fn what_a_program_catches_is_not_told() {
 }
 
 #[test]
+fn a_schema_that_is_not_there_is_told_once_and_in_the_code() {
+    let told = |code: &str, name: &str| {
+        let wish = Wish { schema: Some(name.into()), ..Wish::default() };
+        told(code, "x: 1\n---\nx: 2\n", Format::Yaml, &wish)
+    };
+    assert_eq!(told(X, "T"), ["there is no schema `T`, did you mean `S`?"]);
+    assert_eq!(told(X, "Nothing"), ["there is no schema `Nothing`"]);
+    assert_eq!(told("v = 1\n", "v"), ["`v` is no schema"]);
+    assert_eq!(told(X, "nowhere.S"), ["pkgpath nowhere not found in the program"]);
+    assert_eq!(told("import math\n", "math.S"), ["`math` has no schemas: it is no package of KCL files"]);
+    // Other names of a schema are names of it.
+    assert_eq!(told(&format!("{X}type T = S\n"), "T"), [""; 0]);
+    assert_eq!(told(&format!("{X}T = S\n"), "T"), [""; 0]);
+    let compiler = Compiler::new(MemoryFiles::default());
+    let wish = Wish { schema: Some("Usr".into()), ..Wish::default() };
+    let code = Request::source("code.k", "schema User:\n    x: int\n");
+    let Err(wrong) = Vet::new(&compiler, code, &wish) else { panic!("there is none") };
+    let base_diag::Place::Span(file, span) = wrong.diagnostics[0].place() else { panic!("it has a place") };
+    assert_eq!((wrong.sources.get(file).unwrap().path.as_str(), span.start, span.end), ("code.k", 7, 11));
+}
+
+#[test]
 fn the_code_sees_the_data() {
     let code = "schema S:\n    d: int\nassert x.d == 3, \"outer\"\n";
     let wish = Wish { attribute: "x".into(), ..Wish::default() };

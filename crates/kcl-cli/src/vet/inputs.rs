@@ -136,6 +136,9 @@ fn refuse_nothing(data: &[Input], code: &[&String], wish: &Wish) -> Result<(), S
     if data.is_empty() {
         return Err("there is no data to check: kcl vet DATA CODE.k".to_owned());
     }
+    if wish.schema.as_deref().is_some_and(|name| name.split('.').any(str::is_empty)) {
+        return Err("-s is the name of a schema: Name or package.Name".to_owned());
+    }
     let dotted = wish.schema.as_ref().is_some_and(|name| name.contains('.'));
     if code.is_empty() && wish.packages.is_empty() && !dotted {
         return Err("there is no schema to check against: kcl vet DATA CODE.k, or -s package.Name".to_owned());
