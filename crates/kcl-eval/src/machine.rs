@@ -229,6 +229,13 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Notes where the lambda was called that a fault comes out of; the innermost call counts.
+    #[cold]
+    pub(crate) fn called_from(&self, mut fault: Box<Fault>, (at, _): CallSite) -> Box<Fault> {
+        fault.caller.get_or_insert_with(|| self.line_place(at.0, at.1));
+        fault
+    }
+
     fn line_place(&self, package: u32, offset: u32) -> Place {
         let Some(package) = self.program.packages.get(package as usize) else { return Place::None };
         let (file, local) = package.locate(offset);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use base_diag::Place;
 use kcl_test::snapshots::{self, FOLDER, Taken, difference};
 use kcl_test::{Case, Ran};
 
@@ -27,7 +28,8 @@ pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut
         return;
     }
     if let Err(trouble) = base_file::write_all(&texts, base_file::How::Plain) {
-        ran.failure = Some(snapshots::failed(format!("the snapshot {trouble}"), String::new()));
+        let place = ran.snapshots.first().map_or(Place::None, |taken| taken.place);
+        ran.failure = Some(snapshots::failed(format!("the snapshot {trouble}"), String::new(), place));
     }
 }
 
@@ -41,9 +43,17 @@ pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Resul
         .filter(|(number, ..)| *number == package.number)
         .filter_map(|(_, case, taken)| taken.file_of(case))
         .collect();
+    // A case that failed may not have come to its snapshots.
+    let failed: Vec<String> = results
+        .rows
+        .iter()
+        .filter(|row| row.package == package.shown && !row.error.is_empty())
+        .map(|row| format!("{}.", row.name))
+        .collect();
+    let open = |name: &String| failed.iter().any(|case| name.starts_with(case));
     let mut stale: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".json") && !taken.contains(name))
+        .filter(|name| name.ends_with(".json") && !taken.contains(name) && !open(name))
         .collect();
     stale.sort();
     for name in stale {
