@@ -128,7 +128,7 @@ fn print_text(done: &mut Done) {
 
 fn format_files(words: &[String], wish: &Wish) -> Report {
     let here = [".".to_owned()];
-    let Found { files, notes, errors } = files::find(if words.is_empty() { &here } else { words });
+    let Found { files, notes, errors, .. } = files::find(if words.is_empty() { &here } else { words });
     let mut done: Vec<Done> = errors.into_iter().map(|(path, message)| failed(&path, message)).collect();
     let slots: Vec<Mutex<Option<Done>>> = files.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);

@@ -67,6 +67,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else if path.is_dir() {
                 found.insert(path.clone(), b"folder".to_vec());
                 next.push(path);
+            } else if !path.is_file() {
+                found.insert(path.clone(), b"pipe".to_vec());
             } else if path.metadata().unwrap().len() > 1 << 20 {
                 found.insert(path.clone(), path.metadata().unwrap().len().to_string().into_bytes());
             } else {
@@ -124,6 +126,16 @@ fn a_file_of_100_megabytes() {
     let says = &["is larger than 64 MiB"];
     try_all(SOURCE, |bad| large(bad.join("bad.k")), "bad", says);
     try_all(DATA, |bad| large(bad.join("bad.json")), "bad/bad.json", says);
+}
+
+/// Who opens a pipe waits for its writer: commands that replace files do not even open it.
+#[test]
+fn a_pipe() {
+    let make = |bad: &Path| {
+        assert!(Command::new("mkfifo").arg(bad.join("bad.k")).status().unwrap().success());
+    };
+    let commands = ["fmt @", "fmt --check @", "lint @", "lint --fix @", "lint --format json @"];
+    try_all(&commands, make, "bad/bad.k", &["bad/bad.k is a pipe or a device, not a file"]);
 }
 
 #[test]
@@ -230,5 +242,39 @@ fn a_reader_that_is_gone_and_a_disk_that_is_full() {
         let full = shell(&work, &format!("{command} > /dev/full"));
         assert_eq!(full.status.code(), Some(1), "{command}: {}", err(&full));
         assert!(!err(&full).contains("panicked"), "{command}: {}", err(&full));
+    }
+}
+
+/// No file may grow: what was there stays, nothing half-written is left, and nobody says that it was done.
+#[test]
+fn a_disk_that_takes_nothing_more() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    let test = "test_a = lambda {\n    snapshot(\"a\", 1)\n}\n";
+    write(
+        &work,
+        &[
+            ("odd/odd.k", "import   math\na   =   1\n"),
+            ("t/a_test.k", test),
+            ("t/lib.k", "b = 1\n"),
+            ("t/__snapshots__/test_a.old.json", "1\n"),
+        ],
+    );
+    let before = tree(folder.path());
+    for command in [
+        "kcl fmt odd",
+        "kcl lint --fix odd",
+        "kcl test --update t",
+        "kcl test --junit out.xml t",
+        "kcl test --lcov out.info t",
+        "kcl doc --target out",
+        "kcl doc --format html --target out",
+        "kcl doc --format openapi --target out.json",
+    ] {
+        let output = shell(&work, &format!("trap '' XFSZ; ulimit -f 0; {command}"));
+        let said = format!("{}{}", out(&output), err(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        assert!(said.contains("cannot be written") && !said.contains("mended"), "{command}: {said}");
+        assert_eq!(tree(folder.path()), before, "{command}: {said}");
     }
 }

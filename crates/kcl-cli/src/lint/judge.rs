@@ -88,7 +88,7 @@ pub(super) fn judge(
 ) -> Done {
     let mut done = Done { files: unit.owned.len(), ..Done::default() };
     let Some(mut request) = request(unit, &mut done) else { return done };
-    let mut texts: HashMap<PathBuf, String> = HashMap::new();
+    let mut texts: HashMap<PathBuf, Mended> = HashMap::new();
     for round in 0..=ROUNDS {
         let mut analysis = compiler.analyse(&request);
         let config = match configs.of(&analysis.root) {
@@ -101,10 +101,9 @@ pub(super) fn judge(
         let findings = findings(&analysis, unit, &config, privates);
         let fixes = match wish.fix && round < ROUNDS && analysis.diagnostics.is_empty() {
             true => mend(&analysis, unit, &findings, wish, &mut texts),
-            false => 0,
+            false => false,
         };
-        if fixes > 0 {
-            done.mended += fixes;
+        if fixes {
             request.entries = entries(&analysis, &texts);
             continue;
         }
@@ -141,12 +140,12 @@ fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
 }
 
 /// The files of the main package as they are after fixes.
-fn entries(analysis: &Analysis, texts: &HashMap<PathBuf, String>) -> Vec<Entry> {
+fn entries(analysis: &Analysis, texts: &HashMap<PathBuf, Mended>) -> Vec<Entry> {
     let files = analysis.program.main_package().files.iter();
     let files = files.filter_map(|id| analysis.program.sources.get(*id));
     files
         .map(|file| {
-            let text = texts.get(&absolute(Path::new(&file.path))).cloned();
+            let text = texts.get(&absolute(Path::new(&file.path))).map(|mended| mended.text.clone());
             Entry::Source { path: file.path.clone(), text: text.unwrap_or_else(|| file.text.to_string()) }
         })
         .collect()
@@ -193,26 +192,34 @@ fn is_read_elsewhere(finding: &Finding, analysis: &Analysis, privates: &Privates
     name.is_some_and(|name| name.starts_with('_') && privates.of(&analysis.root).contains(name))
 }
 
-/// Applies fixes to the texts of a round; returns how many.
+/// A file after fixes.
+#[derive(Default)]
+struct Mended {
+    text: String,
+    fixes: usize,
+}
+
+/// Applies fixes to the texts of a round; returns whether there were any.
 fn mend(
     analysis: &Analysis,
     unit: &Unit,
     findings: &[Finding],
     wish: &Wish,
-    texts: &mut HashMap<PathBuf, String>,
-) -> usize {
-    let mut count = 0;
+    texts: &mut HashMap<PathBuf, Mended>,
+) -> bool {
+    let mut any = false;
     for id in &analysis.program.main_package().files {
         let Some((path, _)) = shown(unit, &analysis.program.sources, *id) else { continue };
         let Some(file) = analysis.program.sources.get(*id) else { continue };
         let here: Vec<&Finding> = findings.iter().filter(|finding| finding.file == *id).collect();
         let applied = mended(&file.text, &here, wish.with_unsafe);
         if applied.mended > 0 {
-            count += applied.mended;
-            texts.insert(path.clone(), applied.text);
+            any = true;
+            let file = texts.entry(path.clone()).or_default();
+            *file = Mended { text: applied.text, fixes: file.fixes + applied.mended };
         }
     }
-    count
+    any
 }
 
 /// All fixes at once; where they break the text (which would be a bug of ours), those that do not, one by one.
@@ -274,9 +281,9 @@ fn hide_secrets(findings: &[Finding], sources: &SourceMap, items: &mut [Item]) {
 }
 
 /// Writes what was mended, or shows it.
-fn write(unit: &Unit, texts: &HashMap<PathBuf, String>, wish: &Wish, done: &mut Done) {
+fn write(unit: &Unit, texts: &HashMap<PathBuf, Mended>, wish: &Wish, done: &mut Done) {
     for (path, shown) in &unit.owned {
-        let Some(text) = texts.get(path) else { continue };
+        let Some(Mended { text, fixes }) = texts.get(path) else { continue };
         let old = match files::read(path).and_then(files::text_of) {
             Ok(old) => old,
             Err(message) => {
@@ -288,8 +295,10 @@ fn write(unit: &Unit, texts: &HashMap<PathBuf, String>, wish: &Wish, done: &mut 
             done.changed.push((shown.clone(), kcl_fmt::diff::unified(shown, shown, &old, text)));
         } else if let Err(message) = files::replace(path, text) {
             done.errors.push((shown.clone(), message));
+            continue;
         } else {
             done.changed.push((shown.clone(), String::new()));
         }
+        done.mended += fixes;
     }
 }
