@@ -282,7 +282,19 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
 /// So many mistakes are told; the others are counted.
 const TOLD: usize = 20;
 
+/// Errors for standard error.
 pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
+    render_in(diagnostics, sources, format, if plain { Color::Never } else { Color::Always })
+}
+
+/// Errors for a place that takes colours or not.
+pub(crate) fn render_in(
+    diagnostics: &[Diagnostic],
+    sources: &SourceMap,
+    format: ErrorFormat,
+    color: Color,
+) -> String {
     let told = &diagnostics[..diagnostics.len().min(TOLD)];
     match format {
         ErrorFormat::Short => {
@@ -297,8 +309,6 @@ pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: Er
             format!("{}\n", serde_json::Value::Array(all))
         }
         ErrorFormat::Full => {
-            let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
-            let color = if plain { Color::Never } else { Color::Always };
             let mut out: String = told.iter().map(|d| render_full(d, sources, color) + "\n").collect();
             if let Some(first) = diagnostics.first() {
                 // The checker stops counting where a text is nothing but mistakes.

@@ -55,15 +55,22 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     if !given.has("watch") {
         return run(&inputs).0;
     }
+    watch(&inputs)
+}
+
+fn watch(inputs: &Inputs) -> ! {
     loop {
         let started = SystemTime::now();
-        let (_, watched) = run(&inputs);
+        let (_, watched) = run(inputs);
+        // A report that was just written has changed its folder.
+        let reports: Vec<PathBuf> = inputs.report_folders();
         eprintln!("watching {} files and folders; Ctrl-C ends", watched.len());
         let seen: Vec<_> =
             watched.into_iter().map(|path| (path.clone(), crate::watch::stamp(&path))).collect();
         // What changed while the cases ran was stamped too late. The clock of files is a few milliseconds behind the other.
         let begun = started.checked_sub(CLOCK).unwrap_or(started);
-        match seen.iter().any(|(_, stamp)| stamp.is_some_and(|(changed, _)| changed >= begun)) {
+        let late = seen.iter().filter(|(_, stamp)| stamp.is_some_and(|(changed, _)| changed >= begun));
+        match late.filter_map(|(path, _)| path.canonicalize().ok()).any(|path| !reports.contains(&path)) {
             true => std::thread::sleep(CLOCK),
             false => drop(crate::watch::next_change(&seen)),
         }
@@ -97,6 +104,7 @@ fn run(inputs: &Inputs) -> (ExitCode, Vec<PathBuf>) {
         watched.push(package.folder.clone());
     }
     run_cases(inputs, &packages, &mut results);
+    watched.extend(kept::files(&packages, &results));
     examples::run(inputs, &documented, &mut results);
     (results.print(inputs), watched)
 }

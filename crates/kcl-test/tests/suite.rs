@@ -222,6 +222,7 @@ fn row(name: &str, log: &str, error: &str) -> Row {
         duration: Duration::from_millis(7),
         log: log.to_owned(),
         error: error.to_owned(),
+        is_broken: false,
     }
 }
 
@@ -251,6 +252,7 @@ const ELEMENTS: &[(&str, Option<&str>, &[&str])] = &[
     ("property", Some("properties"), &["name", "value"]),
     ("testcase", Some("testsuite"), &["name", "classname", "time"]),
     ("failure", Some("testcase"), &["message", "type"]),
+    ("error", Some("testcase"), &["message", "type"]),
     ("system-out", Some("testsuite"), &[]),
     ("system-err", Some("testsuite"), &[]),
 ];
@@ -295,7 +297,15 @@ fn junit_obeys_its_schema() {
     obeys_the_schema(&junit(&rows, started));
     obeys_the_schema(&junit(&[], started));
     assert!(junit(&rows, started).contains("timestamp=\"1970-01-01T00:00:00\""));
-    assert!(junit(&rows, started).contains("tests=\"3\" failures=\"1\""));
+    assert!(junit(&rows, started).contains("tests=\"3\" failures=\"1\" errors=\"0\""));
+    let coloured = [row("test_a", "\x1b[1mbold\x1b[0m \x1b[2J\n", "\x1b[1;31merror\x1b[0m: no")];
+    let xml = junit(&coloured, started);
+    assert!(xml.contains("message=\"error: no\"") && xml.contains("bold \u{FFFD}[2J\n"), "{xml}");
+    assert_eq!(json(&coloured)["cases"][0]["error"], "error: no");
+    let broken =
+        [row("test_add", "", ""), Row { is_broken: true, ..row("compile", "", "it does not <compile>") }];
+    obeys_the_schema(&junit(&broken, started));
+    assert!(junit(&broken, started).contains("tests=\"2\" failures=\"0\" errors=\"1\""));
 }
 
 const BOUNDED: &str = "schema Item:

@@ -33,6 +33,15 @@ pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut
     }
 }
 
+/// The files of the snapshots that were taken, and their folders: tests run again when they change.
+pub(super) fn files(packages: &[Package], results: &Results) -> Vec<PathBuf> {
+    let folders = packages.iter().map(|package| package.folder.join(FOLDER));
+    let taken = results.taken.iter().filter_map(|(number, case, taken)| {
+        Some(packages.get(*number)?.folder.join(FOLDER).join(taken.file_of(case)?))
+    });
+    folders.chain(taken).collect()
+}
+
 /// Tells which snapshots no case takes any more; with --update they are removed.
 pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Results) {
     let folder = package.folder.join(FOLDER);
