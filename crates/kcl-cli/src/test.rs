@@ -142,9 +142,9 @@ fn run_cases(inputs: &Inputs, packages: &[Package], results: &mut Results) {
     }
     for (package, coverage) in packages.iter().zip(&coverage) {
         results.cover(inputs, &package.suite, coverage);
-        if inputs.filter.is_none() && end == usize::MAX {
-            kept::tell_stale(inputs, package, results);
-        }
+    }
+    if inputs.filter.is_none() && end == usize::MAX {
+        kept::tell_stale(inputs, packages, results);
     }
 }
 

@@ -43,20 +43,30 @@ pub(super) fn files(packages: &[Package], results: &Results) -> Vec<PathBuf> {
 }
 
 /// Tells which snapshots no case takes any more; with --update they are removed.
-pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Results) {
-    let folder = package.folder.join(FOLDER);
+pub(super) fn tell_stale(inputs: &Inputs, packages: &[Package], results: &mut Results) {
+    for package in packages {
+        let own = results.taken.iter().filter(|(number, ..)| *number == package.number);
+        let taken = own.filter_map(|(_, case, taken)| taken.file_of(case)).collect();
+        tell_in(inputs, (&package.folder, &package.shown), &taken, results);
+    }
+    for (folder, shown) in std::mem::take(&mut results.untested) {
+        tell_in(inputs, (&folder, &shown), &BTreeSet::new(), results);
+    }
+}
+
+fn tell_in(
+    inputs: &Inputs,
+    (folder, package): (&Path, &str),
+    taken: &BTreeSet<String>,
+    results: &mut Results,
+) {
+    let folder = folder.join(FOLDER);
     let Ok(entries) = std::fs::read_dir(&folder) else { return };
-    let taken: BTreeSet<String> = results
-        .taken
-        .iter()
-        .filter(|(number, ..)| *number == package.number)
-        .filter_map(|(_, case, taken)| taken.file_of(case))
-        .collect();
     // A case that failed may not have come to its snapshots.
     let failed: Vec<String> = results
         .rows
         .iter()
-        .filter(|row| row.package == package.shown && !row.error.is_empty())
+        .filter(|row| row.package == package && !row.error.is_empty())
         .map(|row| format!("{}.", row.name))
         .collect();
     let open = |name: &String| failed.iter().any(|case| name.starts_with(case));
@@ -66,11 +76,15 @@ pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Resul
         .collect();
     stale.sort();
     for name in stale {
-        let shown = Path::new(&package.shown).join(FOLDER).join(&name).display().to_string();
+        let shown = Path::new(package).join(FOLDER).join(&name).display().to_string();
         if !inputs.update {
             results.notes.push(format!("no case takes the snapshot {shown} any more; --update removes it"));
         } else if let Err(error) = std::fs::remove_file(folder.join(&name)) {
             results.problems.push(format!("{shown} cannot be removed: {error}"));
         }
+    }
+    if inputs.update {
+        // Only if it is empty now; nobody misses it, and nobody minds if it stays.
+        let _ = std::fs::remove_dir(&folder);
     }
 }

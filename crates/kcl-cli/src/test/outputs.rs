@@ -34,6 +34,8 @@ pub(super) struct Results {
     pub(super) notes: Vec<String>,
     /// Folders and files of packages that have no suite.
     pub(super) watched: Vec<PathBuf>,
+    /// Folders without test files, as people name them.
+    pub(super) untested: Vec<(PathBuf, String)>,
     /// Snapshots with the number of their package and their case.
     pub(super) taken: Vec<(usize, String, Taken)>,
     files: BTreeMap<String, Covered>,
@@ -53,6 +55,7 @@ impl Results {
             problems: Vec::new(),
             notes: Vec::new(),
             watched: Vec::new(),
+            untested: Vec::new(),
             taken: Vec::new(),
             files: BTreeMap::new(),
             texts: BTreeMap::new(),

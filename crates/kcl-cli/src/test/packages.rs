@@ -48,6 +48,7 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
         let shown = if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
         documented.extend(Documented::find(&place, &shown, &texts));
         if !texts.iter().any(|(path, _)| kcl_test::is_test_file(path)) {
+            results.untested.push((place, shown));
             continue;
         }
         let request = kcl_test::request(&inputs.request, &place.display().to_string(), &texts);
