@@ -47,11 +47,22 @@ impl Configs {
     fn of(&self, root: &Path) -> Result<Arc<Config>, String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let read = || {
-            let text = std::fs::read_to_string(root.join("kcl.mod")).unwrap_or_default();
-            Config::parse(&text).map(Arc::new)
+            let file = root.join("kcl.mod");
+            let text = match file.exists() {
+                true => files::read(&file).and_then(files::text_of)?,
+                false => String::new(),
+            };
+            Config::parse(&text).map(Arc::new).map_err(|why| format!("is not understood: {why}"))
         };
         known.entry(root.to_path_buf()).or_insert_with(read).clone()
     }
+}
+
+/// The `kcl.mod` of a module as one names it from here.
+fn shown_module(root: &Path) -> String {
+    let file = root.join("kcl.mod");
+    let here = std::env::current_dir().map(|here| absolute(&here)).unwrap_or_default();
+    file.strip_prefix(here).unwrap_or(&file).display().to_string()
 }
 
 /// Private names that the files of a module read of a package, by the module's root; looked for when somebody asks.
@@ -94,7 +105,7 @@ pub(super) fn judge(
         let config = match configs.of(&analysis.root) {
             Ok(config) => config,
             Err(message) => {
-                done.errors.push((analysis.root.display().to_string(), message));
+                done.errors.push((shown_module(&analysis.root), message));
                 return done;
             }
         };
