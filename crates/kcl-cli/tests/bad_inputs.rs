@@ -278,3 +278,15 @@ fn a_disk_that_takes_nothing_more() {
         assert_eq!(tree(folder.path()), before, "{command}: {said}");
     }
 }
+
+/// Standard output by its name is standard output, also where a file stands behind it.
+#[test]
+fn reports_to_standard_output() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    write(&work, &[("good_test.k", "test_a = lambda {\n    assert True\n}\n")]);
+    let ran = shell(&work, "(echo before; kcl test --junit /dev/stdout; echo after) > all.txt");
+    assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+    let all = fs::read_to_string(work.join("all.txt")).unwrap();
+    assert!(all.starts_with("before\n<?xml ") && all.ends_with("PASS: 1/1\nafter\n"), "{all}");
+}
