@@ -270,6 +270,9 @@ fn wrong_calls_say_what_to_do() {
         (&["doc", "--format", "json-schema", "--schema", "Q"], "there is no schema `Q`"),
         (&["doc", "--format", "json-schema", "--schema", "AMixin"], "no schema that has instances"),
         (&["doc", "--json"], "name a folder with --target"),
+        (&["doc", "--target", "a.k"], "a.k is a file: name a folder with --target"),
+        (&["doc", "--format", "html", "--target", "a.k/site"], "a.k is a file: name a folder with --target"),
+        (&["doc", "--format", "openapi", "--target", "a.k"], "a.k is a file: name a folder with --target"),
     ] {
         let output = kcl(dir.path(), words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

@@ -208,6 +208,8 @@ impl<'a> Walker<'a> {
         for (start, cond) in found {
             let (yes, no) = self.coverage.decision(self.number, cond);
             let line = self.line(start);
+            // Readers of LCOV refuse branches on lines that they do not know.
+            self.covered.lines.entry(line).or_insert(yes + no);
             self.covered.branches.push(Branch { line, yes, no });
         }
     }

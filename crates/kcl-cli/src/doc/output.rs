@@ -30,6 +30,11 @@ impl Output {
                 files.into_iter().map(|file| (target.join(&file.path), file.text)).collect()
             }
         };
+        let inside = |path: &Path| path.strip_prefix(target).is_ok_and(|rest| !rest.as_os_str().is_empty());
+        let is_folder = files.iter().any(|(path, _)| inside(path));
+        if let Some(file) = target.ancestors().find(|path| path.is_file()).filter(|_| is_folder) {
+            return Err(format!("{} is a file: name a folder with --target", file.display()));
+        }
         base_file::write_all(&files, base_file::How::Plain).map_err(|trouble| trouble.to_string())?;
         Ok(files.iter().map(|(path, _)| path.display().to_string()).collect())
     }
