@@ -68,8 +68,10 @@ impl Suite {
             let message = format!("no value was found that the types and checks of `{}` accept", case.name);
             let help =
                 "the checks refuse nearly everything: give the parameter a narrower type, or write a test";
-            let diagnostic =
-                Diagnostic::error(Code::EVALUATION, "property-without-values", Place::None, message);
+            let package = program.main_package();
+            let place = crate::cases::lambda(package, &case.name);
+            let place = place.map_or(Place::None, |(name, _)| package.place(name.span));
+            let diagnostic = Diagnostic::error(Code::EVALUATION, "property-without-values", place, message);
             ran.failure = Some(Failure { diagnostic: diagnostic.with_help(help), diff: String::new() });
         }
         ran

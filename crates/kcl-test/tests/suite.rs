@@ -350,6 +350,32 @@ fn lengths_and_parts_that_checks_ask_for_are_found() {
 }
 
 #[test]
+fn patterns_that_checks_ask_for_are_met() {
+    let program = "import regex
+schema Object:
+    name: str
+    ip: str
+    version: str
+    tags: [str]
+    other?: str
+    check:
+        regex.match(name, \"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$\"), \"a name\"
+        regex.match(ip, r\"^(\\d{1,3}\\.){3}\\d{1,3}$\")
+        regex.match(version, \"^v[0-9]+(alpha|beta)?[1-9]$\")
+        all tag in tags {regex.match(tag, \"^[^:]+:[A-F]{2}$\")}
+        regex.match(other, \"^#[0-9a-fA-F]{6}$\") if other
+property_o = lambda o: Object {
+    assert len(o.name) < 64 and o.ip.count(\".\") == 3 and o.version.startswith(\"v\")
+}
+";
+    let ran = tried(program);
+    assert!(ran.is_ok(), "{:?}", ran.failure);
+    // A pattern of another dialect is no pattern, and no panic.
+    let odd = "import regex\nschema N:\n    n: str\n    check:\n        regex.match(n, r\"^(?!x).*$\")\nproperty_n = lambda n: N {\n    assert True\n}\n";
+    assert!(tried(odd).is_ok());
+}
+
+#[test]
 fn values_that_a_check_refuses_cover_nothing() {
     let never = "schema Never:\n    a: int\n    check:\n        a > 5 and a < 5\nproperty_n = lambda n: Never {\n    assert False\n}\n";
     assert!(tried(never).coverage.is_none());
