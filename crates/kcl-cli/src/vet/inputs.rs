@@ -80,9 +80,7 @@ impl Inputs {
     pub(super) fn load(&self, at: usize) -> Loaded {
         let (bytes, format) = match &self.data[at] {
             Input::Stdin => {
-                let mut bytes = Vec::new();
-                let read = std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes);
-                read.map_err(|e| LoadError::File(format!("cannot be read: {e}")))?;
+                let bytes = crate::files::standard_input().map_err(LoadError::File)?;
                 (bytes, self.format.unwrap_or(Format::Yaml))
             }
             Input::File(path) => {
