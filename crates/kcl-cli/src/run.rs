@@ -346,10 +346,7 @@ fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(),
     request.strict_range |= given.has("strict-range-check");
     request.debug |= given.has("debug");
     request.track_origins = given.has("why");
-    request.limits.steps = number(given, "max-steps", request.limits.steps)?;
-    request.limits.cells = number(given, "max-memory", request.limits.cells)?;
-    let depth = number(given, "max-depth", u64::from(request.limits.depth))?;
-    request.limits.depth = u32::try_from(depth).unwrap_or(u32::MAX).min(request.limits.depth.max(8_000));
+    limits(given, &mut request.limits)?;
     request.edition = match given.last("edition") {
         None => None,
         Some("0.12" | "0.12.4") => Some(kcl::Edition::Reference),
@@ -442,6 +439,18 @@ pub(crate) fn pairs(given: &Given, flag: &str) -> Result<Vec<(String, String)>, 
     };
     given.all(flag).iter().map(split).collect()
 }
+
+/// The budgets that a call sets: errors name these flags.
+pub(crate) fn limits(given: &Given, limits: &mut kcl::Limits) -> Result<(), String> {
+    limits.steps = number(given, "max-steps", limits.steps)?;
+    limits.cells = number(given, "max-memory", limits.cells)?;
+    let depth = number(given, "max-depth", u64::from(limits.depth))?;
+    limits.depth = u32::try_from(depth).unwrap_or(u32::MAX).min(limits.depth.max(DEEPEST));
+    Ok(())
+}
+
+/// Nobody may nest deeper: stacks are made for it.
+const DEEPEST: u32 = 8_000;
 
 fn number(given: &Given, flag: &str, default: u64) -> Result<u64, String> {
     match given.last(flag) {

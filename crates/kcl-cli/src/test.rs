@@ -36,6 +36,9 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "samples" None, "N" "how many values each property is tried with (default: 100)";
     "watch" Some('w'), "" "run again whenever a file changes";
     "error-format" None, "full|short|json" "form of the errors of packages that do not compile";
+    "max-steps" None, "N" "stop after N steps of work";
+    "max-memory" None, "N" "stop after N value cells";
+    "max-depth" None, "N" "stop at N levels of nesting";
     "jobs" Some('j'), "N" "how many cases at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };

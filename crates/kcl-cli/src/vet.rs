@@ -26,6 +26,9 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "argument" Some('D'), "KEY=VALUE" "a value for option()";
     "json" None, "" "print one JSON object with the verdict of every document";
     "error-format" None, "full|short|json" "form of errors on standard error";
+    "max-steps" None, "N" "stop after N steps of work";
+    "max-memory" None, "N" "stop after N value cells";
+    "max-depth" None, "N" "stop at N levels of nesting";
     "jobs" Some('j'), "N" "how many documents at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };

@@ -292,3 +292,25 @@ fn reports_to_standard_output() {
     let all = fs::read_to_string(work.join("all.txt")).unwrap();
     assert!(all.starts_with("before\n<?xml ") && all.ends_with("PASS: 1/1\nafter\n"), "{all}");
 }
+
+/// Where an error names a flag, the command has it.
+#[test]
+fn budgets_can_be_set_where_programs_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "f = lambda n: int -> int {\n    f(n + 1)\n}\n";
+    let files = [
+        ("a.k", "schema S:\n    a: int\n    check:\n        sum([x for x in range(1000)]) > a\n"),
+        ("a.json", "{\"a\": 1}"),
+        ("t/f.k", endless),
+        ("t/f_test.k", "test_f = lambda {\n    f(1)\n}\n"),
+    ];
+    write(folder.path(), &files);
+    let said = |words: &[&str]| {
+        let output = kcl(folder.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        format!("{}{}", out(&output), err(&output))
+    };
+    assert!(said(&["vet", "a.json", "a.k", "--max-steps", "100"]).contains("raise it with --max-steps"));
+    assert!(said(&["test", "t", "--max-depth", "100"]).contains("nesting (100); if it is meant to be"));
+    assert!(said(&["test", "t"]).contains("nesting (8000), which is as large as it can be"));
+}

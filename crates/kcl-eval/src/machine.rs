@@ -286,15 +286,22 @@ impl<'p> Machine<'p> {
     pub(crate) fn enter(&mut self) -> Eval<()> {
         self.depth += 1;
         if self.depth > self.options.max_depth {
-            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+            return Err(self.too_deep());
         }
         Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Box<Fault> {
+        let (limit, most) = (self.options.max_depth, Options::default().max_depth);
+        let flag = if limit < most { "--max-depth" } else { "" };
+        self.exhausted("nesting", flag, u64::from(limit))
     }
 
     /// Fails as [`Machine::enter`] does if so many levels more would be too many; enters none.
     pub(crate) fn enter_many(&self, levels: u32) -> Eval<()> {
         if self.depth.saturating_add(levels) > self.options.max_depth {
-            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+            return Err(self.too_deep());
         }
         Ok(())
     }

@@ -54,7 +54,8 @@ fn comments_may_stand_anywhere() {
 #[test]
 fn generated_programs_stay_what_they_are() {
     let (mut all, mut commented) = (0, 0);
-    for seed in 0..1_000 {
+    let count = std::env::var("FMT_PROGRAMS").map_or(1_000, |text| text.parse().unwrap());
+    for seed in 0..count {
         let mut rng = Rng::new(seed);
         for file in testkit::generate::program(seed).files {
             let noisy = noisy(&file.text, &mut rng);

@@ -45,6 +45,7 @@ impl Inputs {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
         request.vendor = kcl::package_folder();
+        crate::run::limits(given, &mut request.limits)?;
         let filter = match given.last("run") {
             None => None,
             Some(text) => Some(Regex::new(text).map_err(|e| format!("--run {text}: {e}"))?),

@@ -65,6 +65,7 @@ impl Inputs {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
         request.vendor = kcl::package_folder();
+        crate::run::limits(given, &mut request.limits)?;
         let format = match given.last("format") {
             None => None,
             Some(name) => {
