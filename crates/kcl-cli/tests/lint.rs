@@ -49,6 +49,14 @@ fn a_test_file_sees_its_package_and_reads_its_private_names() {
 }
 
 #[test]
+fn nobody_is_shown_the_helper_of_snapshots() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("m_test.k", "test_a = lambda {\n    snapshot(1, 2)\n}\n")]);
+    let told = kcl(dir.path(), &["lint"]);
+    assert!(out(&told).contains("m_test.k:2:14") && !out(&told).contains("<kcl test>"), "{}", out(&told));
+}
+
+#[test]
 fn a_private_name_that_another_package_reads_is_used() {
     let dir = tempfile::tempdir().unwrap();
     let files = [

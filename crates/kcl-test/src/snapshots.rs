@@ -216,6 +216,11 @@ pub(crate) fn place_of(program: &Program, case: &Case, name: &str) -> Place {
     }
 }
 
+/// Takes the helper, which nobody wrote, out of what is shown beside a mistake.
+pub fn without_helper(diagnostic: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    at_the_call(diagnostic, None, sources)
+}
+
 /// Nobody wrote the helper: what is wrong there is wrong where it is called, and it is never shown beside something else.
 pub(crate) fn at_the_call(
     mut diagnostic: Diagnostic,

@@ -64,7 +64,7 @@ impl Suite {
     pub fn new(compiler: &Compiler<'_>, request: &Request) -> Result<Suite, Box<WrongPackage>> {
         let prepared = compiler.prepare(request).map_err(|outcome| {
             let kcl::RunResult { diagnostics, sources, reads, .. } = *outcome;
-            let shown = |diagnostic| snapshots::at_the_call(diagnostic, None, &sources);
+            let shown = |diagnostic| snapshots::without_helper(diagnostic, &sources);
             let diagnostics = diagnostics.into_iter().map(shown).collect();
             Box::new(WrongPackage { diagnostics, sources, reads })
         })?;

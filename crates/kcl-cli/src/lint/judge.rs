@@ -266,11 +266,14 @@ fn tell(analysis: &mut Analysis, unit: &Unit, findings: &[Finding], wish: &Wish,
         analysis.program.sources.show_from(absolute(&here).display().to_string());
     }
     let sources = &analysis.program.sources;
+    let told = |diagnostic: Diagnostic| kcl_test::snapshots::without_helper(diagnostic, sources);
+    let diagnostics: Vec<Diagnostic> =
+        std::mem::take(&mut analysis.diagnostics).into_iter().map(told).collect();
     let is_ours = |diagnostic: &&Diagnostic| match diagnostic.place() {
         Place::Span(file, _) | Place::Line(file, _) => shown(unit, sources, file).is_some(),
         Place::None => true,
     };
-    let errors = analysis.diagnostics.iter().filter(is_ours);
+    let errors = diagnostics.iter().filter(is_ours);
     let from = done.items.len();
     done.items.extend(errors.map(|diagnostic| Item::new(diagnostic, Level::Error, sources, form)));
     done.items.extend(findings.iter().map(|finding| Item::found(finding, sources, form)));
