@@ -252,6 +252,24 @@ fn deprecated_things_can_be_left_out() {
 }
 
 #[test]
+fn a_readme_that_somebody_wrote_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("a.k", "schema A:\n    x: int\n"), ("README.md", "# My project\n")]);
+    let output = kcl(dir.path(), &["doc", "--target", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        err(&output).contains("README.md is there, and `kcl doc` has not written it"),
+        "{}",
+        err(&output)
+    );
+    assert_eq!(contents(dir.path()).len(), 2);
+    // Our own is written anew.
+    for _ in 0..2 {
+        assert_eq!(kcl(dir.path(), &["doc", "--target", "docs"]).status.code(), Some(0));
+    }
+}
+
+#[test]
 fn wrong_calls_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     write(
