@@ -167,6 +167,8 @@ fn ports() {
         "p = {port = 70000, hostport = \"a\", portName = \"80\"}\n",
         "containerPort = 99999\n",
         "schema P:\n    containerPort?: int\n",
+        // A model of somebody's own.
+        "schema P:\n    containerPort?: str\n\np = P {containerPort = \"http\"}\n",
     ];
     let found = [
         "p = {containerPort = 0}\n",
@@ -179,6 +181,7 @@ fn ports() {
         "p = {targetPort = \"HTTP\"}\n",
         "p = {targetPort = \"a-name-that-is-too-long\"}\n",
         "p = {targetPort = \"a--b\"}\n",
+        "schema P:\n    targetPort?: int | str\n\np = P {targetPort = \"80\"}\n",
     ];
     judge("kubernetes-port", &clean, &found);
 }
@@ -192,6 +195,7 @@ fn seconds() {
         "p = {timeout = \"10s\", seconds = \"1m\", timeoutSeconds = \"as long as it takes\"}\n",
         "_n = 3\np = {periodSeconds = \"${_n}\"}\n",
         "p = {minReadySeconds = 2 * 5, activeDeadlineSeconds = None}\n",
+        "schema P:\n    periodSeconds?: str\n\np = P {periodSeconds = \"10s\"}\n",
     ];
     let found = [
         "p = {periodSeconds = \"10s\"}\n",

@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
     let Expr::Config(entries) = context.tree.expr(id) else { return };
-    for Entry { key, value, .. } in entries {
+    for Entry { key, key_span, value, .. } in entries {
         let (Key::Name(key) | Key::Str(key)) = key else { continue };
         let (zero, names) = match key.as_str() {
             "containerPort" => (false, false),
@@ -44,7 +44,7 @@ fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
             Expr::Str(text) => text_problem(text, key, names),
             _ => None,
         };
-        if let Some((message, help)) = wrong {
+        if let Some((message, help)) = wrong.filter(|_| !context.is_text_attribute(*key_span)) {
             found.add(context.tree.expr_span(*value), message).help(help);
         }
     }

@@ -35,7 +35,7 @@ const FIELDS: &[&str] = &[
 
 fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
     let Expr::Config(entries) = context.tree.expr(id) else { return };
-    for Entry { key, value, .. } in entries {
+    for Entry { key, key_span, value, .. } in entries {
         let (Key::Name(key) | Key::Str(key)) = key else { continue };
         if !FIELDS.contains(&key.as_str()) {
             continue;
@@ -48,7 +48,7 @@ fn expr(context: &Context<'_>, id: ExprId, found: &mut Findings<'_>) {
             Expr::Float(number) => number.fract() != 0.0,
             _ => false,
         };
-        if wrong {
+        if wrong && !context.is_text_attribute(*key_span) {
             let message = format!("`{key}` is a whole number of seconds");
             found.add(context.tree.expr_span(*value), message).help(help(context, *value));
         }
