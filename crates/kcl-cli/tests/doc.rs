@@ -270,6 +270,16 @@ fn a_readme_that_somebody_wrote_is_not_lost() {
 }
 
 #[test]
+fn a_union_of_schemas_has_blanks_around_its_bars() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("a.k", "schema A:\n    x: [A | B | int]\nschema B:\n    y?: A | B\n")]);
+    let page = kcl(dir.path(), &["doc"]);
+    for cell in ["| `[`[A](#A) `\\|` [B](#B) `\\| int]` |", "| [A](#A) `\\|` [B](#B) |"] {
+        assert!(out(&page).contains(cell), "{cell}\n{}", out(&page));
+    }
+}
+
+#[test]
 fn wrong_calls_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     write(
