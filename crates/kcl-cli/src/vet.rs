@@ -78,7 +78,11 @@ fn vet(inputs: &Inputs) -> Result<Report, WrongCode> {
     let compiler = Compiler::new(Disk);
     let vet = Vet::new(&compiler, inputs.code.clone(), &inputs.wish)?;
     let world = ReadOnly(DiskOutside::new(&inputs.code.work_dir));
-    let sources: Vec<Loaded> = on_all(inputs.jobs, inputs.data.len(), |at| inputs.load(at));
+    let sources: Vec<Loaded> = on_all(inputs.jobs, inputs.data.len(), |at| {
+        let mut source = inputs.load(at)?;
+        source.documents = vet.split(source.documents);
+        Ok(source)
+    });
     let jobs: Vec<(usize, usize)> = (0..)
         .zip(&sources)
         .filter_map(|(file, source)| Some((file, source.as_ref().ok()?.documents.len())))

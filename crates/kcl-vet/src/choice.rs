@@ -28,6 +28,10 @@ pub(crate) fn choose(
     wish: &Wish,
     packages: &[Vec<Str>],
 ) -> Result<Choice, Box<Diagnostic>> {
+    if let Some(path) = empty(program, packages) {
+        let message = format!("there is no package `{}`: it has no KCL files", path.join("."));
+        return Err(Box::new(Diagnostic::error(Code::MODULE, "no-such-package", Place::None, message)));
+    }
     let main = program.main_package();
     let Some(schema) = &wish.schema else {
         if wish.by_kind || !wish.packages.is_empty() {
@@ -61,6 +65,12 @@ pub(crate) fn choose(
     let at = packages.iter().position(|path| *path == package).unwrap_or(packages.len());
     let Some(found) = imported(program, &alias(at)) else { return Err(no_schemas_in(&package.join("."))) };
     named(std::iter::once(found), &name, SchemaName::Imported { package, name: name.clone() })
+}
+
+/// A package that was asked for and has no files. The language lets a program import such a folder of an external package.
+fn empty<'a>(program: &Program, packages: &'a [Vec<Str>]) -> Option<&'a Vec<Str>> {
+    let is_empty = |at: usize| imported(program, &alias(at)).is_some_and(|package| package.files.is_empty());
+    packages.iter().enumerate().find(|(at, _)| is_empty(*at)).map(|(_, path)| path)
 }
 
 /// The package in a dotted name of a schema.

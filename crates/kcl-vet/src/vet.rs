@@ -96,6 +96,15 @@ impl<'c, 'f> Vet<'c, 'f> {
         Ok(Vet { compiler, request, attribute: wish.attribute.as_str().into(), choice, fill: wish.fill })
     }
 
+    /// Returns the documents as they are checked: where each object says what it is, those of a list are documents of their own, and
+    /// so are the `items` of a `List`.
+    pub fn split(&self, documents: Vec<Document>) -> Vec<Document> {
+        let Choice::ByKind(kinds) = &self.choice else { return documents };
+        let mut all = Vec::with_capacity(documents.len());
+        documents.into_iter().for_each(|document| kinds.split(document, &mut all));
+        all
+    }
+
     /// Checks one document of a source.
     pub fn check(&self, source: &Source, document: &Document, world: &dyn Outside) -> Verdict {
         let schema = match self.schema_of(source, &document.node) {
