@@ -151,6 +151,8 @@ fn fixes_are_shown_written_and_kept_apart() {
     let diff = kcl(dir.path(), &["lint", "--diff", "a.k"]);
     assert!(out(&diff).contains("-import regex\n") && !out(&diff).contains("+a = "), "{}", out(&diff));
     assert_eq!(fs::read_to_string(dir.path().join("a.k")).unwrap(), text, "--diff writes nothing");
+    let left = kcl(dir.path(), &["lint", "--diff", "--format", "short", "a.k"]);
+    assert!(out(&left).contains("\na.k:5:1 - warning[L0101]"), "in the file as it is: {}", out(&left));
     let fixed = kcl(dir.path(), &["lint", "--fix", "--format", "short", "a.k"]);
     assert_eq!(fixed.status.code(), Some(1), "the unsafe ones are left: {}", out(&fixed));
     let now = fs::read_to_string(dir.path().join("a.k")).unwrap();

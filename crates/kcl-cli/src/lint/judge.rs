@@ -116,13 +116,24 @@ pub(super) fn judge(
         };
         if fixes {
             request.entries = entries(&analysis, &texts);
+            if wish.diff && round == 0 {
+                // The files stay as they are, and so do the places in them.
+                let left: Vec<Finding> = findings.into_iter().filter(|f| !is_mended(f, wish)).collect();
+                tell(&mut analysis, unit, &left, wish, &mut done);
+            }
             continue;
         }
-        tell(&mut analysis, unit, &findings, wish, &mut done);
+        if !wish.diff || round == 0 {
+            tell(&mut analysis, unit, &findings, wish, &mut done);
+        }
         break;
     }
     write(unit, &texts, wish, &mut done);
     done
+}
+
+fn is_mended(finding: &Finding, wish: &Wish) -> bool {
+    finding.fix.as_ref().is_some_and(|fix| fix.safe || wish.with_unsafe)
 }
 
 /// Reads the files of a package; those of a program are read by the compiler.
