@@ -76,6 +76,8 @@ fn odd_programs_stay_what_they_are() {
         "schema A:\n  a: int\n  # fmt: off\n  check:  # c\n   a # d\n# e\nb = 1\n",
         "a = {\n# fmt: off\n  b  =  1,\n  # fmt: on\n  c=2\n}\n",
         "a = 1 b = 2 [3]\n",
+        "a = '''x\r\r\ny\r\nz'''\r\n",
+        "# fmt: off\r\na   = '''x\r\r\n\r\ny'''\r\n",
         "@a\n# c\n@b(x=1) # d\nschema S[p](B) for P: # t\n\t# in\n",
     ] {
         assert!(judge(text).unwrap(), "{text}");
