@@ -13,7 +13,7 @@ use crate::vet::Wish;
 const TOLD: usize = 8;
 
 /// Our name for the mistake.
-const MISSING: &str = "no-such-schema";
+const MISSING: &str = "no-schema";
 
 /// Which schema a document is checked against.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) fn choose(
 ) -> Result<Choice, Box<Diagnostic>> {
     if let Some(path) = empty(program, packages) {
         let message = format!("there is no package `{}`: it has no KCL files", path.join("."));
-        return Err(Box::new(Diagnostic::error(Code::MODULE, "no-such-package", Place::None, message)));
+        return Err(Box::new(Diagnostic::error(Code::MODULE, "module-not-found", Place::None, message)));
     }
     let main = program.main_package();
     let Some(schema) = &wish.schema else {
@@ -173,7 +173,7 @@ fn named<'p>(
             Declaration::Variable(span) => {
                 let message = format!("`{name}` is no schema");
                 let place = package.place(span);
-                return Err(Box::new(Diagnostic::error(Code::COMPILE, MISSING, place, message)));
+                return Err(Box::new(Diagnostic::error(Code::EVALUATION, MISSING, place, message)));
             }
             Declaration::Nothing => {}
         }
@@ -200,7 +200,7 @@ fn missing(packages: &[&Package], name: &str) -> Diagnostic {
         true => "the code declares no schema".to_owned(),
         false => format!("it declares {}", told.join(", ")),
     };
-    Diagnostic::error(Code::COMPILE, MISSING, place, format!("there is no schema `{name}`")).with_help(help)
+    Diagnostic::error(Code::EVALUATION, MISSING, place, format!("there is no schema `{name}`")).with_help(help)
 }
 
 /// A schema of that name in a package that the code imports.
@@ -216,10 +216,10 @@ fn meant(name: &str, near: &str, place: Place) -> Diagnostic {
     let title = format!("there is no schema `{name}`");
     let message = format!("{title}, did you mean `{near}`?");
     let labels = vec![Label { place, message: format!("did you mean `{near}`?") }];
-    Diagnostic::error(Code::COMPILE, MISSING, place, message).with_telling(Telling { title, labels })
+    Diagnostic::error(Code::EVALUATION, MISSING, place, message).with_telling(Telling { title, labels })
 }
 
 fn no_schemas_in(module: &str) -> Box<Diagnostic> {
     let message = format!("`{module}` has no schemas: it is no package of KCL files");
-    Box::new(Diagnostic::error(Code::COMPILE, MISSING, Place::None, message))
+    Box::new(Diagnostic::error(Code::EVALUATION, MISSING, Place::None, message))
 }
