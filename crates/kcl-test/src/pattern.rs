@@ -81,3 +81,31 @@ fn one_of(class: &Class, dice: &mut Dice) -> Option<char> {
     let (start, end) = *dice.pick(if typed.is_empty() { &ranges } else { &typed })?;
     char::from_u32(start + dice.below((end - start) as usize + 1) as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_patterns_end_soon_and_give_bounded_texts() {
+        let odd = [
+            "((a*)*)*",
+            "(((a{300}){300}){300}){300}",
+            "(((^{300}){300}){300}){300}",
+            "[^\\x00-\\x{10FFFF}]x",
+            "(?i)ß|\\p{Greek}{3,5}|[^\\x00-\\x7F]",
+            "(?:){0,1000}",
+            ".{1000}",
+            "",
+        ];
+        let mut dice = Dice::new(1, "odd");
+        for text in odd {
+            let pattern = Pattern::parse(text).unwrap();
+            for _ in 0..200 {
+                assert!(pattern.text(&mut dice).len() <= LONGEST + 4, "{text}");
+            }
+        }
+        assert!(Pattern::parse("(?=a)").is_none() && Pattern::parse("(").is_none());
+        assert!(Pattern::parse(&format!("{}a{}", "(".repeat(5_000), ")".repeat(5_000))).is_none());
+    }
+}
