@@ -314,3 +314,23 @@ fn budgets_can_be_set_where_programs_run() {
     assert!(said(&["test", "t", "--max-depth", "100"]).contains("nesting (100); if it is meant to be"));
     assert!(said(&["test", "t"]).contains("nesting (8000), which is as large as it can be"));
 }
+
+/// Names are bytes on this system; ours are texts.
+#[test]
+fn names_that_are_not_utf8() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    fs::create_dir(work.join("n")).unwrap();
+    let made = shell(&work, "printf '_a = 1\\n' > $'n/b\\xff.k'");
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    for command in
+        ["kcl lint n", "kcl lint n/*", "kcl fmt n/*", "kcl vet n/* good.k", "kcl doc n", "kcl test n"]
+    {
+        let output = shell(&work, command);
+        let said = format!("{}{}", out(&output), err(&output));
+        let is_told = said.contains("is not UTF-8 text") || said.contains("Cannot find the kcl file");
+        // A folder without tests has nothing to run.
+        let quiet = command == "kcl test n" && output.status.code() == Some(0);
+        assert!(quiet || is_told && output.status.code() == Some(1), "{command}: {said}");
+    }
+}

@@ -143,7 +143,12 @@ fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
     let own = own.map(|(file, (path, shown))| (file, path.clone(), shown.clone()));
     let mut texts: Vec<(String, String)> = Vec::new();
     for (file, path, shown) in beside.chain(own) {
-        match files::read(file).and_then(files::text_of) {
+        // Findings are told by the name of the file.
+        let named = match path.to_str() {
+            Some(_) => Ok(()),
+            None => Err("has a name that is not UTF-8 text: give it another".to_owned()),
+        };
+        match named.and_then(|()| files::read(file)).and_then(files::text_of) {
             Ok(text) => texts.push((path.display().to_string(), text)),
             Err(message) => done.errors.push((shown, message)),
         }
