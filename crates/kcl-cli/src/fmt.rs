@@ -2,7 +2,6 @@
 
 mod report;
 
-use std::io::Read;
 use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use base_diag::{FileId, SourceMap};
 
 use crate::EXIT_WRONG;
-use crate::files::{self, Found, MAX_BYTES, text_of, too_large};
+use crate::files::{self, Found, text_of};
 use crate::flags::{Flag, Given, flags, help, opened};
 use report::{Done, Failure, Report, Status};
 
@@ -101,14 +100,7 @@ impl Wish {
 }
 
 fn format_stdin(name: &str, wish: &Wish) -> Report {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    let result = match read {
-        Err(error) => Err(format!("cannot read standard input: {error}")),
-        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(too_large()),
-        Ok(_) => text_of(bytes),
-    };
-    let mut done = match result {
+    let mut done = match files::standard_input().and_then(text_of) {
         Ok(text) => format_text(name, text, wish),
         Err(message) => failed(name, message),
     };
@@ -128,7 +120,7 @@ fn print_text(done: &mut Done) {
 
 fn format_files(words: &[String], wish: &Wish) -> Report {
     let here = [".".to_owned()];
-    let Found { files, notes, errors } = files::find(if words.is_empty() { &here } else { words });
+    let Found { files, notes, errors, .. } = files::find(if words.is_empty() { &here } else { words });
     let mut done: Vec<Done> = errors.into_iter().map(|(path, message)| failed(&path, message)).collect();
     let slots: Vec<Mutex<Option<Done>>> = files.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);

@@ -86,7 +86,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 fn usage() -> String {
     format!(
         "Finds what compiles but is probably not meant, and mends what can be mended by machine.\n\nExamples:\n  kcl lint          \
-         \x20            the package in this folder\n  kcl lint ./...                every package below this folder\n  kcl lint \
+         \x20           the package in this folder\n  kcl lint ./...                every package below this folder\n  kcl lint \
          --fix ./...          mend what is safe to mend\n  kcl lint --diff ./...         what --fix would change\n  kcl lint \
          --format sarif ./... > lint.sarif\n  kcl explain unused-variable   what a rule means\n\nUsage: kcl lint \
          [FILE|FOLDER|FOLDER/...]… [flags]\n\n{}\nA folder is one package, a folder with a kcl.yaml that lists files is a \

@@ -72,7 +72,16 @@ fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Result<Vec<String>, _> =
+        std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    let words = match words {
+        Ok(words) => words,
+        Err(word) => {
+            eprintln!("error: {} is not UTF-8 text", word.display());
+            eprintln!("help: packages are named by the names of their files: give the file another name");
+            return ExitCode::from(EXIT_WRONG);
+        }
+    };
     let Some(first) = words.first() else {
         print!("{}", help());
         return ExitCode::from(EXIT_WRONG);

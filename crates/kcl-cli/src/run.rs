@@ -282,7 +282,19 @@ pub(crate) fn error_format(given: &Given) -> Result<ErrorFormat, String> {
 /// So many mistakes are told; the others are counted.
 const TOLD: usize = 20;
 
+/// Errors for standard error.
 pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: ErrorFormat) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
+    render_in(diagnostics, sources, format, if plain { Color::Never } else { Color::Always })
+}
+
+/// Errors for a place that takes colours or not.
+pub(crate) fn render_in(
+    diagnostics: &[Diagnostic],
+    sources: &SourceMap,
+    format: ErrorFormat,
+    color: Color,
+) -> String {
     let told = &diagnostics[..diagnostics.len().min(TOLD)];
     match format {
         ErrorFormat::Short => {
@@ -297,8 +309,6 @@ pub(crate) fn render(diagnostics: &[Diagnostic], sources: &SourceMap, format: Er
             format!("{}\n", serde_json::Value::Array(all))
         }
         ErrorFormat::Full => {
-            let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stderr().is_terminal();
-            let color = if plain { Color::Never } else { Color::Always };
             let mut out: String = told.iter().map(|d| render_full(d, sources, color) + "\n").collect();
             if let Some(first) = diagnostics.first() {
                 // The checker stops counting where a text is nothing but mistakes.
@@ -336,10 +346,7 @@ fn apply_flags(given: &Given, stand: &Path, request: &mut Request) -> Result<(),
     request.strict_range |= given.has("strict-range-check");
     request.debug |= given.has("debug");
     request.track_origins = given.has("why");
-    request.limits.steps = number(given, "max-steps", request.limits.steps)?;
-    request.limits.cells = number(given, "max-memory", request.limits.cells)?;
-    let depth = number(given, "max-depth", u64::from(request.limits.depth))?;
-    request.limits.depth = u32::try_from(depth).unwrap_or(u32::MAX).min(request.limits.depth.max(8_000));
+    limits(given, &mut request.limits)?;
     request.edition = match given.last("edition") {
         None => None,
         Some("0.12" | "0.12.4") => Some(kcl::Edition::Reference),
@@ -432,6 +439,18 @@ pub(crate) fn pairs(given: &Given, flag: &str) -> Result<Vec<(String, String)>, 
     };
     given.all(flag).iter().map(split).collect()
 }
+
+/// The budgets that a call sets: errors name these flags.
+pub(crate) fn limits(given: &Given, limits: &mut kcl::Limits) -> Result<(), String> {
+    limits.steps = number(given, "max-steps", limits.steps)?;
+    limits.cells = number(given, "max-memory", limits.cells)?;
+    let depth = number(given, "max-depth", u64::from(limits.depth))?;
+    limits.depth = u32::try_from(depth).unwrap_or(u32::MAX).min(limits.depth.max(DEEPEST));
+    Ok(())
+}
+
+/// Nobody may nest deeper: stacks are made for it.
+const DEEPEST: u32 = 8_000;
 
 fn number(given: &Given, flag: &str, default: u64) -> Result<u64, String> {
     match given.last(flag) {

@@ -36,6 +36,9 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "samples" None, "N" "how many values each property is tried with (default: 100)";
     "watch" Some('w'), "" "run again whenever a file changes";
     "error-format" None, "full|short|json" "form of the errors of packages that do not compile";
+    "max-steps" None, "N" "stop after N steps of work";
+    "max-memory" None, "N" "stop after N value cells";
+    "max-depth" None, "N" "stop at N levels of nesting";
     "jobs" Some('j'), "N" "how many cases at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };
@@ -55,15 +58,22 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     if !given.has("watch") {
         return run(&inputs).0;
     }
+    watch(&inputs)
+}
+
+fn watch(inputs: &Inputs) -> ! {
     loop {
         let started = SystemTime::now();
-        let (_, watched) = run(&inputs);
+        let (_, watched) = run(inputs);
+        // A report that was just written has changed its folder.
+        let reports: Vec<PathBuf> = inputs.report_folders();
         eprintln!("watching {} files and folders; Ctrl-C ends", watched.len());
         let seen: Vec<_> =
             watched.into_iter().map(|path| (path.clone(), crate::watch::stamp(&path))).collect();
         // What changed while the cases ran was stamped too late. The clock of files is a few milliseconds behind the other.
         let begun = started.checked_sub(CLOCK).unwrap_or(started);
-        match seen.iter().any(|(_, stamp)| stamp.is_some_and(|(changed, _)| changed >= begun)) {
+        let late = seen.iter().filter(|(_, stamp)| stamp.is_some_and(|(changed, _)| changed >= begun));
+        match late.filter_map(|(path, _)| path.canonicalize().ok()).any(|path| !reports.contains(&path)) {
             true => std::thread::sleep(CLOCK),
             false => drop(crate::watch::next_change(&seen)),
         }
@@ -97,6 +107,7 @@ fn run(inputs: &Inputs) -> (ExitCode, Vec<PathBuf>) {
         watched.push(package.folder.clone());
     }
     run_cases(inputs, &packages, &mut results);
+    watched.extend(kept::files(&packages, &results));
     examples::run(inputs, &documented, &mut results);
     (results.print(inputs), watched)
 }
@@ -134,9 +145,9 @@ fn run_cases(inputs: &Inputs, packages: &[Package], results: &mut Results) {
     }
     for (package, coverage) in packages.iter().zip(&coverage) {
         results.cover(inputs, &package.suite, coverage);
-        if inputs.filter.is_none() && end == usize::MAX {
-            kept::tell_stale(inputs, package, results);
-        }
+    }
+    if inputs.filter.is_none() && end == usize::MAX {
+        kept::tell_stale(inputs, packages, results);
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "argument" Some('D'), "KEY=VALUE" "a value for option()";
     "json" None, "" "print one JSON object with the verdict of every document";
     "error-format" None, "full|short|json" "form of errors on standard error";
+    "max-steps" None, "N" "stop after N steps of work";
+    "max-memory" None, "N" "stop after N value cells";
+    "max-depth" None, "N" "stop at N levels of nesting";
     "jobs" Some('j'), "N" "how many documents at a time (default: one per processor)";
     "help" Some('h'), "" "print this";
 };
@@ -75,7 +78,11 @@ fn vet(inputs: &Inputs) -> Result<Report, WrongCode> {
     let compiler = Compiler::new(Disk);
     let vet = Vet::new(&compiler, inputs.code.clone(), &inputs.wish)?;
     let world = ReadOnly(DiskOutside::new(&inputs.code.work_dir));
-    let sources: Vec<Loaded> = on_all(inputs.jobs, inputs.data.len(), |at| inputs.load(at));
+    let sources: Vec<Loaded> = on_all(inputs.jobs, inputs.data.len(), |at| {
+        let mut source = inputs.load(at)?;
+        source.documents = vet.split(source.documents);
+        Ok(source)
+    });
     let jobs: Vec<(usize, usize)> = (0..)
         .zip(&sources)
         .filter_map(|(file, source)| Some((file, source.as_ref().ok()?.documents.len())))

@@ -67,6 +67,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else if path.is_dir() {
                 found.insert(path.clone(), b"folder".to_vec());
                 next.push(path);
+            } else if !path.is_file() {
+                found.insert(path.clone(), b"pipe".to_vec());
             } else if path.metadata().unwrap().len() > 1 << 20 {
                 found.insert(path.clone(), path.metadata().unwrap().len().to_string().into_bytes());
             } else {
@@ -124,6 +126,16 @@ fn a_file_of_100_megabytes() {
     let says = &["is larger than 64 MiB"];
     try_all(SOURCE, |bad| large(bad.join("bad.k")), "bad", says);
     try_all(DATA, |bad| large(bad.join("bad.json")), "bad/bad.json", says);
+}
+
+/// Who opens a pipe waits for its writer: commands that replace files do not even open it.
+#[test]
+fn a_pipe() {
+    let make = |bad: &Path| {
+        assert!(Command::new("mkfifo").arg(bad.join("bad.k")).status().unwrap().success());
+    };
+    let commands = ["fmt @", "fmt --check @", "lint @", "lint --fix @", "lint --format json @"];
+    try_all(&commands, make, "bad/bad.k", &["bad/bad.k is a pipe or a device, not a file"]);
 }
 
 #[test]
@@ -193,10 +205,12 @@ fn standard_input_that_is_closed_or_empty() {
         let output = shell(&work, command);
         let said = format!("{}{}", out(&output), err(&output));
         assert!(!said.contains("panicked"), "{command}: {said}");
-        // Nothing is a text, but no document and no batch.
-        let code = if command.starts_with("kcl fmt") { 0 } else { 1 };
-        assert_eq!(output.status.code(), Some(code), "{command}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        let closed = command.ends_with("<&-") && cfg!(target_os = "linux");
+        assert_eq!(said.contains("standard input is closed"), closed, "{command}: {said}");
     }
+    // Nothing is a text, but no document and no batch.
+    assert_eq!(shell(&work, "kcl fmt - < /dev/null").status.code(), Some(0));
 }
 
 /// Whoever reads us may go away: that is no error, and never a panic. A full disk is one.
@@ -230,5 +244,93 @@ fn a_reader_that_is_gone_and_a_disk_that_is_full() {
         let full = shell(&work, &format!("{command} > /dev/full"));
         assert_eq!(full.status.code(), Some(1), "{command}: {}", err(&full));
         assert!(!err(&full).contains("panicked"), "{command}: {}", err(&full));
+    }
+}
+
+/// No file may grow: what was there stays, nothing half-written is left, and nobody says that it was done.
+#[test]
+fn a_disk_that_takes_nothing_more() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    let test = "test_a = lambda {\n    snapshot(\"a\", 1)\n}\n";
+    write(
+        &work,
+        &[
+            ("odd/odd.k", "import   math\na   =   1\n"),
+            ("t/a_test.k", test),
+            ("t/lib.k", "b = 1\n"),
+            ("t/__snapshots__/test_a.old.json", "1\n"),
+        ],
+    );
+    let before = tree(folder.path());
+    for command in [
+        "kcl fmt odd",
+        "kcl lint --fix odd",
+        "kcl test --update t",
+        "kcl test --junit out.xml t",
+        "kcl test --lcov out.info t",
+        "kcl doc --target out",
+        "kcl doc --format html --target out",
+        "kcl doc --format openapi --target out.json",
+    ] {
+        let output = shell(&work, &format!("trap '' XFSZ; ulimit -f 0; {command}"));
+        let said = format!("{}{}", out(&output), err(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}: {said}");
+        assert!(said.contains("cannot be written") && !said.contains("mended"), "{command}: {said}");
+        assert_eq!(tree(folder.path()), before, "{command}: {said}");
+    }
+}
+
+/// Standard output by its name is standard output, also where a file stands behind it.
+#[test]
+fn reports_to_standard_output() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    write(&work, &[("good_test.k", "test_a = lambda {\n    assert True\n}\n")]);
+    let ran = shell(&work, "(echo before; kcl test --junit /dev/stdout; echo after) > all.txt");
+    assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+    let all = fs::read_to_string(work.join("all.txt")).unwrap();
+    assert!(all.starts_with("before\n<?xml ") && all.ends_with("PASS: 1/1\nafter\n"), "{all}");
+}
+
+/// Where an error names a flag, the command has it.
+#[test]
+fn budgets_can_be_set_where_programs_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "f = lambda n: int -> int {\n    f(n + 1)\n}\n";
+    let files = [
+        ("a.k", "schema S:\n    a: int\n    check:\n        sum([x for x in range(1000)]) > a\n"),
+        ("a.json", "{\"a\": 1}"),
+        ("t/f.k", endless),
+        ("t/f_test.k", "test_f = lambda {\n    f(1)\n}\n"),
+    ];
+    write(folder.path(), &files);
+    let said = |words: &[&str]| {
+        let output = kcl(folder.path(), words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        format!("{}{}", out(&output), err(&output))
+    };
+    assert!(said(&["vet", "a.json", "a.k", "--max-steps", "100"]).contains("raise it with --max-steps"));
+    assert!(said(&["test", "t", "--max-depth", "100"]).contains("nesting (100); if it is meant to be"));
+    assert!(said(&["test", "t"]).contains("nesting (8000), which is as large as it can be"));
+}
+
+/// Names are bytes on this system; ours are texts.
+#[test]
+fn names_that_are_not_utf8() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    fs::create_dir(work.join("n")).unwrap();
+    let made = shell(&work, "printf '_a = 1\\n' > $'n/b\\xff.k'");
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    for command in
+        ["kcl lint n", "kcl lint n/*", "kcl fmt n/*", "kcl vet n/* good.k", "kcl doc n", "kcl test n"]
+    {
+        let output = shell(&work, command);
+        let said = format!("{}{}", out(&output), err(&output));
+        let is_told = said.contains("is not UTF-8 text") || said.contains("Cannot find the kcl file");
+        // A folder without tests has nothing to run.
+        let quiet = command == "kcl test n" && output.status.code() == Some(0);
+        assert!(quiet || is_told && output.status.code() == Some(1), "{command}: {said}");
     }
 }

@@ -63,7 +63,7 @@ fn wrong_calls_say_what_to_do() {
         (&["run", "bad.k", "--format", "ini"], "is not a format"),
         (&["run", "bad.k", "-D", "k"], "Invalid value for top level arguments"),
         (&["run", "bad.k", "-Y", "none.yaml"], "no such file or directory"),
-        (&["run", "loop.k"], "--max-depth"),
+        (&["run", "loop.k"], "budget of nesting (8000)"),
         (&["run", "big.k"], "--max-memory"),
         (&["explain", "E9"], "there is no page"),
         (&["run", "bad.k", "--oci", "oci://x/y"], "name nothing beside it"),

@@ -252,6 +252,34 @@ fn deprecated_things_can_be_left_out() {
 }
 
 #[test]
+fn a_readme_that_somebody_wrote_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("a.k", "schema A:\n    x: int\n"), ("README.md", "# My project\n")]);
+    let output = kcl(dir.path(), &["doc", "--target", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        err(&output).contains("README.md is there, and `kcl doc` has not written it"),
+        "{}",
+        err(&output)
+    );
+    assert_eq!(contents(dir.path()).len(), 2);
+    // Our own is written anew.
+    for _ in 0..2 {
+        assert_eq!(kcl(dir.path(), &["doc", "--target", "docs"]).status.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_union_of_schemas_has_blanks_around_its_bars() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("a.k", "schema A:\n    x: [A | B | int]\nschema B:\n    y?: A | B\n")]);
+    let page = kcl(dir.path(), &["doc"]);
+    for cell in ["| `[`[A](#A) `\\|` [B](#B) `\\| int]` |", "| [A](#A) `\\|` [B](#B) |"] {
+        assert!(out(&page).contains(cell), "{cell}\n{}", out(&page));
+    }
+}
+
+#[test]
 fn wrong_calls_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     write(
@@ -270,6 +298,9 @@ fn wrong_calls_say_what_to_do() {
         (&["doc", "--format", "json-schema", "--schema", "Q"], "there is no schema `Q`"),
         (&["doc", "--format", "json-schema", "--schema", "AMixin"], "no schema that has instances"),
         (&["doc", "--json"], "name a folder with --target"),
+        (&["doc", "--target", "a.k"], "a.k is a file: name a folder with --target"),
+        (&["doc", "--format", "html", "--target", "a.k/site"], "a.k is a file: name a folder with --target"),
+        (&["doc", "--format", "openapi", "--target", "a.k"], "a.k is a file: name a folder with --target"),
     ] {
         let output = kcl(dir.path(), words);
         assert_eq!(output.status.code(), Some(1), "{words:?}");

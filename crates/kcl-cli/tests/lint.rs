@@ -49,6 +49,14 @@ fn a_test_file_sees_its_package_and_reads_its_private_names() {
 }
 
 #[test]
+fn nobody_is_shown_the_helper_of_snapshots() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("m_test.k", "test_a = lambda {\n    snapshot(1, 2)\n}\n")]);
+    let told = kcl(dir.path(), &["lint"]);
+    assert!(out(&told).contains("m_test.k:2:14") && !out(&told).contains("<kcl test>"), "{}", out(&told));
+}
+
+#[test]
 fn a_private_name_that_another_package_reads_is_used() {
     let dir = tempfile::tempdir().unwrap();
     let files = [
@@ -130,7 +138,8 @@ fn exit_codes_follow_the_levels_and_kcl_mod_sets_them() {
     write(dir.path(), &[("kcl.mod", "[lint.rules]\nmissing-doc = \"off\"\n")]);
     let wrong = kcl(dir.path(), &["lint"]);
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(err(&wrong).contains("did you mean `missing-docs`?"), "{}", err(&wrong));
+    let says = "error: kcl.mod is not understood: [lint.rules] there is no rule `missing-doc`; did you mean `missing-docs`?";
+    assert!(err(&wrong).starts_with(says), "{}", err(&wrong));
     assert_eq!(kcl(dir.path(), &["lint", "--format", "xml"]).status.code(), Some(1));
 }
 
@@ -142,6 +151,8 @@ fn fixes_are_shown_written_and_kept_apart() {
     let diff = kcl(dir.path(), &["lint", "--diff", "a.k"]);
     assert!(out(&diff).contains("-import regex\n") && !out(&diff).contains("+a = "), "{}", out(&diff));
     assert_eq!(fs::read_to_string(dir.path().join("a.k")).unwrap(), text, "--diff writes nothing");
+    let left = kcl(dir.path(), &["lint", "--diff", "--format", "short", "a.k"]);
+    assert!(out(&left).contains("\na.k:5:1 - warning[L0101]"), "in the file as it is: {}", out(&left));
     let fixed = kcl(dir.path(), &["lint", "--fix", "--format", "short", "a.k"]);
     assert_eq!(fixed.status.code(), Some(1), "the unsafe ones are left: {}", out(&fixed));
     let now = fs::read_to_string(dir.path().join("a.k")).unwrap();
@@ -224,6 +235,7 @@ fn a_folder_that_is_only_read_stays_as_it_is() {
 /// What may stand somewhere.
 enum Shape {
     Text,
+    Truth,
     Uri,
     Whole(i64),
     OneOf(&'static [&'static str]),
@@ -233,7 +245,7 @@ enum Shape {
     Object(&'static [(&'static str, bool, Shape)]),
 }
 
-use Shape::{Any, List, Object, OneOf, Text, Uri, Whole};
+use Shape::{Any, List, Object, OneOf, Text, Truth, Uri, Whole};
 
 const LEVELS: Shape = OneOf(&["none", "note", "warning", "error"]);
 const MESSAGE: Shape = Object(&[("text", true, Text)]);
@@ -272,8 +284,15 @@ const RESULT: Shape = Object(&[
     ("locations", false, List(&LOCATION)),
     ("fixes", false, List(&FIX)),
 ]);
+const NOTIFICATION: Shape =
+    Object(&[("level", false, LEVELS), ("message", true, MESSAGE), ("locations", false, List(&LOCATION))]);
+const INVOCATION: Shape = Object(&[
+    ("executionSuccessful", true, Truth),
+    ("toolExecutionNotifications", false, List(&NOTIFICATION)),
+]);
 const RUN: Shape = Object(&[
     ("tool", true, Object(&[("driver", true, DRIVER)])),
+    ("invocations", false, List(&INVOCATION)),
     ("columnKind", false, OneOf(&["utf16CodeUnits", "unicodeCodePoints"])),
     ("results", false, List(&RESULT)),
 ]);
@@ -284,6 +303,7 @@ fn validate(value: &Value, shape: &Shape, path: &str) {
     match shape {
         Any => {}
         Text => assert!(value.is_string(), "{path}: {value}"),
+        Truth => assert!(value.is_boolean(), "{path}: {value}"),
         Uri => {
             let text = value.as_str().unwrap_or_else(|| panic!("{path}: {value}"));
             let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
@@ -328,6 +348,26 @@ fn sarif_is_valid_and_complete() {
     }
     assert_eq!(results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a%20b.k");
     assert!(results.iter().any(|result| result["fixes"].is_array()));
+}
+
+/// A file that cannot be judged is no file without findings, in any form.
+#[test]
+fn what_cannot_be_read_is_told_to_machines() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("good/a.k", "a = 1\n")]);
+    fs::create_dir(dir.path().join("bad")).unwrap();
+    fs::write(dir.path().join("bad/b, c.k"), b"a = \"\xff\"\n").unwrap();
+    let run = |format: &str| kcl(dir.path(), &["lint", "--format", format, "./..."]);
+    let log: Value = serde_json::from_str(out(&run("sarif"))).unwrap();
+    validate(&log, &LOG, "log");
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    let told = &invocation["toolExecutionNotifications"][0];
+    assert_eq!(told["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "bad/b%2C%20c.k");
+    let annotation = "::error file=bad/b%2C c.k::bad/b, c.k is not UTF-8 text";
+    assert!(out(&run("github")).starts_with(annotation), "{}", out(&run("github")));
+    let json: Value = serde_json::from_str(out(&run("json"))).unwrap();
+    assert_eq!(json["errors"][0]["file"], "bad/b, c.k");
 }
 
 /// The report of a secret goes to the logs of CI: it says where, not what.

@@ -208,7 +208,12 @@ impl Writer<'_> {
                     out.push_str(&self.named_link(&SchemaRef { package: package.into(), name: name.into() }));
                 }
                 _ if part.is_empty() => {}
-                _ => out.push_str(&table_code(part)),
+                // Blanks at the ends of code are lost: between code and a link they stand outside.
+                _ => {
+                    out.push_str(if part.starts_with(' ') { " " } else { "" });
+                    out.push_str(&table_code(part.trim()));
+                    out.push_str(if part.ends_with(' ') { " " } else { "" });
+                }
             }
         }
         out

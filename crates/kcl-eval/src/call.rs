@@ -41,7 +41,8 @@ impl Machine<'_> {
             Function::Lambda(lambda) => match lambda.downcast_ref::<Closure>() {
                 Some(closure) => {
                     let site = self.leave_from();
-                    let value = self.call_lambda(closure, args, kwargs)?;
+                    let value = self.call_lambda(closure, args, kwargs);
+                    let value = value.map_err(|fault| self.called_from(fault, site))?;
                     self.return_to(site);
                     value
                 }

@@ -150,7 +150,7 @@ impl Machine<'_> {
         let broken = self.broken_check(check, schema, position, message);
         let place = self.current_place();
         let mistake = Mistake::CheckFailed { broken };
-        self.tolerate(Box::new(Fault { mistake, place, instance, related: None, sides: None }))
+        self.tolerate(Box::new(Fault { mistake, place, instance, related: None, caller: None, sides: None }))
     }
 
     /// Runs `@deprecated`; `@info` and anything else does nothing.

@@ -21,6 +21,8 @@ pub struct Fault {
     pub instance: Option<Place>,
     /// Another place, with what is there.
     pub related: Option<(Place, String)>,
+    /// Where the lambda was called that it was found in.
+    pub caller: Option<Place>,
     /// Both sides of a comparison that an assertion made, as YAML, where the caller shows them.
     pub sides: Option<Box<(String, String)>>,
 }
@@ -28,7 +30,7 @@ pub struct Fault {
 impl Fault {
     /// Makes a fault at a place.
     pub(crate) fn at(place: Place, mistake: Mistake) -> Box<Self> {
-        Box::new(Fault { mistake, place, instance: None, related: None, sides: None })
+        Box::new(Fault { mistake, place, instance: None, related: None, caller: None, sides: None })
     }
 
     /// Returns the text that `runtime.catch` sees: the reference's sentence; of a failed check only what the program says.

@@ -229,6 +229,13 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Notes where the lambda was called that a fault comes out of; the innermost call counts.
+    #[cold]
+    pub(crate) fn called_from(&self, mut fault: Box<Fault>, (at, _): CallSite) -> Box<Fault> {
+        fault.caller.get_or_insert_with(|| self.line_place(at.0, at.1));
+        fault
+    }
+
     fn line_place(&self, package: u32, offset: u32) -> Place {
         let Some(package) = self.program.packages.get(package as usize) else { return Place::None };
         let (file, local) = package.locate(offset);
@@ -279,15 +286,22 @@ impl<'p> Machine<'p> {
     pub(crate) fn enter(&mut self) -> Eval<()> {
         self.depth += 1;
         if self.depth > self.options.max_depth {
-            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+            return Err(self.too_deep());
         }
         Ok(())
+    }
+
+    #[cold]
+    fn too_deep(&self) -> Box<Fault> {
+        let (limit, most) = (self.options.max_depth, Options::default().max_depth);
+        let flag = if limit < most { "--max-depth" } else { "" };
+        self.exhausted("nesting", flag, u64::from(limit))
     }
 
     /// Fails as [`Machine::enter`] does if so many levels more would be too many; enters none.
     pub(crate) fn enter_many(&self, levels: u32) -> Eval<()> {
         if self.depth.saturating_add(levels) > self.options.max_depth {
-            return Err(self.exhausted("nesting", "--max-depth", u64::from(self.options.max_depth)));
+            return Err(self.too_deep());
         }
         Ok(())
     }

@@ -231,9 +231,12 @@ base_diag::mistakes! {
     }
     /// A budget that is used up.
     BudgetExhausted { what: &'static str, flag: &'static str, limit: u64 } = EVALUATION "budget-exhausted" {
-        sentence: format!(
-            "the program used up its budget of {what} ({limit}); if it is meant to be this large, raise it with {flag}"
-        ),
+        sentence: match *flag {
+            "" => format!("the program used up its budget of {what} ({limit}), which is as large as it can be"),
+            _ => format!(
+                "the program used up its budget of {what} ({limit}); if it is meant to be this large, raise it with {flag}"
+            ),
+        },
     }
     /// The caller stopped the run.
     Cancelled = EVALUATION "cancelled" { sentence: "the run was cancelled" }

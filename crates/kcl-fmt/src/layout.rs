@@ -66,7 +66,7 @@ impl Layout {
             match child {
                 Element::Leaf(leaf) => match tree.leaf(leaf).kind {
                     LeafKind::Comment => comment = true,
-                    LeafKind::Token(T::Newline) => line_end = true,
+                    kind if ends_line(kind) => line_end = true,
                     _ => {}
                 },
                 Element::Node(node) if tree.kind(node) == NodeKind::CompClause => {
@@ -121,12 +121,17 @@ fn has_comment(tree: &SyntaxTree, id: NodeId) -> bool {
 }
 
 fn has_line_end(tree: &SyntaxTree, id: NodeId) -> bool {
-    has_leaf(tree, id, |kind| matches!(kind, LeafKind::Comment | LeafKind::Token(T::Newline)))
+    has_leaf(tree, id, |kind| kind == LeafKind::Comment || ends_line(kind))
+}
+
+/// A line that goes on after `\` is a line of the source like any other: what its author broke stays broken.
+fn ends_line(kind: LeafKind) -> bool {
+    matches!(kind, LeafKind::Token(T::Newline) | LeafKind::Continuation)
 }
 
 /// True if a node goes over several lines as it is written.
 fn holds_line_end(tree: &SyntaxTree, id: NodeId) -> bool {
-    tree.leaves(id).iter().any(|leaf| leaf.kind == LeafKind::Token(T::Newline))
+    tree.leaves(id).iter().any(|leaf| ends_line(leaf.kind))
 }
 
 /// True if the parameters of a lambda are written in braces: they have comments, or the header is long. Braces need a

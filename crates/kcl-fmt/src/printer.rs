@@ -164,7 +164,7 @@ impl Printer<'_> {
         self.break_after_comment();
         let text = &self.tree.source()[start as usize..end as usize];
         if text.contains('\r') {
-            self.out.push_str(&text.replace("\r\n", "\n"));
+            self.out.push_str(&unix_lines(text));
         } else {
             self.out.push_str(text);
         }
@@ -259,4 +259,19 @@ impl Printer<'_> {
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) last: Option<Piece>,
+}
+
+/// A text with the line ends of Unix. In a long string `\r\r\n` is a carriage return and a line end: without the second `\r` the
+/// first one would be lost with it.
+pub(crate) fn unix_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\r\n") {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        out.push_str(if before.ends_with('\r') { "\r\n" } else { "\n" });
+        rest = &after[2..];
+    }
+    out.push_str(rest);
+    out
 }

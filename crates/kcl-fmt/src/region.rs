@@ -93,7 +93,7 @@ impl Printer<'_> {
                 last = (leaf.span.end, leaf.kind == LeafKind::Comment);
             }
         }
-        let text = text.replace("\r\n", "\n");
+        let text = crate::printer::unix_lines(&text);
         let text = text.trim_end();
         self.out.push_str(text);
         self.resume(last.0, last.1);

@@ -54,7 +54,8 @@ fn comments_may_stand_anywhere() {
 #[test]
 fn generated_programs_stay_what_they_are() {
     let (mut all, mut commented) = (0, 0);
-    for seed in 0..1_000 {
+    let count = std::env::var("FMT_PROGRAMS").map_or(1_000, |text| text.parse().unwrap());
+    for seed in 0..count {
         let mut rng = Rng::new(seed);
         for file in testkit::generate::program(seed).files {
             let noisy = noisy(&file.text, &mut rng);
@@ -75,6 +76,8 @@ fn odd_programs_stay_what_they_are() {
         "schema A:\n  a: int\n  # fmt: off\n  check:  # c\n   a # d\n# e\nb = 1\n",
         "a = {\n# fmt: off\n  b  =  1,\n  # fmt: on\n  c=2\n}\n",
         "a = 1 b = 2 [3]\n",
+        "a = '''x\r\r\ny\r\nz'''\r\n",
+        "# fmt: off\r\na   = '''x\r\r\n\r\ny'''\r\n",
         "@a\n# c\n@b(x=1) # d\nschema S[p](B) for P: # t\n\t# in\n",
     ] {
         assert!(judge(text).unwrap(), "{text}");

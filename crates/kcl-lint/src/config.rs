@@ -31,33 +31,33 @@ impl Config {
     /// Reads the section `[lint]` of a kcl.mod.
     ///
     /// # Errors
-    /// A sentence about what is not understood, with the nearest word that would be.
+    /// What is not understood, with the nearest word that would be.
     pub fn parse(text: &str) -> Result<Config, String> {
         if !text.contains("lint") {
             return Ok(Config::default());
         }
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            format!("kcl.mod:{}: {}", before.matches('\n').count() + 1, error.message())
+            format!("line {}: {}", before.matches('\n').count() + 1, error.message())
         })?;
         let mut config = Config::default();
         let Some(section) = table.get("lint") else { return Ok(config) };
         let Value::Table(section) = section else {
-            return Err("kcl.mod: `lint` is a section: [lint]".into());
+            return Err("`lint` is a section: [lint]".into());
         };
         for (key, value) in section {
             match (key.as_str(), value) {
                 ("exclude", Value::Array(paths)) => {
                     for path in paths {
-                        let path = path.as_str().ok_or("kcl.mod: [lint] `exclude` is a list of paths")?;
-                        config.exclude.push(path.trim_matches('/').to_owned());
+                        let path = path.as_str().ok_or("[lint] `exclude` is a list of paths")?;
+                        config.exclude.push(excluded(path)?);
                     }
                 }
-                ("exclude", _) => return Err("kcl.mod: [lint] `exclude` is a list of paths".into()),
+                ("exclude", _) => return Err("[lint] `exclude` is a list of paths".into()),
                 ("rules", Value::Table(rules)) => config.rules(rules)?,
-                ("rules", _) => return Err("kcl.mod: `[lint.rules]` maps rules to levels".into()),
+                ("rules", _) => return Err("`[lint.rules]` maps rules to levels".into()),
                 (other, _) => {
-                    return Err(format!("kcl.mod: [lint] has no `{other}`{}", did_you_mean(&KEYS, other)));
+                    return Err(format!("[lint] has no `{other}`{}", did_you_mean(&KEYS, other)));
                 }
             }
         }
@@ -67,7 +67,7 @@ impl Config {
     fn rules(&mut self, rules: &Table) -> Result<(), String> {
         for (name, level) in rules {
             let Some(rule) = find(name) else {
-                return Err(format!("kcl.mod: [lint.rules] {}", no_rule(name)));
+                return Err(format!("[lint.rules] {}", no_rule(name)));
             };
             let setting = match level.as_str() {
                 Some("off") => Setting::Off,
@@ -77,7 +77,7 @@ impl Config {
                 other => {
                     let hint = other.map_or_else(String::new, |other| did_you_mean(&LEVELS, other));
                     return Err(format!(
-                        "kcl.mod: [lint.rules] `{name}` takes \"off\", \"info\", \"warning\" or \"error\"{hint}"
+                        "[lint.rules] `{name}` takes \"off\", \"info\", \"warning\" or \"error\"{hint}"
                     ));
                 }
             };
@@ -109,6 +109,20 @@ impl Config {
     }
 }
 
+/// A path of the module. What would never fit is refused: nobody finds out why a folder is judged all the same.
+fn excluded(path: &str) -> Result<String, String> {
+    let inside = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
+    let wrong = match inside {
+        _ if path.contains(['*', '?']) => "a pattern; a folder leaves out everything in it",
+        "" | "." => "the whole module; switch rules off instead",
+        _ if inside.starts_with('/') || inside.split('/').any(|part| part == "..") => {
+            "outside; paths begin at the folder of kcl.mod"
+        }
+        _ => return Ok(inside.to_owned()),
+    };
+    Err(format!("[lint] `exclude` takes folders and files of the module, and `{path}` is {wrong}"))
+}
+
 /// The sentence about a name that no rule has.
 pub(crate) fn no_rule(name: &str) -> String {
     let names: Vec<&str> = RULES.iter().flat_map(|rule| [rule.id, rule.code]).collect();
@@ -125,21 +139,26 @@ mod tests {
 
     #[test]
     fn rules_are_set_by_id_or_code_and_folders_are_left_out() {
-        let text = "[package]\nname = \"m\"\n[lint]\nexclude = [\"gen/\"]\n[lint.rules]\nmissing-docs = \"off\"\nW0411 = \"error\"\n";
+        let text = "[package]\nname = \"m\"\n[lint]\nexclude = [\"gen/\", \"./made\"]\n[lint.rules]\nmissing-docs = \"off\"\nW0411 = \"error\"\n";
         let config = Config::parse(text).unwrap();
         assert_eq!(config.level(find("missing-docs").unwrap()), None);
         assert_eq!(config.level(find("import-unused").unwrap()), Some(Level::Error));
-        assert!(config.excludes("gen/a.k") && !config.excludes("general/a.k"));
+        assert!(config.excludes("gen/a.k") && !config.excludes("general/a.k") && config.excludes("made/b.k"));
         assert_eq!(Config::parse("[package]\nname = 'lint'").unwrap(), Config::default());
     }
 
     #[test]
     fn what_is_not_understood_is_told_with_the_nearest_word() {
         let wrong = |text: &str| Config::parse(text).unwrap_err();
-        assert_eq!(wrong("[lint]\nexclud = []"), "kcl.mod: [lint] has no `exclud`; did you mean `exclude`?");
+        assert_eq!(wrong("[lint]\nexclud = []"), "[lint] has no `exclud`; did you mean `exclude`?");
         assert!(wrong("[lint.rules]\nimport-unsed = \"off\"").ends_with("did you mean `import-unused`?"));
         assert!(wrong("[lint.rules]\nW0411 = \"of\"").ends_with("did you mean `off`?"));
         assert!(wrong("[lint]\nexclude = 1").contains("list of paths"));
-        assert!(wrong("[lint").starts_with("kcl.mod:1:"));
+        assert!(wrong("[lint").starts_with("line 1:"));
+        for (path, why) in
+            [("gen/**", "a pattern"), (".", "the whole"), ("/", "the whole"), ("../b", "outside")]
+        {
+            assert!(wrong(&format!("[lint]\nexclude = ['{path}']")).contains(why), "{path}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use base_diag::{Diagnostic, FileId, Span};
 use kcl_check::Home;
 use kcl_check::index::{Def, Meaning, Occurrence, PackageIndex, Role, Spot};
-use kcl_syntax::ast::{Attr, Expr, ExprId, Key, Stmt, StmtId, StmtNode, Tree};
+use kcl_syntax::ast::{Attr, BasicType, Expr, ExprId, Key, Stmt, StmtId, StmtNode, Tree, Type};
 use kcl_syntax::program::{Package, PkgId, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -124,6 +124,14 @@ impl<'a> Context<'a> {
             Stmt::Attr(attr) => Some((package, &**attr)),
             _ => None,
         }
+    }
+
+    /// Whether a key of braces is an attribute that its schema declares as text: then the schema knows what it means.
+    pub(crate) fn is_text_attribute(&self, key: Span) -> bool {
+        let meaning = self.occurrence(key.start).map(|occurrence| &occurrence.meaning);
+        let Some(Meaning::Declared(spot)) = meaning else { return false };
+        let is_text = |ty: &Type| matches!(ty, Type::Basic(BasicType::Str));
+        self.attribute(*spot).is_some_and(|(package, attr)| is_text(package.tree.ty(attr.ty)))
     }
 
     /// Whether braces belong to a schema expression or an `if` entry, so that nothing else can stand in their place.

@@ -1,6 +1,7 @@
 //! `# kcl-lint: ignore[RULE, ..]`: a finding that its author has looked at.
 //!
-//! At the end of a line it holds for that line; alone on a line for the next one; `ignore-file[RULE]` for the whole file.
+//! At the end of a line it holds for that line; alone on a line for the next one that is no comment, so that several can stand
+//! above each other; `ignore-file[RULE]` for the whole file.
 
 use base_diag::{FileId, LineIndex, Span};
 use kcl_syntax::ast::Tree;
@@ -32,8 +33,8 @@ pub(crate) fn apply(context: &Context<'_>, config: &Config, found: &mut Vec<Find
             continue;
         }
         let mut wrong = Vec::new();
-        let mut ignores = ignores(text, *file, &mut wrong);
         let lines = LineIndex::new(text);
+        let mut ignores = ignores(text, *file, &lines, &mut wrong);
         found.retain(|finding| finding.file != *file || !is_ignored(finding, text, &lines, &mut ignores));
         for ignore in ignores.iter().filter(|ignore| !ignore.used && config.level(ignore.rule).is_some()) {
             let message = format!("`{}` finds nothing here", text_of(text, ignore.span));
@@ -71,16 +72,16 @@ fn is_ignored(finding: &Finding, text: &str, lines: &LineIndex, ignores: &mut [I
 }
 
 /// Reads the comments of a file. Only what the lexer takes for a comment is one: the mark may stand in a string, too.
-fn ignores(text: &str, file: FileId, wrong: &mut Vec<(Span, String)>) -> Vec<Ignore> {
+fn ignores(text: &str, file: FileId, lines: &LineIndex, wrong: &mut Vec<(Span, String)>) -> Vec<Ignore> {
     let syntax = kcl_syntax::parse_both(&mut Tree::default(), text, file);
     let mut found = Vec::new();
     let leaves = syntax.leaves(syntax.root()).iter().filter(|leaf| leaf.kind == LeafKind::Comment);
     for (span, comment) in leaves.map(|leaf| (leaf.span, text_of(text, leaf.span))) {
         let Some(at) = comment.find(MARK) else { continue };
         let start = span.start as usize;
-        let head = &text[..start];
-        let line = head.matches('\n').count() as u32 + 1;
-        let alone = head.rsplit('\n').next().unwrap_or_default().trim().is_empty();
+        let line = lines.position(text, span.start).line;
+        let alone = text[..start].rsplit('\n').next().unwrap_or_default().trim().is_empty();
+        let line = if alone { line + 1 + comment_lines(&text[span.end as usize..]) } else { line };
         let order = &comment[at + MARK.len()..];
         let offset = start + at + MARK.len();
         match orders(order) {
@@ -88,7 +89,7 @@ fn ignores(text: &str, file: FileId, wrong: &mut Vec<(Span, String)>) -> Vec<Ign
                 for (from, name) in names {
                     let from = (offset + from) as u32;
                     let span = Span::new(from, from + name.len() as u32);
-                    let line = (!whole_file).then_some(if alone { line + 1 } else { line });
+                    let line = (!whole_file).then_some(line);
                     match find(name) {
                         Some(rule) => found.push(Ignore { rule, line, span, used: false }),
                         None => wrong.push((span, no_rule(name))),
@@ -103,6 +104,11 @@ fn ignores(text: &str, file: FileId, wrong: &mut Vec<(Span, String)>) -> Vec<Ign
         }
     }
     found
+}
+
+/// How many lines with nothing but a comment follow the line that a text begins in.
+fn comment_lines(rest: &str) -> u32 {
+    rest.split('\n').skip(1).take_while(|line| line.trim_start().starts_with('#')).count() as u32
 }
 
 /// Reads ` ignore[a, b]`: whether it holds for the file, and the names with their places.

@@ -87,6 +87,10 @@ fn a_comment_ignores_its_line_the_next_one_or_the_file() {
         ["1:27 unused-ignore", "1:34 unused-ignore"]
     );
     assert_eq!(shown("a = 1  # kcl-lint: ignore\n"), ["1:8 unused-ignore"]);
+    // Comments alone on their lines hold for the next line that is none.
+    let stacked = "# kcl-lint: ignore[L0101]\n# why it is so\n# kcl-lint: ignore[names]\n_Name = 1\n";
+    assert_eq!(shown(stacked), Vec::<String>::new());
+    assert_eq!(shown("# kcl-lint: ignore[L0101]\n# why\n\n_a = 1\n").len(), 2);
     // In a text it is no comment.
     assert!(shown("a = \"# kcl-lint: ignore[L0101]\"\n").is_empty());
 }

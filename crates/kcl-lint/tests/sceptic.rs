@@ -32,7 +32,14 @@ fn judge(rule: &str, clean: &[&str], found: &[&str]) {
     let wrong: Vec<&&str> = clean.iter().filter(|text| count(text) > 0).collect();
     let missed: Vec<&&str> = found.iter().filter(|text| count(text) == 0).collect();
     assert!(wrong.is_empty() && missed.is_empty(), "{rule}\nwrongly found: {wrong:#?}\nmissed: {missed:#?}");
-    assert!(clean.len() + found.len() >= 30, "{rule}: too few programs");
+    let twice = |text: &&&str| {
+        let mut told = findings(rule, &[("main.k", text)]);
+        told.sort();
+        told.windows(2).any(|pair| pair[0] == pair[1])
+    };
+    let twice: Vec<&&str> = found.iter().filter(twice).collect();
+    assert!(twice.is_empty(), "{rule}: told twice: {twice:#?}");
+    assert!(clean.len() + found.len() >= 12, "{rule}: too few programs");
 }
 
 #[test]
@@ -114,6 +121,14 @@ fn amounts() {
         "a = {resources = {requests = {cpu = \"100m\"}}}\n",
         // The server cuts blanks off.
         "requests = {storage = \"10Gi \"}\n",
+        // Somebody fills it in, or a model of somebody's own knows sizes by name.
+        "a = {resources = {limits = {cpu = \"$(CPU)\", memory = \"{{ .memory }}\"}}}\n",
+        "a = {resources = {limits = {cpu = \"<cpu>\", memory = \"\"}}}\n",
+        "schema Sizes:\n    limits?: {str:str}\n\na = {resources = Sizes {limits = {cpu = \"small\"}}}\n",
+        "a = {resources = {limits = {gpu = \"abc\"}, name = \"abc\"}}\n",
+        "limits = {cpu = \"unlimited\", memory = \"2\"}\n",
+        "a = {emptyDir = {sizeLimit = \"1Gi\"}, disk = {sizeLimit = \"1 GB\"}}\n",
+        "emptyDir = {}\nb = {emptyDir.medium = \"Memory\"}\n",
     ];
     let found = [
         "limits = {cpu = \"100x\"}\n",
@@ -126,8 +141,71 @@ fn amounts() {
         "hard = {\"requests.cpu\" = \"10 cores\"}\n",
         "schema C:\n    limits: {str:str} = {cpu = \"2 cores\"}\n",
         "_limits = {cpu = \"1.5.0\"}\nx = _limits\n",
+        "limits = {memory = \"12Q\"}\n",
+        "a = {resources = {limits = {cpu = \"abc\"}}}\n",
+        "a = {\"resources\": {\"requests\": {\"storage\": \"lots\"}}}\n",
+        "a = {resources.limits.cpu = \"abc\"}\n",
+        "resources = {requests = {memory = \"Gi\"}}\n",
+        "a.resources.limits.cpu = \"abc\"\n",
+        "limits = {cpu = \"abc\", memory = \"1Gi\"}\n",
+        "a = {resources = {limits = {cpu = \"abc\", memory = \"1Gi\"}}}\n",
+        "schema ResourceRequirements:\n    limits?: {str:str}\n\na = {resources = ResourceRequirements {limits = {cpu = \"small\"}}}\n",
+        "schema C:\n    resources: any = {limits = {cpu = \"two\"}}\n",
+        "volume = {emptyDir = {sizeLimit = \"1 GB\"}}\n",
     ];
     judge("kubernetes-quantity", &clean, &found);
+}
+
+#[test]
+fn ports() {
+    let clean = [
+        "p = {containerPort = 80, hostPort = 0, nodePort = 30080, targetPort = 65535}\n",
+        "p = {targetPort = \"http\"}\nq = {targetPort = \"http-2\"}\n",
+        "p = {containerPort = option(\"port\")}\n",
+        "p = {targetPort = \"$(PORT)\"}\nq = {containerPort = \"{{ .port }}\"}\n",
+        "_n = 1\np = {targetPort = \"p${_n}\"}\n",
+        "p = {port = 70000, hostport = \"a\", portName = \"80\"}\n",
+        "containerPort = 99999\n",
+        "schema P:\n    containerPort?: int\n",
+        // A model of somebody's own.
+        "schema P:\n    containerPort?: str\n\np = P {containerPort = \"http\"}\n",
+    ];
+    let found = [
+        "p = {containerPort = 0}\n",
+        "p = {containerPort = 65536}\n",
+        "p = {containerPort = -80}\n",
+        "p = {\"containerPort\": \"80\"}\n",
+        "p = {hostPort = \"http\"}\n",
+        "p = {nodePort = 100000}\n",
+        "p = {targetPort = \"8080\"}\n",
+        "p = {targetPort = \"HTTP\"}\n",
+        "p = {targetPort = \"a-name-that-is-too-long\"}\n",
+        "p = {targetPort = \"a--b\"}\n",
+        "schema P:\n    targetPort?: int | str\n\np = P {targetPort = \"80\"}\n",
+    ];
+    judge("kubernetes-port", &clean, &found);
+}
+
+#[test]
+fn seconds() {
+    let clean = [
+        "p = {periodSeconds = 10, initialDelaySeconds = 0}\n",
+        "p = {periodSeconds = option(\"s\")}\n",
+        "p = {periodSeconds = \"$(S)\", tolerationSeconds = \"\"}\n",
+        "p = {timeout = \"10s\", seconds = \"1m\", timeoutSeconds = \"as long as it takes\"}\n",
+        "_n = 3\np = {periodSeconds = \"${_n}\"}\n",
+        "p = {minReadySeconds = 2 * 5, activeDeadlineSeconds = None}\n",
+        "schema P:\n    periodSeconds?: str\n\np = P {periodSeconds = \"10s\"}\n",
+    ];
+    let found = [
+        "p = {periodSeconds = \"10s\"}\n",
+        "p = {periodSeconds = \"10\"}\n",
+        "p = {terminationGracePeriodSeconds: \"1m30s\"}\n",
+        "p = {\"ttlSecondsAfterFinished\" = \"1 day\"}\n",
+        "p = {spec.minReadySeconds = \"soon\"}\n",
+        "p = {initialDelaySeconds = 1.5}\n",
+    ];
+    judge("kubernetes-seconds", &clean, &found);
 }
 
 const OLD: &str =

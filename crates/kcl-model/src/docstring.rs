@@ -114,7 +114,6 @@ fn attribute_rows(attribute: &AttributeDoc) -> String {
 /// Lines without the indentation that all of them (but the first, which follows the quotes) have in common.
 fn dedent(text: &str) -> Vec<String> {
     let expanded: Vec<String> = text.split('\n').map(|line| line.trim_end().replace('\t', "    ")).collect();
-    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let common =
         expanded.iter().skip(1).filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
     let cut = |(i, line): (usize, &String)| match i {
@@ -122,6 +121,13 @@ fn dedent(text: &str) -> Vec<String> {
         _ => line.get(common.min(indent(line))..).unwrap_or_default().to_owned(),
     };
     expanded.iter().enumerate().map(cut).collect()
+}
+
+/// Blanks of one level.
+const LEVEL: usize = 4;
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }
 
 struct Start {
@@ -140,7 +146,9 @@ fn section_starts(lines: &[String]) -> Vec<Start> {
         if fenced || title.is_empty() {
             continue;
         }
-        let underlined = lines.get(i + 1).is_some_and(|next| is_rule(next.trim()));
+        // What is a level further in belongs to the line above it.
+        let near = |next: &String| indent(next) < indent(line) + LEVEL;
+        let underlined = lines.get(i + 1).is_some_and(|next| is_rule(next.trim()) && near(next));
         let apart = i == 0 || lines[i - 1].trim().is_empty();
         let flush = !line.starts_with(' ');
         if underlined && !is_rule(title) && title.chars().count() <= 60 {
@@ -165,19 +173,21 @@ fn joined(lines: &[String]) -> String {
 
 /// Lines without their common indentation.
 fn unindented(lines: &[String]) -> String {
-    let indent = |line: &String| line.len() - line.trim_start_matches(' ').len();
-    let common = lines.iter().filter(|line| !line.is_empty()).map(indent).min().unwrap_or(0);
+    let common = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
     let cut: Vec<&str> = lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect();
     cut.join("\n")
 }
 
 fn attributes(lines: &[String]) -> Vec<AttributeDoc> {
-    let indent = |line: &String| line.len() - line.trim_start_matches(' ').len();
-    // An entry begins where the section's own indentation is; what is deeper belongs to it.
-    let own = lines.iter().filter(|line| !line.is_empty()).map(indent).min().unwrap_or(0);
+    // An entry begins where the section's own indentation is; what is deeper, or in a fence, belongs to it.
+    let own = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
     let mut found: Vec<(AttributeDoc, Vec<String>)> = Vec::new();
+    let mut fenced = false;
     for line in lines {
-        let entry = (!line.is_empty() && indent(line) == own).then(|| entry(line.trim())).flatten();
+        let fence = line.trim_start().starts_with("```");
+        let begins = !line.is_empty() && indent(line) == own && !fence && !fenced;
+        fenced ^= fence;
+        let entry = begins.then(|| entry(line.trim())).flatten();
         match (entry, found.last_mut()) {
             (Some(entry), _) => found.push((entry, Vec::new())),
             (None, Some((_, text))) => text.push(line.clone()),
@@ -197,7 +207,7 @@ fn attributes(lines: &[String]) -> Vec<AttributeDoc> {
 fn entry(line: &str) -> Option<AttributeDoc> {
     let (name, note) = line.split_once(':').unwrap_or((line, ""));
     let name = name.trim().trim_start_matches('$').trim_matches(['`', '"', '*']);
-    let plain = !name.is_empty() && !name.contains(char::is_whitespace);
+    let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !is_rule(name);
     plain.then(|| AttributeDoc { name: name.to_owned(), note: note.trim().to_owned(), text: String::new() })
 }
 
@@ -292,6 +302,12 @@ mod tests {
         let codes: Vec<(&str, &str, u32)> =
             doc.examples.iter().map(|e| (e.title.as_str(), e.code.as_str(), e.line)).collect();
         assert_eq!(codes, [("First.", "a = 1", 4), ("Then.", "b = 2", 11)]);
+        // A fence belongs to the attribute above it, whatever stands in it; a rule is no attribute.
+        let doc = parse("Attributes\n---\nx : int\n```\nOther\n===\ny : int\n```\n\n---\nz : int\n");
+        let texts: Vec<(&str, &str)> =
+            doc.attributes.iter().map(|a| (a.name.as_str(), a.text.as_str())).collect();
+        assert_eq!(texts, [("x", "```\nOther\n===\ny : int\n```\n\n---"), ("z", "")]);
+        assert_eq!(parse(&write(&doc)), doc);
         // Attributes is a word, too.
         assert_eq!(parse("The\nAttributes\nare words").attributes, []);
     }

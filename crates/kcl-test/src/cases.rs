@@ -1,8 +1,8 @@
 //! Cases: top-level names of test files.
 
 use base_diag::{Code, Diagnostic, Place};
-use kcl_syntax::ast::{Expr, Lambda, Stmt, Target};
-use kcl_syntax::program::Program;
+use kcl_syntax::ast::{Expr, ExprId, Ident, Lambda, Stmt, Target};
+use kcl_syntax::program::{Package, Program};
 
 /// What a case is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +57,20 @@ pub(crate) fn find(program: &Program) -> Result<Vec<Case>, Vec<Diagnostic>> {
         }
     }
     if wrong.is_empty() { Ok(cases) } else { Err(wrong) }
+}
+
+/// The lambda of a case: its name and its expression.
+pub(crate) fn lambda<'p>(package: &'p Package, case: &str) -> Option<(&'p Ident, ExprId)> {
+    let tree = &package.tree;
+    let body = tree.files.iter().flat_map(|file| &file.body);
+    body.filter_map(|stmt| match tree.stmt(*stmt) {
+        Stmt::Assign { targets, value, .. } => {
+            let target = targets.iter().find(|target| target.name.name == case)?;
+            matches!(tree.expr(*value), Expr::Lambda(_)).then_some((&target.name, *value))
+        }
+        _ => None,
+    })
+    .next()
 }
 
 fn kind(name: &str) -> Option<Kind> {

@@ -1,11 +1,15 @@
 //! Random values of a type: what a property is tried with.
 //!
 //! Values fit the written types; checks are satisfied by trying again, with the numbers and texts that stand in the checks (and
-//! their neighbours) among the candidates, so that bounds are met and hit.
+//! their neighbours), and texts that their patterns match, among the candidates, so that bounds are met and hit.
 
-use kcl_syntax::ast::{Attr, BasicType, DottedRef, Expr, Ident, LiteralType, SchemaDef, Stmt, Type, TypeId};
+use kcl_syntax::ast::{
+    Attr, BasicType, Call, DottedRef, Expr, ExprId, Ident, LiteralType, SchemaDef, Stmt, Tree, Type, TypeId,
+};
 use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
 use serde_json::{Map, Value, json};
+
+use crate::pattern::Pattern;
 
 /// Types are followed this deep; below, whatever may be left out is.
 const DEPTH: u32 = 6;
@@ -31,11 +35,11 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
+    pub(crate) fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
         let at = self.below(items.len());
         items.get(at)
     }
@@ -46,12 +50,17 @@ pub(crate) struct Maker<'p> {
     program: &'p Program,
     ints: Vec<i64>,
     texts: Vec<String>,
+    /// Patterns of checks, with the name that each is asked of.
+    patterns: Vec<(String, Pattern)>,
+    /// The attribute that a value is made for.
+    attribute: String,
     pub(crate) dice: Dice,
 }
 
 impl<'p> Maker<'p> {
     pub(crate) fn new(program: &'p Program, dice: Dice) -> Maker<'p> {
-        let mut maker = Maker { program, ints: Vec::new(), texts: Vec::new(), dice };
+        let (ints, texts, patterns) = (Vec::new(), Vec::new(), Vec::new());
+        let mut maker = Maker { program, ints, texts, patterns, attribute: String::new(), dice };
         program.packages.iter().for_each(|package| maker.learn(package));
         maker
     }
@@ -64,12 +73,19 @@ impl<'p> Maker<'p> {
             Stmt::Rule(def) => &*def.checks,
             _ => &[],
         });
-        let spans: Vec<_> = checks.map(|check| check.span).collect();
+        let mut spans: Vec<_> = checks.map(|check| check.span).collect();
+        spans.sort_unstable();
         for node in &tree.exprs {
-            if !spans.iter().any(|span| span.start <= node.span.start && node.span.end <= span.end) {
+            let before = spans.partition_point(|span| span.start <= node.span.start);
+            if before == 0 || node.span.end > spans[before - 1].end {
                 continue;
             }
             match &node.kind {
+                Expr::Call(call) if self.patterns.len() < MOST => {
+                    if let Some((subject, pattern)) = pattern_of(tree, call) {
+                        self.learn_pattern(tree, subject, pattern);
+                    }
+                }
                 Expr::Int(n) if self.ints.len() < MOST => {
                     self.ints.extend([n.saturating_sub(1), *n, n.saturating_add(1)]);
                 }
@@ -77,6 +93,15 @@ impl<'p> Maker<'p> {
                 _ => {}
             }
         }
+    }
+
+    fn learn_pattern(&mut self, tree: &Tree, subject: ExprId, pattern: ExprId) {
+        let Expr::Str(pattern) = tree.expr(pattern) else { return };
+        let name = match tree.expr(subject) {
+            Expr::Name(parts) => parts.last().map(|part| part.name.to_string()),
+            _ => None,
+        };
+        self.patterns.extend(Pattern::parse(pattern).map(|pattern| (name.unwrap_or_default(), pattern)));
     }
 
     /// Makes a value of a type of a package.
@@ -137,6 +162,9 @@ impl<'p> Maker<'p> {
     }
 
     fn text(&mut self) -> String {
+        if let Some(text) = self.matching() {
+            return text;
+        }
         match self.dice.below(8) {
             0 => String::new(),
             1 => "é ☃ \"quoted\"".to_owned(),
@@ -145,6 +173,21 @@ impl<'p> Maker<'p> {
             4 => self.joined(),
             _ => self.word(),
         }
+    }
+
+    /// A text that a pattern matches: mostly one that is asked of this attribute, otherwise now and then any.
+    fn matching(&mut self) -> Option<String> {
+        if self.patterns.is_empty() {
+            return None;
+        }
+        let own: Vec<usize> = (0..self.patterns.len())
+            .filter(|at| !self.attribute.is_empty() && self.patterns[*at].0 == self.attribute)
+            .collect();
+        let (of_four, at) = match own.is_empty() {
+            true => (1, self.dice.below(self.patterns.len())),
+            false => (3, self.dice.pick(&own).copied()?),
+        };
+        (self.dice.below(4) < of_four).then(|| self.patterns[at].1.text(&mut self.dice))
     }
 
     /// A word as long as a number of the checks says: `len(name) == 17`.
@@ -215,7 +258,9 @@ impl<'p> Maker<'p> {
         for stmt in &def.body {
             let Stmt::Attr(attr) = tree.stmt(*stmt) else { continue };
             if self.is_set(attr, depth) {
+                let outer = std::mem::replace(&mut self.attribute, attr.name.name.to_string());
                 let value = self.value(package, attr.ty, depth + 1);
+                self.attribute = outer;
                 attrs.insert(attr.name.name.to_string(), value);
             } else {
                 attrs.remove(attr.name.name.as_str());
@@ -249,6 +294,16 @@ impl<'p> Maker<'p> {
             true => depth < DEPTH && self.dice.below(2) == 0,
             false => true,
         }
+    }
+}
+
+/// What is asked, and the pattern, of `regex.match(name, "..")` and `regex.search`.
+fn pattern_of(tree: &Tree, call: &Call) -> Option<(ExprId, ExprId)> {
+    let Expr::Name(parts) = tree.expr(call.func) else { return None };
+    let asks = matches!(parts.last()?.name.as_str(), "match" | "search") && parts.len() == 2;
+    match &*call.args {
+        [subject, pattern, ..] if asks => Some((*subject, *pattern)),
+        _ => None,
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Covered {
     pub path: String,
     /// Executable lines with how often they ran.
     pub lines: BTreeMap<u32, u64>,
-    /// `if`s of all kinds.
+    /// `if`s of all kinds: statements, values, entries, filters of loops, guards of rules and assertions.
     pub branches: Vec<Branch>,
     /// Rules of check blocks: how often they held, and how often not.
     pub rules: Vec<Branch>,
@@ -110,7 +110,8 @@ pub fn of(prepared: &Prepared, coverage: &Coverage, root: &str) -> Vec<Covered> 
                 continue;
             }
             let covered = Covered { path: source.path.clone(), ..Covered::default() };
-            let mut walker = Walker { package, number, coverage, source, file: at, covered };
+            let mut walker =
+                Walker { package, number, coverage, source, file: at, covered, guards: Vec::new() };
             let body = package.tree.files.get(at).map(|file| file.body.as_slice()).unwrap_or_default();
             walker.statements(body);
             walker.conditions();
@@ -127,6 +128,8 @@ struct Walker<'a> {
     source: &'a base_diag::SourceFile,
     file: usize,
     covered: Covered,
+    /// Guards of check rules.
+    guards: Vec<ExprId>,
 }
 
 impl<'a> Walker<'a> {
@@ -167,17 +170,25 @@ impl<'a> Walker<'a> {
         for check in checks {
             let line = self.line(check.span.start);
             let (yes, no) = self.coverage.decision(self.number, check.cond);
-            *self.covered.lines.entry(line).or_default() += yes + no;
+            // A line whose guard says no ran all the same; its rule did not.
+            let reached = self.coverage.decision(self.number, check.guard.unwrap_or(check.cond));
+            *self.covered.lines.entry(line).or_default() += reached.0 + reached.1;
             self.covered.rules.push(Branch { line, yes, no });
+            self.guards.extend(check.guard);
         }
     }
 
     /// Conditions, and bodies of lambdas, wherever they stand in the file.
     fn conditions(&mut self) {
         let tree = self.tree();
-        let mut found: Vec<(u32, ExprId)> = Vec::new();
+        let at_itself = |cond: ExprId| (tree.expr_span(cond).start, cond);
+        let mut found: Vec<(u32, ExprId)> = self.guards.drain(..).map(at_itself).collect();
         for node in &tree.exprs {
             match &node.kind {
+                Expr::ListComp { clauses, .. } | Expr::DictComp { clauses, .. } => {
+                    found.extend(clauses.iter().filter_map(|clause| clause.cond).map(at_itself));
+                }
+                Expr::Quant(quant) => found.extend(quant.cond.map(at_itself)),
                 Expr::If { cond, .. } | Expr::ListIf { cond, .. } => found.push((node.span.start, *cond)),
                 Expr::Config(entries) => found.extend(entries.iter().filter_map(|entry| match &entry.key {
                     Key::If { cond, .. } => Some((entry.key_span.start, *cond)),
@@ -189,6 +200,7 @@ impl<'a> Walker<'a> {
         }
         found.extend(tree.stmts.iter().filter_map(|node| match &node.kind {
             Stmt::If { cond, .. } => Some((node.span.start, *cond)),
+            Stmt::Assert { guard, .. } => guard.map(at_itself),
             _ => None,
         }));
         found.retain(|(start, _)| self.is_here(*start));
@@ -196,6 +208,8 @@ impl<'a> Walker<'a> {
         for (start, cond) in found {
             let (yes, no) = self.coverage.decision(self.number, cond);
             let line = self.line(start);
+            // Readers of LCOV refuse branches on lines that they do not know.
+            self.covered.lines.entry(line).or_insert(yes + no);
             self.covered.branches.push(Branch { line, yes, no });
         }
     }

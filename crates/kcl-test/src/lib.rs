@@ -15,6 +15,7 @@
 mod cases;
 mod chance;
 pub mod coverage;
+mod pattern;
 mod property;
 pub mod report;
 pub mod snapshots;

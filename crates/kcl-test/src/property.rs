@@ -3,12 +3,13 @@
 
 use base_diag::{Code, Diagnostic, Place};
 use kcl::{Call, Outside};
-use kcl_syntax::ast::{Expr, Param, Stmt};
+use kcl_syntax::ast::{Expr, Param};
 use serde_json::Value;
 
 use crate::cases::Case;
 use crate::chance::{Dice, Maker, simpler};
-use crate::suite::{Failure, Ran, Suite, diff, worded};
+use crate::snapshots::Recorder;
+use crate::suite::{Failure, Ran, Suite};
 
 /// How properties are tried.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,10 @@ impl Suite {
             if call.diagnostic.is_some() {
                 let (arguments, call, steps) = self.shrink(case, arguments, call, world);
                 ran.log.clone_from(&call.log);
-                ran.failure = failure(params, &arguments, call, trial.seed, (kept, steps));
+                ran.failure = self.failure(call).map(|mut failure| {
+                    failure.diagnostic.notes.extend(notes(params, &arguments, trial.seed, (kept, steps)));
+                    failure
+                });
                 return ran;
             }
         }
@@ -64,30 +68,26 @@ impl Suite {
             let message = format!("no value was found that the types and checks of `{}` accept", case.name);
             let help =
                 "the checks refuse nearly everything: give the parameter a narrower type, or write a test";
-            let diagnostic =
-                Diagnostic::error(Code::EVALUATION, "property-without-values", Place::None, message);
+            let package = program.main_package();
+            let place = crate::cases::lambda(package, &case.name);
+            let place = place.map_or(Place::None, |(name, _)| package.place(name.span));
+            let diagnostic = Diagnostic::error(Code::EVALUATION, "property-without-values", place, message);
             ran.failure = Some(Failure { diagnostic: diagnostic.with_help(help), diff: String::new() });
         }
         ran
     }
 
     fn params(&self, name: &str) -> &[Param] {
-        let tree = &self.prepared.program().main_package().tree;
-        let found = tree.files.iter().flat_map(|file| &file.body).find_map(|stmt| match tree.stmt(*stmt) {
-            Stmt::Assign { targets, value, .. } if targets.iter().any(|t| t.name.name == name) => {
-                match tree.expr(*value) {
-                    Expr::Lambda(lambda) => Some(&*lambda.params),
-                    _ => None,
-                }
-            }
-            _ => None,
-        });
-        found.unwrap_or_default()
+        let package = self.prepared.program().main_package();
+        match crate::cases::lambda(package, name).map(|(_, id)| package.tree.expr(id)) {
+            Some(Expr::Lambda(lambda)) => &lambda.params,
+            _ => &[],
+        }
     }
 
     fn call(&self, case: &Case, arguments: &[Value], world: &dyn Outside) -> Call {
         let texts: Vec<String> = arguments.iter().map(Value::to_string).collect();
-        self.prepared.call(&case.name, &texts, world)
+        self.prepared.call(&case.name, &texts, &Recorder::of_property(world))
     }
 
     /// Makes the arguments simpler as long as the property still fails; returns what is left and how many steps it took.
@@ -125,17 +125,12 @@ impl Suite {
     }
 }
 
-fn failure(
-    params: &[Param],
-    arguments: &[Value],
-    call: Call,
-    seed: u64,
-    (kept, steps): (u32, u32),
-) -> Option<Failure> {
-    let mut diagnostic = worded(call.diagnostic?);
-    for (param, argument) in params.iter().zip(arguments) {
-        diagnostic = diagnostic.with_note(format!("for {} = {argument}", param.name.name));
-    }
-    let note = format!("value {kept} of --seed {seed}, made simpler in {steps} steps");
-    Some(Failure { diagnostic: diagnostic.with_note(note), diff: diff(call.sides.as_ref()) })
+/// What a property failed for, and how that was found.
+fn notes(params: &[Param], arguments: &[Value], seed: u64, (kept, steps): (u32, u32)) -> Vec<String> {
+    let values = params.iter().zip(arguments);
+    let mut notes: Vec<String> =
+        values.map(|(param, argument)| format!("for {} = {argument}", param.name.name)).collect();
+    let plural = if steps == 1 { "" } else { "s" };
+    notes.push(format!("value {kept} of --seed {seed}, made simpler in {steps} step{plural}"));
+    notes
 }

@@ -22,6 +22,8 @@ pub struct Row {
     pub log: String,
     /// The text of its error, empty if it passed.
     pub error: String,
+    /// Nothing was tried: the package does not compile, or cannot be read. Such rows are for reports that hold cases only.
+    pub is_broken: bool,
 }
 
 impl Row {
@@ -84,7 +86,7 @@ pub fn json(rows: &[Row]) -> Value {
         json!({
             "name": row.name, "package": row.package, "file": row.file, "line": row.line,
             "status": if row.passed() { "passed" } else { "failed" },
-            "microseconds": row.duration.as_micros() as u64, "log": row.log, "error": row.error,
+            "microseconds": row.duration.as_micros() as u64, "log": row.log, "error": plain(&row.error),
         })
     };
     let passed = rows.iter().filter(|row| row.passed()).count();
@@ -115,11 +117,12 @@ pub fn junit(rows: &[Row], started: DateTime<Utc>) -> String {
 fn junit_suite(out: &mut String, id: usize, package: &str, rows: &[&Row], started: DateTime<Utc>) {
     out.push_str(&format!(
         "  <testsuite id=\"{id}\" name=\"{package}\" package=\"{package}\" timestamp=\"{}\" hostname=\"localhost\" \
-         tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"{:.3}\">\n    <properties>\n      <property name=\"tool\" \
+         tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">\n    <properties>\n      <property name=\"tool\" \
          value=\"kcl test\"/>\n    </properties>\n",
         started.format("%Y-%m-%dT%H:%M:%S"),
         rows.len(),
-        rows.iter().filter(|row| !row.passed()).count(),
+        rows.iter().filter(|row| !row.passed() && !row.is_broken).count(),
+        rows.iter().filter(|row| row.is_broken).count(),
         rows.iter().map(|row| row.duration).sum::<Duration>().as_secs_f64(),
         package = escaped(package),
     ));
@@ -143,17 +146,38 @@ fn junit_case(row: &Row) -> String {
         return head + "/>\n";
     }
     let first = row.error.lines().next().unwrap_or_default();
+    let kind = if row.is_broken { "error" } else { "failure" };
     format!(
-        "{head}>\n      <failure message=\"{}\" type=\"failure\">{}</failure>\n    </testcase>\n",
+        "{head}>\n      <{kind} message=\"{}\" type=\"{kind}\">{}</{kind}>\n    </testcase>\n",
         escaped(first),
         escaped(&row.error)
     )
 }
 
+/// A text for machines: without the colours that a terminal shows.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\x1b[") {
+        let after = &rest[at + 2..];
+        let end = after.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(after.len());
+        out.push_str(&rest[..at]);
+        match after[end..].strip_prefix('m') {
+            Some(next) => rest = next,
+            None => {
+                out.push_str(&rest[at..at + 2]);
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
 /// XML takes no control characters, not even escaped ones.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in plain(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -6,12 +6,17 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use base_diag::{Code, Diagnostic, Place};
+use base_diag::{Code, Diagnostic, Label, Place, SourceMap};
 use kcl::{Entry, FileAnswer, FileOp, Outside};
+use kcl_syntax::ast::{Expr, ExprId, Tree};
+use kcl_syntax::program::Program;
 use serde_json::Value;
 
-use crate::cases::Case;
+use crate::cases::{self, Case};
 use crate::suite::{Failure, Ran};
+
+/// The name of the function that takes snapshots.
+pub(crate) const SNAPSHOT: &str = "snapshot";
 
 /// The plugin that takes snapshots.
 pub(crate) const PLUGIN: &str = "kcl_test";
@@ -37,6 +42,8 @@ pub struct Taken {
     pub name: String,
     /// The value as JSON text, indented, with a final newline.
     pub text: String,
+    /// Where the case calls `snapshot` for it, as far as the text shows.
+    pub place: Place,
 }
 
 impl Taken {
@@ -57,11 +64,17 @@ impl Taken {
 pub(crate) struct Recorder<'w> {
     world: &'w dyn Outside,
     taken: Mutex<Vec<Taken>>,
+    /// A property is tried with random values: none is worth keeping.
+    refuses: bool,
 }
 
 impl<'w> Recorder<'w> {
     pub(crate) fn new(world: &'w dyn Outside) -> Self {
-        Recorder { world, taken: Mutex::default() }
+        Recorder { world, taken: Mutex::default(), refuses: false }
+    }
+
+    pub(crate) fn of_property(world: &'w dyn Outside) -> Self {
+        Recorder { refuses: true, ..Recorder::new(world) }
     }
 
     pub(crate) fn into_taken(self) -> Vec<Taken> {
@@ -69,6 +82,9 @@ impl<'w> Recorder<'w> {
     }
 
     fn take(&self, arguments: &str) -> Result<String, String> {
+        if self.refuses {
+            return Err("a property takes no snapshots: its values are random".to_owned());
+        }
         let call: Value = serde_json::from_str(arguments).map_err(|e| format!("snapshot: {e}"))?;
         let name = call["args"][0].as_str().unwrap_or_default().to_owned();
         let text = serde_json::to_string_pretty(&call["args"][1]).map_err(|e| format!("snapshot: {e}"))?;
@@ -76,7 +92,7 @@ impl<'w> Recorder<'w> {
         if taken.iter().any(|known| known.name == name) {
             return Err(format!("the case takes two snapshots of the name `{name}`"));
         }
-        let new = Taken { name, text: format!("{text}\n") };
+        let new = Taken { name, text: format!("{text}\n"), place: Place::None };
         if new.file_name().is_none() {
             return Err(format!(
                 "`{}` is no name for a snapshot: use letters, digits, `-`, `_` and `.`",
@@ -142,17 +158,14 @@ pub fn compare(case: &Case, ran: &mut Ran, kept: impl Fn(&str) -> Option<String>
                 (format!("the snapshot `{}` is not kept yet", taken.name), "`kcl test --update` keeps it")
             }
         };
-        ran.failure = Some(failed(message, diff).with_help(help));
+        ran.failure = Some(failed(message, diff, taken.place).with_help(help));
         return;
     }
 }
 
 /// A case that failed because of its snapshots.
-pub fn failed(message: String, diff: String) -> Failure {
-    Failure {
-        diagnostic: Diagnostic::error(Code::EVALUATION, "snapshot-differs", Place::None, message),
-        diff,
-    }
+pub fn failed(message: String, diff: String, place: Place) -> Failure {
+    Failure { diagnostic: Diagnostic::error(Code::EVALUATION, "snapshot-differs", place, message), diff }
 }
 
 impl Failure {
@@ -164,9 +177,71 @@ impl Failure {
 
 /// Compares a snapshot with what is kept; none if they are the same.
 pub fn difference(taken: &Taken, kept: Option<&str>) -> Option<String> {
+    // Git may have checked the file out with the line ends of Windows.
+    let kept = kept.map(|kept| kept.replace("\r\n", "\n"));
     match kept {
         Some(kept) if kept == taken.text => None,
-        Some(kept) => Some(kcl_fmt::diff::unified("kept", "now", kept, &taken.text)),
-        None => Some(kcl_fmt::diff::unified("kept", "now", "", &taken.text)),
+        kept => Some(kcl_fmt::diff::unified("kept", "now", kept.as_deref().unwrap_or_default(), &taken.text)),
     }
+}
+
+/// Whether an expression is a call of the function.
+pub(crate) fn takes(tree: &Tree, id: ExprId) -> bool {
+    let Expr::Call(call) = tree.expr(id) else { return false };
+    matches!(tree.expr(call.func), Expr::Name(parts) if parts.len() == 1 && parts[0].name == SNAPSHOT)
+}
+
+/// The call that takes the snapshot of a name: in the case itself, or where a lambda does it for the case. A name that is computed
+/// is told at the case.
+pub(crate) fn place_of(program: &Program, case: &Case, name: &str) -> Place {
+    let package = program.main_package();
+    let tree = &package.tree;
+    let says = |id: ExprId| matches!(tree.expr(id), Expr::Str(text) if text == name);
+    let fits = |id: &ExprId| match tree.expr(*id) {
+        Expr::Call(call) => {
+            let named = call.kwargs.iter().find(|keyword| keyword.name.name == "name");
+            takes(tree, *id) && call.args.first().copied().or(named.map(|k| k.value)).is_some_and(says)
+        }
+        _ => false,
+    };
+    let calls: Vec<ExprId> = (0..tree.exprs.len() as u32).map(ExprId).filter(fits).collect();
+    let body = cases::lambda(package, &case.name).map(|(_, id)| tree.expr_span(id));
+    let inside = |id: &&ExprId| {
+        let start = tree.expr_span(**id).start;
+        body.is_some_and(|body| (body.start..body.end).contains(&start))
+    };
+    match calls.iter().find(inside).or(calls.first()) {
+        Some(call) => package.place(tree.expr_span(*call)),
+        None => cases::lambda(package, &case.name).map_or(Place::None, |(name, _)| package.place(name.span)),
+    }
+}
+
+/// Takes the helper, which nobody wrote, out of what is shown beside a mistake.
+pub fn without_helper(diagnostic: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    at_the_call(diagnostic, None, sources)
+}
+
+/// Nobody wrote the helper: what is wrong there is wrong where it is called, and it is never shown beside something else.
+pub(crate) fn at_the_call(
+    mut diagnostic: Diagnostic,
+    caller: Option<Place>,
+    sources: &SourceMap,
+) -> Diagnostic {
+    let is_helper = |place: Place| match place {
+        Place::Span(file, _) | Place::Line(file, _) => {
+            sources.get(file).is_some_and(|file| file.path.ends_with(HELPER))
+        }
+        Place::None => false,
+    };
+    if let (Some(first), Some(caller)) = (diagnostic.labels.first_mut(), caller)
+        && is_helper(first.place)
+    {
+        first.place = caller;
+    }
+    let shown = |label: &Label| !is_helper(label.place);
+    diagnostic.labels.retain(shown);
+    if let Some(telling) = &mut diagnostic.telling {
+        telling.labels.retain(shown);
+    }
+    diagnostic
 }

@@ -1,12 +1,12 @@
 //! A package with its cases.
 
 use base_diag::{Diagnostic, FileId, SourceMap, Telling};
-use kcl::{Compiler, Coverage, Entry, Outside, Prepared, Reads, Request};
-use kcl_syntax::ast::{Expr, Stmt, Tree};
+use kcl::{Call, Compiler, Coverage, Entry, Outside, Prepared, Reads, Request};
+use kcl_syntax::ast::{ExprId, Stmt, Tree};
 
 use crate::cases::{Case, Kind, find, is_test_file};
 use crate::property::Trial;
-use crate::snapshots::{self, Recorder, Taken};
+use crate::snapshots::{self, Recorder, SNAPSHOT, Taken};
 
 /// A package that was loaded and checked.
 pub struct Suite {
@@ -64,6 +64,8 @@ impl Suite {
     pub fn new(compiler: &Compiler<'_>, request: &Request) -> Result<Suite, Box<WrongPackage>> {
         let prepared = compiler.prepare(request).map_err(|outcome| {
             let kcl::RunResult { diagnostics, sources, reads, .. } = *outcome;
+            let shown = |diagnostic| snapshots::without_helper(diagnostic, &sources);
+            let diagnostics = diagnostics.into_iter().map(shown).collect();
             Box::new(WrongPackage { diagnostics, sources, reads })
         })?;
         match find(prepared.program()) {
@@ -86,15 +88,20 @@ impl Suite {
     /// Runs a test case as a program of its own.
     pub fn run(&self, case: &Case, world: &dyn Outside) -> Ran {
         let recorder = Recorder::new(world);
-        let call = self.prepared.call(&case.name, &[], &recorder);
-        Ran {
-            log: call.log,
-            failure: call
-                .diagnostic
-                .map(|d| Failure { diagnostic: worded(d), diff: diff(call.sides.as_ref()) }),
-            snapshots: recorder.into_taken(),
-            coverage: call.coverage,
+        let mut call = self.prepared.call(&case.name, &[], &recorder);
+        let mut snapshots = recorder.into_taken();
+        for taken in &mut snapshots {
+            taken.place = snapshots::place_of(self.prepared.program(), case, &taken.name);
         }
+        let coverage = call.coverage.take();
+        let log = std::mem::take(&mut call.log);
+        Ran { log, failure: self.failure(call), snapshots, coverage }
+    }
+
+    /// Why a call failed, if it did.
+    pub(crate) fn failure(&self, call: Call) -> Option<Failure> {
+        let placed = snapshots::at_the_call(call.diagnostic?, call.caller, self.prepared.sources());
+        Some(Failure { diagnostic: worded(placed), diff: diff(call.sides.as_ref()) })
     }
 }
 
@@ -115,9 +122,6 @@ fn entries(folder: &str, files: &[(String, String)]) -> Vec<Entry> {
     paths.chain(helper).collect()
 }
 
-/// The name of the function that takes snapshots.
-const SNAPSHOT: &str = "snapshot";
-
 fn parsed(text: &str) -> Tree {
     let mut tree = Tree::default();
     kcl_syntax::parse_file(&mut tree, text, FileId::default());
@@ -127,9 +131,7 @@ fn parsed(text: &str) -> Tree {
 /// Whether a file calls the function.
 fn takes_snapshots(text: &str) -> bool {
     let tree = parsed(text);
-    let is_name =
-        |id| matches!(tree.expr(id), Expr::Name(parts) if parts.len() == 1 && parts[0].name == SNAPSHOT);
-    tree.exprs.iter().any(|node| matches!(&node.kind, Expr::Call(call) if is_name(call.func)))
+    (0..tree.exprs.len() as u32).any(|id| snapshots::takes(&tree, ExprId(id)))
 }
 
 /// Whether a file has a variable of that name.
@@ -142,7 +144,7 @@ fn defines_snapshot(text: &str) -> bool {
 }
 
 /// An assertion without a message says nothing: the report needs a title.
-pub(crate) fn worded(diagnostic: Diagnostic) -> Diagnostic {
+fn worded(diagnostic: Diagnostic) -> Diagnostic {
     if !diagnostic.message().is_empty() {
         return diagnostic;
     }
@@ -151,7 +153,7 @@ pub(crate) fn worded(diagnostic: Diagnostic) -> Diagnostic {
 }
 
 /// Both sides of a comparison as a diff: what was expected stands on the right of `==`.
-pub(crate) fn diff(sides: Option<&(String, String)>) -> String {
+fn diff(sides: Option<&(String, String)>) -> String {
     match sides {
         Some((left, right)) => {
             let line = |text: &str| format!("{}\n", text.trim_end());

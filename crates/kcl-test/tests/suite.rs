@@ -70,7 +70,7 @@ schema Base:
     b: int = 1                      # runs
     check:
         a > 0, \"a\"                  # runs
-        b < 9 if a > 5              # runs
+        b < 9 if a > 5              # runs, one side
 schema Top(Base):
     c: str = \"x\" if a > 1 else \"y\"  # runs
     d: int
@@ -83,6 +83,34 @@ unused = lambda x {                 # runs
 }
 l = [1, if math.e > 2: 2]           # runs, one side
 m = {a = 1, if not l: b = 2}        # runs, one side
+odd = [x for x in [1, 2] if x > 1]  # runs, both sides
+big = {k: v for k, v in {p = 1} if v > 5}  # runs, one side
+two = [x + y for x in [1, 2] if x > 1 for y in [3] if y > 0]  # runs, both sides and one
+some = any x in [1, 2] {x > 1 if x > 9}  # runs, one side
+kept = filter x in [1, 2] {x > 1 if x > 1}  # runs, both sides
+long = [                            # runs
+    x
+    for x in [1]
+    if x > 1                        # runs, one side
+]
+schema Rare:
+    e?: int
+    check:
+        e > 0 if e                  # runs, one side; the rule never
+rare = Rare {}                      # runs
+pick = lambda n: int -> str {       # runs
+    assert n > 0 if n != 0, \"n\"    # runs, one side
+    if n == 1:                      # runs, one side
+        _a = 1                      # never
+    elif n == 2:                    # runs, one side
+        _a = 2                      # runs
+    else:
+        _a = 3                      # never
+    [lambda y {                     # runs
+        y if n > 5 else \"few\"      # runs, one side
+    }][0](n)
+}
+_two = pick(2)                      # runs
 ";
 
 #[test]
@@ -100,22 +128,89 @@ fn coverage_agrees_with_a_count_by_hand() {
     assert_eq!(files.len(), 1);
     let file = &files[0];
     let ran = |line: u32| file.lines.get(&line).map(|hits| *hits > 0);
-    let lines: Vec<(u32, bool)> = (1..=19).filter_map(|line| Some((line, ran(line)?))).collect();
-    let expected = [4, 6, 7, 9, 11, 12, 14, 15, 16, 18, 19].map(|line| (line, line != 14 && line != 16));
+    let lines: Vec<(u32, bool)> = (1..=99).filter_map(|line| Some((line, ran(line)?))).collect();
+    let executable = (4..=4).chain(6..=7).chain([9, 11, 12, 14, 15, 16]).chain(18..=25);
+    let executable = executable.chain([28]).chain(33..=40).chain([42, 43, 44, 47]);
+    let never = [14, 16, 38, 42];
+    let expected: Vec<(u32, bool)> = executable.map(|line| (line, !never.contains(&line))).collect();
     assert_eq!(lines, expected);
-    assert_eq!(file.line_ratio(), Ratio { covered: 9, all: 11 });
+    assert_eq!(file.line_ratio(), Ratio { covered: 26, all: 30 });
     let sides: Vec<(u32, bool, bool)> = file.branches.iter().map(|b| (b.line, b.yes > 0, b.no > 0)).collect();
-    assert_eq!(sides, [(9, true, false), (11, true, false), (18, true, false), (19, false, true)]);
-    assert_eq!(file.branch_ratio(), Ratio { covered: 4, all: 8 });
-    assert_eq!(file.rules, [Branch { line: 6, yes: 2, no: 0 }, Branch { line: 7, yes: 2, no: 0 }]);
-    assert_eq!(file.rule_ratio(), Ratio { covered: 2, all: 2 });
+    let (yes, no, both) = ((true, false), (false, true), (true, true));
+    let expected =
+        [(7, yes), (9, yes), (11, yes), (18, yes), (19, no), (20, both), (21, no), (22, both), (22, yes)];
+    let more = [(23, no), (24, both), (28, no), (33, no), (36, yes), (37, no), (39, yes), (44, no)];
+    let expected: Vec<_> = expected.iter().chain(&more).map(|(line, (yes, no))| (*line, *yes, *no)).collect();
+    assert_eq!(sides, expected);
+    assert_eq!(file.branch_ratio(), Ratio { covered: 20, all: 34 });
+    let rule = |line, yes| Branch { line, yes, no: 0 };
+    assert_eq!(file.rules, [rule(6, 2), rule(7, 2), rule(33, 0)]);
+    assert_eq!(file.rule_ratio(), Ratio { covered: 2, all: 3 });
     let mut united = std::collections::BTreeMap::new();
     coverage::unite(&mut united, files);
     let lcov = coverage::lcov(&united);
     assert!(
-        lcov.starts_with("TN:\nSF:/w/lib.k\nBRDA:9,0,0,") && lcov.contains("LF:11\nLH:9\nend_of_record\n")
+        lcov.starts_with("TN:\nSF:/w/lib.k\nBRDA:7,0,0,") && lcov.contains("LF:30\nLH:26\nend_of_record\n")
     );
-    assert!(coverage::summary(&united).starts_with("Coverage: 81.8% (9/11) lines\n"));
+    assert!(coverage::summary(&united).starts_with("Coverage: 86.7% (26/30) lines\n"));
+}
+
+/// The first line of what is said, with its place, about each case of a test file; `lib.k` is not shown.
+fn told(test: &str) -> Vec<String> {
+    let mut files = MemoryFiles::default();
+    files.add("/w/a_test.k", test);
+    let compiler = Compiler::new(&files);
+    let base = Request { work_dir: "/w".into(), ..Request::default() };
+    let request = kcl_test::request(&base, "/w", &[("/w/a_test.k".to_owned(), test.to_owned())]);
+    let shown = |diagnostic: &base_diag::Diagnostic, sources: &base_diag::SourceMap| {
+        let all = base_diag::render_short(diagnostic, sources);
+        assert!(!all.contains("<kcl test>"), "{all}");
+        all.trim_end().replace("/w/", "")
+    };
+    let suite = match Suite::new(&compiler, &request) {
+        Ok(suite) => suite,
+        Err(wrong) => return wrong.diagnostics.iter().map(|d| shown(d, &wrong.sources)).collect(),
+    };
+    let mut all = Vec::new();
+    for case in &suite.cases {
+        let mut ran = suite.judge(case, kcl_test::Trial::default(), &NoOutside);
+        kcl_test::snapshots::compare(case, &mut ran, |_| None);
+        all.extend(ran.failure.iter().map(|f| shown(&f.diagnostic, suite.prepared.sources())));
+    }
+    all
+}
+
+#[test]
+fn a_wrong_snapshot_is_told_at_its_call() {
+    let case = |body: &str| {
+        format!(
+            "_any: any = 3\n_f = lambda n {{\n    snapshot(n, 1)\n}}\ntest_a = lambda {{\n    {body}\n}}\n"
+        )
+    };
+    let place = |body: &str| {
+        let told = told(&case(body));
+        assert_eq!(told.len(), 1, "{told:?}");
+        let (place, rest) = told[0].split_once(" - ").unwrap();
+        (place.to_owned(), rest.rsplit(" - ").next().unwrap().to_owned())
+    };
+    for (body, at) in [
+        ("snapshot(\"a\")", "a_test.k:6:5"),
+        ("snapshot(1, 2)", "a_test.k:6:14"),
+        ("snapshot(\"a\", 1, 2)", "a_test.k:6:22"),
+        ("snapshot(_any, 2)", "a_test.k:6:1"),
+        ("snapshot(\"a/b\", 2)", "a_test.k:6:1"),
+        ("snapshot(\"a\", 2)\n    snapshot(\"a\", 3)", "a_test.k:7:1"),
+        ("_f(3)", "a_test.k:3:1"),
+        ("_f(\"a/b\")", "a_test.k:3:1"),
+        // What differs is told at the call, too, or at the case if the name is computed.
+        ("snapshot(\"a\", value=2)", "a_test.k:6:5"),
+        ("snapshot(value=2, name=\"a\")", "a_test.k:6:5"),
+        ("_f(\"a\")", "a_test.k:5:1"),
+    ] {
+        assert_eq!(place(body).0, at, "{body}");
+    }
+    let property = told("property_p = lambda n: int {\n    snapshot(\"a\", n)\n}\n");
+    assert!(property[0].contains("a property takes no snapshots"), "{property:?}");
 }
 
 fn row(name: &str, log: &str, error: &str) -> Row {
@@ -127,6 +222,7 @@ fn row(name: &str, log: &str, error: &str) -> Row {
         duration: Duration::from_millis(7),
         log: log.to_owned(),
         error: error.to_owned(),
+        is_broken: false,
     }
 }
 
@@ -156,6 +252,7 @@ const ELEMENTS: &[(&str, Option<&str>, &[&str])] = &[
     ("property", Some("properties"), &["name", "value"]),
     ("testcase", Some("testsuite"), &["name", "classname", "time"]),
     ("failure", Some("testcase"), &["message", "type"]),
+    ("error", Some("testcase"), &["message", "type"]),
     ("system-out", Some("testsuite"), &[]),
     ("system-err", Some("testsuite"), &[]),
 ];
@@ -200,7 +297,15 @@ fn junit_obeys_its_schema() {
     obeys_the_schema(&junit(&rows, started));
     obeys_the_schema(&junit(&[], started));
     assert!(junit(&rows, started).contains("timestamp=\"1970-01-01T00:00:00\""));
-    assert!(junit(&rows, started).contains("tests=\"3\" failures=\"1\""));
+    assert!(junit(&rows, started).contains("tests=\"3\" failures=\"1\" errors=\"0\""));
+    let coloured = [row("test_a", "\x1b[1mbold\x1b[0m \x1b[2J\n", "\x1b[1;31merror\x1b[0m: no")];
+    let xml = junit(&coloured, started);
+    assert!(xml.contains("message=\"error: no\"") && xml.contains("bold \u{FFFD}[2J\n"), "{xml}");
+    assert_eq!(json(&coloured)["cases"][0]["error"], "error: no");
+    let broken =
+        [row("test_add", "", ""), Row { is_broken: true, ..row("compile", "", "it does not <compile>") }];
+    obeys_the_schema(&junit(&broken, started));
+    assert!(junit(&broken, started).contains("tests=\"2\" failures=\"0\" errors=\"1\""));
 }
 
 const BOUNDED: &str = "schema Item:
@@ -242,6 +347,32 @@ fn lengths_and_parts_that_checks_ask_for_are_found() {
         );
         assert!(tried(&program).is_ok(), "{check}");
     }
+}
+
+#[test]
+fn patterns_that_checks_ask_for_are_met() {
+    let program = "import regex
+schema Object:
+    name: str
+    ip: str
+    version: str
+    tags: [str]
+    other?: str
+    check:
+        regex.match(name, \"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$\"), \"a name\"
+        regex.match(ip, r\"^(\\d{1,3}\\.){3}\\d{1,3}$\")
+        regex.match(version, \"^v[0-9]+(alpha|beta)?[1-9]$\")
+        all tag in tags {regex.match(tag, \"^[^:]+:[A-F]{2}$\")}
+        regex.match(other, \"^#[0-9a-fA-F]{6}$\") if other
+property_o = lambda o: Object {
+    assert len(o.name) < 64 and o.ip.count(\".\") == 3 and o.version.startswith(\"v\")
+}
+";
+    let ran = tried(program);
+    assert!(ran.is_ok(), "{:?}", ran.failure);
+    // A pattern of another dialect is no pattern, and no panic.
+    let odd = "import regex\nschema N:\n    n: str\n    check:\n        regex.match(n, r\"^(?!x).*$\")\nproperty_n = lambda n: N {\n    assert True\n}\n";
+    assert!(tried(odd).is_ok());
 }
 
 #[test]

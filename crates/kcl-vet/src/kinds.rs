@@ -1,11 +1,14 @@
 //! Schemas by the `apiVersion` and `kind` that they fix.
 
+use std::sync::Arc;
+
 use base_yaml::{Data, Node};
 use ecow::EcoString as Str;
 use kcl_syntax::ast::{Attr, Expr, LiteralType, SchemaDef, Stmt, Tree, Type};
 use kcl_syntax::program::{Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
+use crate::data::Document;
 use crate::statement::SchemaName;
 
 /// What a Kubernetes object says it is.
@@ -66,6 +69,23 @@ impl Kinds {
     /// Returns the schemas for a kind.
     pub(crate) fn get(&self, kind: &Kind) -> &[SchemaName] {
         self.schemas.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// Takes a list of objects apart. A `List` that has a schema of its own stays whole.
+    pub(crate) fn split(&self, document: Document, all: &mut Vec<Document>) {
+        let kind = Kind::of(&document.node);
+        let listed = kind.as_ref().filter(|kind| kind.kind.ends_with("List") && self.get(kind).is_empty());
+        let inner = match listed {
+            Some(_) => document.node.get("items"),
+            None => Some(&*document.node),
+        };
+        match inner.map(|node| &node.value) {
+            Some(Data::List(items)) if !items.is_empty() => items.iter().for_each(|item| {
+                self.split(Document { number: document.number, node: Arc::new(item.clone()) }, all);
+            }),
+            Some(Data::List(_)) if listed.is_some() => {}
+            _ => all.push(document),
+        }
     }
 
     /// Returns all kinds in order.

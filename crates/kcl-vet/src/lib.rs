@@ -14,6 +14,7 @@
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod choice;
 mod data;
 mod kinds;
 mod merge;

@@ -61,9 +61,14 @@ pub(crate) struct Imports(pub(crate) Vec<Vec<Str>>);
 impl Statements for Imports {
     fn add_to(&self, tree: &mut Tree, base: u32) -> Vec<StmtId> {
         let span = Span::new(base, base);
-        let one = |(at, package): (usize, &Vec<Str>)| import(tree, package, &format!("{ALIAS}{at}"), span);
+        let one = |(at, package): (usize, &Vec<Str>)| import(tree, package, &alias(at), span);
         self.0.iter().enumerate().map(one).collect()
     }
+}
+
+/// The name of the package at a place of [`Imports`].
+pub(crate) fn alias(at: usize) -> String {
+    format!("{ALIAS}{at}")
 }
 
 fn import(tree: &mut Tree, package: &[Str], alias: &str, span: Span) -> StmtId {

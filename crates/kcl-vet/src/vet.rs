@@ -8,8 +8,9 @@ use ecow::EcoString as Str;
 use kcl::{Compiler, Entry, Formats, Outside, Request};
 use kcl_syntax::program::Program;
 
+use crate::choice::{Choice, binds, choose, package_of, parts};
 use crate::data::{Document, Source};
-use crate::kinds::{Kind, Kinds, schemas};
+use crate::kinds::{Kind, Kinds};
 use crate::statement::{Assigned, Imports, SchemaName};
 
 /// What the caller wants.
@@ -63,13 +64,6 @@ impl Verdict {
     }
 }
 
-/// Which schema a document is checked against.
-#[derive(Debug)]
-enum Choice {
-    One(SchemaName),
-    ByKind(Kinds),
-}
-
 /// The code and the schema that documents are checked against; any number of threads use it.
 pub struct Vet<'c, 'f> {
     compiler: &'c Compiler<'f>,
@@ -86,18 +80,29 @@ impl<'c, 'f> Vet<'c, 'f> {
     /// The code does not parse, a package is not there, or no schema is what was asked for.
     pub fn new(compiler: &'c Compiler<'f>, request: Request, wish: &Wish) -> Result<Self, WrongCode> {
         let mut packages: Vec<Vec<Str>> = wish.packages.iter().map(|path| parts(path)).collect();
-        if request.entries.is_empty()
-            && packages.is_empty()
-            && let Some(schema) = &wish.schema
-        {
-            packages.push(split_last(schema).0);
+        let asked = wish.schema.as_deref().and_then(package_of).filter(|path| !packages.contains(path));
+        if request.entries.is_empty() {
+            packages.extend(asked.clone());
         }
-        let program = look(compiler, &request, &packages)?;
-        let choice =
-            choose(&program, wish, &packages).map_err(|message| wrong(message, SourceMap::default()))?;
+        let mut program = look(compiler, &request, &packages)?;
+        if let Some(path) = asked.filter(|path| !packages.contains(path) && !binds(&program, path)) {
+            packages.push(path);
+            program = look(compiler, &request, &packages)?;
+        }
+        let choice = choose(&program, wish, &packages)
+            .map_err(|diagnostic| WrongCode { diagnostics: vec![*diagnostic], sources: program.sources })?;
         let formats = if wish.fill { Formats::DATA } else { Formats::NONE };
         let request = Request { formats, keep_going: true, ..request };
         Ok(Vet { compiler, request, attribute: wish.attribute.as_str().into(), choice, fill: wish.fill })
+    }
+
+    /// Returns the documents as they are checked: where each object says what it is, those of a list are documents of their own, and
+    /// so are the `items` of a `List`.
+    pub fn split(&self, documents: Vec<Document>) -> Vec<Document> {
+        let Choice::ByKind(kinds) = &self.choice else { return documents };
+        let mut all = Vec::with_capacity(documents.len());
+        documents.into_iter().for_each(|document| kinds.split(document, &mut all));
+        all
     }
 
     /// Checks one document of a source.
@@ -174,76 +179,28 @@ impl<'c, 'f> Vet<'c, 'f> {
 /// Loads the code alone: what does not parse is told once, not for each document.
 fn look(compiler: &Compiler<'_>, request: &Request, packages: &[Vec<Str>]) -> Result<Program, WrongCode> {
     let mut request = request.clone();
+    let asked: Arc<str> = "".into();
     if !packages.is_empty() {
         request.entries.push(Entry::Made {
             path: "packages".into(),
-            text: "".into(),
+            text: asked.clone(),
             statements: Arc::new(Imports(packages.to_vec())),
         });
     }
     let loaded = compiler.load(&request);
-    match loaded.diagnostics.is_empty() {
-        true => Ok(loaded.program),
-        false => Err(WrongCode { diagnostics: loaded.diagnostics, sources: loaded.program.sources }),
+    if loaded.diagnostics.is_empty() {
+        return Ok(loaded.program);
     }
-}
-
-fn choose(program: &Program, wish: &Wish, packages: &[Vec<Str>]) -> Result<Choice, Box<Diagnostic>> {
-    let main = program.main_package();
-    let Some(schema) = &wish.schema else {
-        if wish.by_kind || !wish.packages.is_empty() {
-            return by_kind(program);
+    let (mut diagnostics, sources) = (loaded.diagnostics, loaded.program.sources);
+    for label in diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels) {
+        // The command line asked for the package: there is no line to show.
+        if let Place::Span(file, _) | Place::Line(file, _) = label.place
+            && sources.get(file).is_some_and(|file| Arc::ptr_eq(&file.text, &asked))
+        {
+            label.place = Place::None;
         }
-        let first = schemas(&main.tree).next().map(|def| vec![def.name.name.clone()]);
-        return Ok(Choice::One(first.map_or(SchemaName::None, SchemaName::Known)));
-    };
-    let (package, name) = split_last(schema);
-    let known = |part: &Str| main.imports.iter().any(|link| link.name == *part);
-    match package.as_slice() {
-        [] if !has_schema(program, &name) => match in_packages(program, packages, &name) {
-            Some(found) => Ok(Choice::One(found)),
-            None => Ok(Choice::One(SchemaName::Known(vec![name]))),
-        },
-        [] => Ok(Choice::One(SchemaName::Known(vec![name]))),
-        [one] if known(one) || packages.is_empty() && !main.imports.is_empty() => {
-            Ok(Choice::One(SchemaName::Known(vec![one.clone(), name])))
-        }
-        _ => Ok(Choice::One(SchemaName::Imported { package, name })),
     }
-}
-
-fn by_kind(program: &Program) -> Result<Choice, Box<Diagnostic>> {
-    let kinds = Kinds::of(program);
-    if !kinds.known().is_empty() {
-        return Ok(Choice::ByKind(kinds));
-    }
-    let message = "no schema of these packages fixes an apiVersion and a kind";
-    let help = "such a schema has `apiVersion: \"apps/v1\" = \"apps/v1\"` and `kind: \"Deployment\" = \"Deployment\"`; \
-                or name a schema with -s";
-    let diagnostic = Diagnostic::error(Code::EVALUATION, "no-kinds", Place::None, message);
-    Err(Box::new(diagnostic.with_help(help)))
-}
-
-fn has_schema(program: &Program, name: &str) -> bool {
-    schemas(&program.main_package().tree).any(|def| def.name.name == name)
-}
-
-fn in_packages(program: &Program, packages: &[Vec<Str>], name: &str) -> Option<SchemaName> {
-    packages.iter().find_map(|path| {
-        let package = program.packages.iter().find(|package| package.path == path.join("."))?;
-        let def = schemas(&package.tree).find(|def| def.name.name == name)?;
-        Some(SchemaName::Imported { package: path.clone(), name: def.name.name.clone() })
-    })
-}
-
-fn parts(path: &str) -> Vec<Str> {
-    path.split('.').map(Str::from).collect()
-}
-
-fn split_last(path: &str) -> (Vec<Str>, Str) {
-    let mut all = parts(path);
-    let last = all.pop().unwrap_or_default();
-    (all, last)
+    Err(WrongCode { diagnostics, sources })
 }
 
 fn shown(name: &SchemaName) -> String {
@@ -263,10 +220,6 @@ fn nearest(kinds: &Kinds, wanted: &Kind) -> String {
         true => format!("the packages have schemas for {} kinds, for example {}", known.len(), known[0]),
         false => format!("there are schemas for {}", close.join(", ")),
     }
-}
-
-fn wrong(diagnostic: Box<Diagnostic>, sources: SourceMap) -> WrongCode {
-    WrongCode { diagnostics: vec![*diagnostic], sources }
 }
 
 fn span(node: &Node) -> Span {

@@ -132,6 +132,69 @@ fn what_a_program_catches_is_not_told() {
 }
 
 #[test]
+fn a_schema_that_is_not_there_is_told_once_and_in_the_code() {
+    let told = |code: &str, name: &str| {
+        let wish = Wish { schema: Some(name.into()), ..Wish::default() };
+        told(code, "x: 1\n---\nx: 2\n", Format::Yaml, &wish)
+    };
+    assert_eq!(told(X, "T"), ["there is no schema `T`, did you mean `S`?"]);
+    assert_eq!(told(X, "Nothing"), ["there is no schema `Nothing`"]);
+    assert_eq!(told("v = 1\n", "v"), ["`v` is no schema"]);
+    assert_eq!(told(X, "nowhere.S"), ["pkgpath nowhere not found in the program"]);
+    assert_eq!(told("import math\n", "math.S"), ["`math` has no schemas: it is no package of KCL files"]);
+    // Other names of a schema are names of it.
+    assert_eq!(told(&format!("{X}type T = S\n"), "T"), [""; 0]);
+    assert_eq!(told(&format!("{X}T = S\n"), "T"), [""; 0]);
+    let compiler = Compiler::new(MemoryFiles::default());
+    let wish = Wish { schema: Some("Usr".into()), ..Wish::default() };
+    let code = Request::source("code.k", "schema User:\n    x: int\n");
+    let Err(wrong) = Vet::new(&compiler, code, &wish) else { panic!("there is none") };
+    let base_diag::Place::Span(file, span) = wrong.diagnostics[0].place() else { panic!("it has a place") };
+    assert_eq!((wrong.sources.get(file).unwrap().path.as_str(), span.start, span.end), ("code.k", 7, 11));
+}
+
+#[test]
+fn a_package_without_files_is_none() {
+    let mut files = MemoryFiles::default();
+    files.add("/ext/k8s/kcl.mod", "[package]\nname = \"k8s\"\n");
+    files.add("/ext/k8s/apps/a.k", "schema A:\n    apiVersion: \"v1\"\n    kind: \"A\"\n");
+    let compiler = Compiler::new(&files);
+    let externals = vec![("k8s".to_owned(), "/ext/k8s".into())];
+    let told = |package: &str| {
+        let request = Request { externals: externals.clone(), work_dir: "/w".into(), ..Request::default() };
+        let wish = Wish { packages: vec![package.to_owned()], ..Wish::default() };
+        Vet::new(&compiler, request, &wish).err().map(|wrong| wrong.diagnostics[0].message().to_owned())
+    };
+    assert_eq!(told("k8s.apps"), None);
+    assert_eq!(told("k8s.app").unwrap(), "there is no package `k8s.app`: it has no KCL files");
+}
+
+#[test]
+fn objects_that_say_what_they_are_may_stand_in_lists() {
+    let code = "schema A:\n    apiVersion: \"v1\" = \"v1\"\n    kind: \"A\" = \"A\"\n    n: int\n";
+    let compiler = Compiler::new(MemoryFiles::default());
+    let wish = Wish { by_kind: true, ..Wish::default() };
+    let vet =
+        Vet::new(&compiler, Request::source("code.k", code), &wish).unwrap_or_else(|_| panic!("it is code"));
+    let verdicts = |data: &str| {
+        let source = Source::new("data", data.into(), Format::Json).unwrap();
+        let documents = vet.split(source.documents.clone());
+        documents.iter().map(|document| vet.check(&source, document, &NoOutside).is_ok()).collect::<Vec<_>>()
+    };
+    let a = |n: &str| format!("{{\"apiVersion\": \"v1\", \"kind\": \"A\", \"n\": {n}}}");
+    let (good, bad) = (a("1"), a("\"x\""));
+    assert_eq!(verdicts(&format!("[{good}, {bad}, 3]")), [true, false, false]);
+    let list = |kind: &str, items: &str| {
+        format!("{{\"apiVersion\": \"v1\", \"kind\": \"{kind}\", \"items\": [{items}]}}")
+    };
+    assert_eq!(verdicts(&list("List", &format!("{good}, {bad}"))), [true, false]);
+    assert_eq!(verdicts(&list("AList", &list("List", &good))), [true]);
+    assert_eq!(verdicts(&list("List", "")), [true; 0]);
+    assert_eq!(verdicts("[]"), [false]);
+    assert_eq!(verdicts(&list("Nothing", &good)), [false]);
+}
+
+#[test]
 fn the_code_sees_the_data() {
     let code = "schema S:\n    d: int\nassert x.d == 3, \"outer\"\n";
     let wish = Wish { attribute: "x".into(), ..Wish::default() };

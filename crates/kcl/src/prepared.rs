@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base_diag::{Diagnostic, SourceMap};
+use base_diag::{Diagnostic, Place, SourceMap};
 use kcl_check::Edition;
 use kcl_eval::{Coverage, Outline, Outside};
 use kcl_syntax::program::Program;
@@ -35,6 +35,8 @@ pub struct Call {
     pub refused: bool,
     /// The error, if there was one.
     pub diagnostic: Option<Diagnostic>,
+    /// Where the lambda was called that the error was found in.
+    pub caller: Option<Place>,
     /// Both sides of the comparison of an assertion that does not hold, as YAML.
     pub sides: Option<(String, String)>,
     /// What ran, if the request records it.
@@ -96,7 +98,15 @@ impl Prepared {
         };
         let mut fault = called.fault;
         let sides = fault.as_mut().and_then(|fault| fault.sides.take()).map(|sides| *sides);
+        let caller = fault.as_ref().and_then(|fault| fault.caller);
         let diagnostic = fault.map(|fault| fault.into_diagnostic(&self.program));
-        Call { log: called.log, refused: called.refused, diagnostic, sides, coverage: called.coverage }
+        Call {
+            log: called.log,
+            refused: called.refused,
+            diagnostic,
+            caller,
+            sides,
+            coverage: called.coverage,
+        }
     }
 }

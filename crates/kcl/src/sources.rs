@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Found {
     /// Files in order, each once.
     pub files: Vec<PathBuf>,
+    /// Folders whose entries were looked at.
+    pub looked: Vec<PathBuf>,
     /// Links that were not followed.
     pub notes: Vec<String>,
     /// Paths that cannot be read, with the reason.
@@ -52,6 +54,11 @@ impl Found {
                 let message = "is no folder: `...` stands after a folder".to_owned();
                 self.errors.push((path.display().to_string(), message));
             }
+            // Who reads a pipe waits for its writer, and nothing can be put in its place.
+            Ok(meta) if !meta.is_file() => {
+                self.errors
+                    .push((path.display().to_string(), "is a pipe or a device, not a file".to_owned()));
+            }
             // A file that is named is meant, whatever its name and even if it is a link.
             Ok(_) => self
                 .files
@@ -65,6 +72,7 @@ impl Found {
             Ok(entries) => entries,
             Err(error) => return self.error(folder, &error),
         };
+        self.looked.push(folder.to_path_buf());
         let mut paths: Vec<(PathBuf, std::io::Result<fs::FileType>)> =
             entries.into_iter().map(|entry| (entry.path(), entry.file_type())).collect();
         paths.sort_by(|a, b| a.0.cmp(&b.0));

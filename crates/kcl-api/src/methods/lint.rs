@@ -16,7 +16,7 @@ pub fn lint_path(args: &LintPathArgs, budget: &Budget) -> Answer<LintPathResult>
     request.entries = args.paths.iter().cloned().map(Entry::Path).collect();
     let analysis = Compiler::new(Disk).analyse(&request);
     let text = std::fs::read_to_string(analysis.root.join("kcl.mod")).unwrap_or_default();
-    let config = Config::parse(&text).map_err(Failure::wrong)?;
+    let config = Config::parse(&text).map_err(|why| Failure::wrong(format!("kcl.mod: {why}")))?;
     let mut results: Vec<String> = analysis.diagnostics.iter().map(|d| d.message().to_owned()).collect();
     results.extend(findings(&analysis, &config));
     Ok(LintPathResult { results })

@@ -30,7 +30,25 @@ impl Output {
                 files.into_iter().map(|file| (target.join(&file.path), file.text)).collect()
             }
         };
+        let inside = |path: &Path| path.strip_prefix(target).is_ok_and(|rest| !rest.as_os_str().is_empty());
+        let is_folder = files.iter().any(|(path, _)| inside(path));
+        if let Some(file) = target.ancestors().find(|path| path.is_file()).filter(|_| is_folder) {
+            return Err(format!("{} is a file: name a folder with --target", file.display()));
+        }
+        if let Some((path, _)) = files.iter().find(|(path, text)| is_strange(path, text)) {
+            let path = path.display();
+            return Err(format!("{path} is there, and `kcl doc` has not written it: name another folder"));
+        }
         base_file::write_all(&files, base_file::How::Plain).map_err(|trouble| trouble.to_string())?;
         Ok(files.iter().map(|(path, _)| path.display().to_string()).collect())
     }
+}
+
+/// Whether somebody's own README would be lost: what we write begins with the same line each time.
+fn is_strange(path: &Path, text: &str) -> bool {
+    let is_readme = path.file_name().is_some_and(|name| name == "README.md");
+    let old = if is_readme { std::fs::read(path).ok() } else { None };
+    old.is_some_and(|old| {
+        !old.is_empty() && !old.starts_with(text.lines().next().unwrap_or_default().as_bytes())
+    })
 }

@@ -1,13 +1,12 @@
 //! Many changes in one file: a JSON list, an object with `changes`, or one object per line.
 
-use std::io::Read;
 use std::path::Path;
 
 use kcl_edit::{Action, text_literal};
 use serde_json::{Map, Value};
 
 use super::{Verb, Wish, path_of};
-use crate::files::{self, MAX_BYTES, text_of};
+use crate::files::{self, text_of};
 use crate::wrong::Wrong;
 
 const FORM: &str =
@@ -15,12 +14,7 @@ const FORM: &str =
 
 pub(super) fn read(file: &str) -> Result<Vec<Wish>, Wrong> {
     let text = match file {
-        "-" => {
-            let mut bytes = Vec::new();
-            let taken = std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes);
-            taken.map_err(|error| format!("cannot read standard input: {error}"))?;
-            text_of(bytes)
-        }
+        "-" => files::standard_input().and_then(text_of),
         path => files::read(Path::new(path)).and_then(text_of),
     };
     let text = text.map_err(|message| Wrong::with_help(format!("{file} {message}"), FORM))?;

@@ -47,11 +47,22 @@ impl Configs {
     fn of(&self, root: &Path) -> Result<Arc<Config>, String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let read = || {
-            let text = std::fs::read_to_string(root.join("kcl.mod")).unwrap_or_default();
-            Config::parse(&text).map(Arc::new)
+            let file = root.join("kcl.mod");
+            let text = match file.exists() {
+                true => files::read(&file).and_then(files::text_of)?,
+                false => String::new(),
+            };
+            Config::parse(&text).map(Arc::new).map_err(|why| format!("is not understood: {why}"))
         };
         known.entry(root.to_path_buf()).or_insert_with(read).clone()
     }
+}
+
+/// The `kcl.mod` of a module as one names it from here.
+fn shown_module(root: &Path) -> String {
+    let file = root.join("kcl.mod");
+    let here = std::env::current_dir().map(|here| absolute(&here)).unwrap_or_default();
+    file.strip_prefix(here).unwrap_or(&file).display().to_string()
 }
 
 /// Private names that the files of a module read of a package, by the module's root; looked for when somebody asks.
@@ -88,31 +99,41 @@ pub(super) fn judge(
 ) -> Done {
     let mut done = Done { files: unit.owned.len(), ..Done::default() };
     let Some(mut request) = request(unit, &mut done) else { return done };
-    let mut texts: HashMap<PathBuf, String> = HashMap::new();
+    let mut texts: HashMap<PathBuf, Mended> = HashMap::new();
     for round in 0..=ROUNDS {
         let mut analysis = compiler.analyse(&request);
         let config = match configs.of(&analysis.root) {
             Ok(config) => config,
             Err(message) => {
-                done.errors.push((analysis.root.display().to_string(), message));
+                done.errors.push((shown_module(&analysis.root), message));
                 return done;
             }
         };
         let findings = findings(&analysis, unit, &config, privates);
         let fixes = match wish.fix && round < ROUNDS && analysis.diagnostics.is_empty() {
             true => mend(&analysis, unit, &findings, wish, &mut texts),
-            false => 0,
+            false => false,
         };
-        if fixes > 0 {
-            done.mended += fixes;
+        if fixes {
             request.entries = entries(&analysis, &texts);
+            if wish.diff && round == 0 {
+                // The files stay as they are, and so do the places in them.
+                let left: Vec<Finding> = findings.into_iter().filter(|f| !is_mended(f, wish)).collect();
+                tell(&mut analysis, unit, &left, wish, &mut done);
+            }
             continue;
         }
-        tell(&mut analysis, unit, &findings, wish, &mut done);
+        if !wish.diff || round == 0 {
+            tell(&mut analysis, unit, &findings, wish, &mut done);
+        }
         break;
     }
     write(unit, &texts, wish, &mut done);
     done
+}
+
+fn is_mended(finding: &Finding, wish: &Wish) -> bool {
+    finding.fix.as_ref().is_some_and(|fix| fix.safe || wish.with_unsafe)
 }
 
 /// Reads the files of a package; those of a program are read by the compiler.
@@ -122,7 +143,12 @@ fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
     let own = own.map(|(file, (path, shown))| (file, path.clone(), shown.clone()));
     let mut texts: Vec<(String, String)> = Vec::new();
     for (file, path, shown) in beside.chain(own) {
-        match files::read(file).and_then(files::text_of) {
+        // Findings are told by the name of the file.
+        let named = match path.to_str() {
+            Some(_) => Ok(()),
+            None => Err("has a name that is not UTF-8 text: give it another".to_owned()),
+        };
+        match named.and_then(|()| files::read(file)).and_then(files::text_of) {
             Ok(text) => texts.push((path.display().to_string(), text)),
             Err(message) => done.errors.push((shown, message)),
         }
@@ -141,12 +167,12 @@ fn request(unit: &Unit, done: &mut Done) -> Option<Request> {
 }
 
 /// The files of the main package as they are after fixes.
-fn entries(analysis: &Analysis, texts: &HashMap<PathBuf, String>) -> Vec<Entry> {
+fn entries(analysis: &Analysis, texts: &HashMap<PathBuf, Mended>) -> Vec<Entry> {
     let files = analysis.program.main_package().files.iter();
     let files = files.filter_map(|id| analysis.program.sources.get(*id));
     files
         .map(|file| {
-            let text = texts.get(&absolute(Path::new(&file.path))).cloned();
+            let text = texts.get(&absolute(Path::new(&file.path))).map(|mended| mended.text.clone());
             Entry::Source { path: file.path.clone(), text: text.unwrap_or_else(|| file.text.to_string()) }
         })
         .collect()
@@ -193,26 +219,34 @@ fn is_read_elsewhere(finding: &Finding, analysis: &Analysis, privates: &Privates
     name.is_some_and(|name| name.starts_with('_') && privates.of(&analysis.root).contains(name))
 }
 
-/// Applies fixes to the texts of a round; returns how many.
+/// A file after fixes.
+#[derive(Default)]
+struct Mended {
+    text: String,
+    fixes: usize,
+}
+
+/// Applies fixes to the texts of a round; returns whether there were any.
 fn mend(
     analysis: &Analysis,
     unit: &Unit,
     findings: &[Finding],
     wish: &Wish,
-    texts: &mut HashMap<PathBuf, String>,
-) -> usize {
-    let mut count = 0;
+    texts: &mut HashMap<PathBuf, Mended>,
+) -> bool {
+    let mut any = false;
     for id in &analysis.program.main_package().files {
         let Some((path, _)) = shown(unit, &analysis.program.sources, *id) else { continue };
         let Some(file) = analysis.program.sources.get(*id) else { continue };
         let here: Vec<&Finding> = findings.iter().filter(|finding| finding.file == *id).collect();
         let applied = mended(&file.text, &here, wish.with_unsafe);
         if applied.mended > 0 {
-            count += applied.mended;
-            texts.insert(path.clone(), applied.text);
+            any = true;
+            let file = texts.entry(path.clone()).or_default();
+            *file = Mended { text: applied.text, fixes: file.fixes + applied.mended };
         }
     }
-    count
+    any
 }
 
 /// All fixes at once; where they break the text (which would be a bug of ours), those that do not, one by one.
@@ -248,11 +282,14 @@ fn tell(analysis: &mut Analysis, unit: &Unit, findings: &[Finding], wish: &Wish,
         analysis.program.sources.show_from(absolute(&here).display().to_string());
     }
     let sources = &analysis.program.sources;
+    let told = |diagnostic: Diagnostic| kcl_test::snapshots::without_helper(diagnostic, sources);
+    let diagnostics: Vec<Diagnostic> =
+        std::mem::take(&mut analysis.diagnostics).into_iter().map(told).collect();
     let is_ours = |diagnostic: &&Diagnostic| match diagnostic.place() {
         Place::Span(file, _) | Place::Line(file, _) => shown(unit, sources, file).is_some(),
         Place::None => true,
     };
-    let errors = analysis.diagnostics.iter().filter(is_ours);
+    let errors = diagnostics.iter().filter(is_ours);
     let from = done.items.len();
     done.items.extend(errors.map(|diagnostic| Item::new(diagnostic, Level::Error, sources, form)));
     done.items.extend(findings.iter().map(|finding| Item::found(finding, sources, form)));
@@ -274,9 +311,9 @@ fn hide_secrets(findings: &[Finding], sources: &SourceMap, items: &mut [Item]) {
 }
 
 /// Writes what was mended, or shows it.
-fn write(unit: &Unit, texts: &HashMap<PathBuf, String>, wish: &Wish, done: &mut Done) {
+fn write(unit: &Unit, texts: &HashMap<PathBuf, Mended>, wish: &Wish, done: &mut Done) {
     for (path, shown) in &unit.owned {
-        let Some(text) = texts.get(path) else { continue };
+        let Some(Mended { text, fixes }) = texts.get(path) else { continue };
         let old = match files::read(path).and_then(files::text_of) {
             Ok(old) => old,
             Err(message) => {
@@ -288,8 +325,10 @@ fn write(unit: &Unit, texts: &HashMap<PathBuf, String>, wish: &Wish, done: &mut 
             done.changed.push((shown.clone(), kcl_fmt::diff::unified(shown, shown, &old, text)));
         } else if let Err(message) = files::replace(path, text) {
             done.errors.push((shown.clone(), message));
+            continue;
         } else {
             done.changed.push((shown.clone(), String::new()));
         }
+        done.mended += fixes;
     }
 }

@@ -56,8 +56,13 @@ impl Report {
             Format::Full => self.items.iter().map(|item| format!("{}\n", item.text)).collect(),
             Format::Short => self.items.iter().map(|item| format!("{}\n", item.text)).collect(),
             Format::Json => format!("{}\n", self.json()),
-            Format::Sarif => format!("{}\n", sarif::log(&self.items)),
-            Format::Github => self.items.iter().map(github).collect::<String>(),
+            Format::Sarif => format!("{}\n", sarif::log(&self.items, &self.errors)),
+            Format::Github => {
+                let unread = self.errors.iter().map(|(path, message)| {
+                    format!("::error file={}::{}\n", property(path), data(&format!("{path} {message}")))
+                });
+                self.items.iter().map(github).chain(unread).collect::<String>()
+            }
         };
         // A document for machines holds its diffs, or the edits of its findings; nothing stands before it.
         let out = match (wish.diff, wish.format) {
@@ -137,6 +142,16 @@ impl Report {
     }
 }
 
+/// The message of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
 /// A command of a workflow run that makes an annotation.
 fn github(item: &Item) -> String {
     let kind = match item.level {
@@ -144,8 +159,6 @@ fn github(item: &Item) -> String {
         Level::Warning => "warning",
         Level::Info => "notice",
     };
-    let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
     let text = match &item.help {
         Some(help) => format!("{}\n{help}", item.message),
         None => item.message.clone(),

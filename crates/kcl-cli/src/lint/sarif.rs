@@ -31,8 +31,8 @@ fn uri(path: &str) -> String {
     out
 }
 
-/// The log of one run.
-pub(super) fn log(items: &[Item]) -> Value {
+/// The log of one run; `errors` are files that could not be judged, with the reason.
+pub(super) fn log(items: &[Item], errors: &[(String, String)]) -> Value {
     let mut rules: Vec<Value> = RULES
         .iter()
         .map(|rule| {
@@ -63,8 +63,27 @@ pub(super) fn log(items: &[Item]) -> Value {
     }
     let results: Vec<Value> = items.iter().map(|item| result(item, places.get(item.code).copied())).collect();
     let driver = json!({ "name": "kcl lint", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
-    let run = json!({ "tool": { "driver": driver }, "columnKind": "unicodeCodePoints", "results": results });
+    let run = json!({
+        "tool": { "driver": driver }, "invocations": [invocation(errors)], "columnKind": "unicodeCodePoints",
+        "results": results,
+    });
     json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
+}
+
+/// How the run ended: without this, a file that could not be read looks like one without findings.
+fn invocation(errors: &[(String, String)]) -> Value {
+    let told: Vec<Value> = errors
+        .iter()
+        .map(|(path, message)| {
+            let mut told = json!({ "level": "error", "message": { "text": format!("{path} {message}") } });
+            if !path.is_empty() {
+                told["locations"] =
+                    json!([{ "physicalLocation": { "artifactLocation": { "uri": uri(path) } } }]);
+            }
+            told
+        })
+        .collect();
+    json!({ "executionSuccessful": errors.is_empty(), "toolExecutionNotifications": told })
 }
 
 fn result(item: &Item, rule: Option<usize>) -> Value {

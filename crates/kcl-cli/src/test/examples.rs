@@ -52,10 +52,9 @@ pub(super) fn run(inputs: &Inputs, packages: &[Documented], results: &mut Result
                 continue;
             }
             Err(Problems::Source(all)) => {
-                results.wrong.extend(all.into_iter().map(|(diagnostics, sources)| WrongPackage {
-                    diagnostics,
-                    sources,
-                    reads: Default::default(),
+                results.wrong.extend(all.into_iter().map(|(diagnostics, sources)| {
+                    let wrong = WrongPackage { diagnostics, sources, reads: Default::default() };
+                    (package.shown.clone(), wrong)
                 }));
                 continue;
             }
@@ -80,9 +79,11 @@ pub(super) fn run(inputs: &Inputs, packages: &[Documented], results: &mut Result
                 error: match outcome.is_ok() {
                     true => String::new(),
                     false => {
-                        crate::run::render(&outcome.diagnostics, &sources, crate::run::ErrorFormat::Full)
+                        let (all, full) = (&outcome.diagnostics, crate::run::ErrorFormat::Full);
+                        crate::run::render_in(all, &sources, full, super::outputs::colour())
                     }
                 },
+                is_broken: false,
             });
         }
     }

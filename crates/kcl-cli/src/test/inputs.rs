@@ -27,6 +27,15 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
+    /// The folders that reports are written to.
+    pub(super) fn report_folders(&self) -> Vec<PathBuf> {
+        let folder = |file: &PathBuf| match file.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from(".").canonicalize().ok(),
+            folder => folder?.canonicalize().ok(),
+        };
+        [&self.junit, &self.lcov].into_iter().flatten().filter_map(folder).collect()
+    }
+
     pub(super) fn new(given: &Given) -> Result<Inputs, String> {
         let work_dir = std::env::current_dir().map_err(|e| format!("the working folder is gone: {e}"))?;
         let mut request = Request { work_dir, ..Request::default() };
@@ -36,6 +45,7 @@ impl Inputs {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
         request.vendor = kcl::package_folder();
+        crate::run::limits(given, &mut request.limits)?;
         let filter = match given.last("run") {
             None => None,
             Some(text) => Some(Regex::new(text).map_err(|e| format!("--run {text}: {e}"))?),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use base_diag::Place;
 use kcl_test::snapshots::{self, FOLDER, Taken, difference};
 use kcl_test::{Case, Ran};
 
@@ -27,31 +28,63 @@ pub(super) fn compare(inputs: &Inputs, package: &Package, case: &Case, ran: &mut
         return;
     }
     if let Err(trouble) = base_file::write_all(&texts, base_file::How::Plain) {
-        ran.failure = Some(snapshots::failed(format!("the snapshot {trouble}"), String::new()));
+        let place = ran.snapshots.first().map_or(Place::None, |taken| taken.place);
+        ran.failure = Some(snapshots::failed(format!("the snapshot {trouble}"), String::new(), place));
     }
 }
 
+/// The files of the snapshots that were taken, and their folders: tests run again when they change.
+pub(super) fn files(packages: &[Package], results: &Results) -> Vec<PathBuf> {
+    let folders = packages.iter().map(|package| package.folder.join(FOLDER));
+    let taken = results.taken.iter().filter_map(|(number, case, taken)| {
+        Some(packages.get(*number)?.folder.join(FOLDER).join(taken.file_of(case)?))
+    });
+    folders.chain(taken).collect()
+}
+
 /// Tells which snapshots no case takes any more; with --update they are removed.
-pub(super) fn tell_stale(inputs: &Inputs, package: &Package, results: &mut Results) {
-    let folder = package.folder.join(FOLDER);
+pub(super) fn tell_stale(inputs: &Inputs, packages: &[Package], results: &mut Results) {
+    for package in packages {
+        let own = results.taken.iter().filter(|(number, ..)| *number == package.number);
+        let taken = own.filter_map(|(_, case, taken)| taken.file_of(case)).collect();
+        tell_in(inputs, (&package.folder, &package.shown), &taken, results);
+    }
+    for (folder, shown) in std::mem::take(&mut results.untested) {
+        tell_in(inputs, (&folder, &shown), &BTreeSet::new(), results);
+    }
+}
+
+fn tell_in(
+    inputs: &Inputs,
+    (folder, package): (&Path, &str),
+    taken: &BTreeSet<String>,
+    results: &mut Results,
+) {
+    let folder = folder.join(FOLDER);
     let Ok(entries) = std::fs::read_dir(&folder) else { return };
-    let taken: BTreeSet<String> = results
-        .taken
+    // A case that failed may not have come to its snapshots.
+    let failed: Vec<String> = results
+        .rows
         .iter()
-        .filter(|(number, ..)| *number == package.number)
-        .filter_map(|(_, case, taken)| taken.file_of(case))
+        .filter(|row| row.package == package && !row.error.is_empty())
+        .map(|row| format!("{}.", row.name))
         .collect();
+    let open = |name: &String| failed.iter().any(|case| name.starts_with(case));
     let mut stale: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".json") && !taken.contains(name))
+        .filter(|name| name.ends_with(".json") && !taken.contains(name) && !open(name))
         .collect();
     stale.sort();
     for name in stale {
-        let shown = Path::new(&package.shown).join(FOLDER).join(&name).display().to_string();
+        let shown = Path::new(package).join(FOLDER).join(&name).display().to_string();
         if !inputs.update {
             results.notes.push(format!("no case takes the snapshot {shown} any more; --update removes it"));
         } else if let Err(error) = std::fs::remove_file(folder.join(&name)) {
             results.problems.push(format!("{shown} cannot be removed: {error}"));
         }
+    }
+    if inputs.update {
+        // Only if it is empty now; nobody misses it, and nobody minds if it stays.
+        let _ = std::fs::remove_dir(&folder);
     }
 }

@@ -25,8 +25,8 @@ pub(super) struct Results {
     pub(super) started: SystemTime,
     /// Examples in docstrings.
     pub(super) examples: Vec<Row>,
-    /// Packages that do not compile.
-    pub(super) wrong: Vec<WrongPackage>,
+    /// Packages that do not compile, as people name them.
+    pub(super) wrong: Vec<(String, WrongPackage)>,
     /// Their folders.
     pub(super) wrong_folders: Vec<PathBuf>,
     /// What cannot be read or written.
@@ -34,6 +34,8 @@ pub(super) struct Results {
     pub(super) notes: Vec<String>,
     /// Folders and files of packages that have no suite.
     pub(super) watched: Vec<PathBuf>,
+    /// Folders without test files, as people name them.
+    pub(super) untested: Vec<(PathBuf, String)>,
     /// Snapshots with the number of their package and their case.
     pub(super) taken: Vec<(usize, String, Taken)>,
     files: BTreeMap<String, Covered>,
@@ -53,6 +55,7 @@ impl Results {
             problems: Vec::new(),
             notes: Vec::new(),
             watched: Vec::new(),
+            untested: Vec::new(),
             taken: Vec::new(),
             files: BTreeMap::new(),
             texts: BTreeMap::new(),
@@ -77,6 +80,7 @@ impl Results {
             duration,
             log: ran.log,
             error: ran.failure.map_or_else(String::new, |failure| error_text(&failure, &sources)),
+            is_broken: false,
         });
     }
 
@@ -107,16 +111,19 @@ impl Results {
 
     /// Prints and writes the reports, and says how the command ends.
     pub(super) fn print(&mut self, inputs: &Inputs) -> ExitCode {
+        for (_, wrong) in &mut self.wrong {
+            wrong.sources.show_from(inputs.request.work_dir.display().to_string());
+        }
         if let Some(path) = &inputs.junit {
-            let all: Vec<Row> = self.rows.iter().chain(&self.examples).cloned().collect();
+            let mut all: Vec<Row> = self.rows.iter().chain(&self.examples).cloned().collect();
+            all.extend(self.broken());
             self.write(path, &report::junit(&all, self.started.into()));
         }
         if let Some(path) = &inputs.lcov {
             self.write(path, &coverage::lcov(&self.files));
         }
         let out = if inputs.json { self.json(inputs) } else { self.text(inputs) };
-        for wrong in &mut self.wrong {
-            wrong.sources.show_from(inputs.request.work_dir.display().to_string());
+        for (_, wrong) in &self.wrong {
             eprint!("{}", crate::run::render(&wrong.diagnostics, &wrong.sources, inputs.errors));
         }
         self.notes.iter().for_each(|note| eprintln!("warning: {note}"));
@@ -132,6 +139,24 @@ impl Results {
         }
     }
 
+    /// What was not tried at all, as cases: who reads only those must not take the rest for everything.
+    fn broken(&self) -> Vec<Row> {
+        let row = |package: &str, name: &str, error: String| Row {
+            name: name.to_owned(),
+            package: package.to_owned(),
+            file: package.to_owned(),
+            error,
+            is_broken: true,
+            ..Row::default()
+        };
+        let full = crate::run::ErrorFormat::Full;
+        let wrong = self.wrong.iter().map(|(package, wrong)| {
+            let error = crate::run::render_in(&wrong.diagnostics, &wrong.sources, full, Color::Never);
+            row(package, "compile", error)
+        });
+        wrong.chain(self.problems.iter().map(|problem| row(".", "read", problem.clone()))).collect()
+    }
+
     fn write(&mut self, path: &Path, text: &str) {
         if let Err(error) = base_file::replace(path, text.as_bytes(), base_file::How::Plain) {
             self.problems.push(format!("{} cannot be written: {error}", path.display()));
@@ -144,7 +169,7 @@ impl Results {
         let mut out = if quiet { String::new() } else { report::text(&self.rows) };
         out.push_str(&report::examples(&self.examples));
         if inputs.listing {
-            let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let colour = colour() == Color::Always;
             for file in self.files.values() {
                 let text = self.texts.get(&file.path).map_or("", |text| text);
                 let shown = Path::new(&file.path).strip_prefix(&inputs.request.work_dir);
@@ -161,7 +186,7 @@ impl Results {
     fn json(&self, inputs: &Inputs) -> String {
         let mut all = report::json(&self.rows);
         all["examples"] = report::json(&self.examples);
-        let wrong = self.wrong.iter().flat_map(|wrong| {
+        let wrong = self.wrong.iter().flat_map(|(_, wrong)| {
             wrong.diagnostics.iter().map(|diagnostic| to_json(diagnostic, &wrong.sources)).collect::<Vec<_>>()
         });
         all["errors"] =
@@ -181,11 +206,15 @@ impl Results {
     }
 }
 
+/// The report goes to standard output.
+pub(super) fn colour() -> Color {
+    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stdout().is_terminal();
+    if plain { Color::Never } else { Color::Always }
+}
+
 /// The error of a case as people read it, with what differs.
 fn error_text(failure: &Failure, sources: &SourceMap) -> String {
-    let plain = std::env::var_os("NO_COLOR").is_some() || !std::io::stdout().is_terminal();
-    let colour = if plain { Color::Never } else { Color::Always };
-    let mut out = render_full(&failure.diagnostic, sources, colour);
+    let mut out = render_full(&failure.diagnostic, sources, colour());
     if !failure.diff.is_empty() {
         out.push_str(&format!("{}\n", failure.diff.trim_end()));
     }

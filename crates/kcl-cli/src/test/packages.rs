@@ -33,8 +33,10 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
     let mut found = files::find(&words);
     let folders = found.folders();
     results.problems.extend(found.errors.into_iter().map(|(path, message)| format!("{path} {message}")));
+    // A package may appear in any of them; what is hidden changes all the time and holds none.
+    let hidden = |path: &Path| path.components().any(|part| is_hidden(part.as_os_str()));
+    results.watched.extend(found.looked.into_iter().filter(|folder| !hidden(folder)));
     for (folder, files) in folders {
-        results.watched.push(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.clone() });
         let texts = match files::texts(&files) {
             Ok(texts) => texts,
             Err(problem) => {
@@ -46,6 +48,7 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
         let shown = if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
         documented.extend(Documented::find(&place, &shown, &texts));
         if !texts.iter().any(|(path, _)| kcl_test::is_test_file(path)) {
+            results.untested.push((place, shown));
             continue;
         }
         let request = kcl_test::request(&inputs.request, &place.display().to_string(), &texts);
@@ -53,10 +56,15 @@ pub(super) fn load(inputs: &Inputs, compiler: &Compiler<'_>) -> (Vec<Package>, V
             Ok(suite) => packages.push(Package { number: packages.len(), folder: place, shown, suite }),
             Err(wrong) => {
                 results.watched.extend(crate::watch::watched(&wrong.reads));
-                results.wrong.push(*wrong);
+                results.wrong.push((shown, *wrong));
                 results.wrong_folders.push(place);
             }
         }
     }
     (packages, documented, results)
+}
+
+fn is_hidden(name: &std::ffi::OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b".") && name != b"." && name != b".."
 }

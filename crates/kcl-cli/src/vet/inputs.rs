@@ -65,6 +65,7 @@ impl Inputs {
             request.arguments.push(kcl::argument(argument).map_err(|m| format!("{m}: `-D {argument}`"))?);
         }
         request.vendor = kcl::package_folder();
+        crate::run::limits(given, &mut request.limits)?;
         let format = match given.last("format") {
             None => None,
             Some(name) => {
@@ -80,9 +81,7 @@ impl Inputs {
     pub(super) fn load(&self, at: usize) -> Loaded {
         let (bytes, format) = match &self.data[at] {
             Input::Stdin => {
-                let mut bytes = Vec::new();
-                let read = std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes);
-                read.map_err(|e| LoadError::File(format!("cannot be read: {e}")))?;
+                let bytes = crate::files::standard_input().map_err(LoadError::File)?;
                 (bytes, self.format.unwrap_or(Format::Yaml))
             }
             Input::File(path) => {
@@ -135,6 +134,9 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 fn refuse_nothing(data: &[Input], code: &[&String], wish: &Wish) -> Result<(), String> {
     if data.is_empty() {
         return Err("there is no data to check: kcl vet DATA CODE.k".to_owned());
+    }
+    if wish.schema.as_deref().is_some_and(|name| name.split('.').any(str::is_empty)) {
+        return Err("-s is the name of a schema: Name or package.Name".to_owned());
     }
     let dotted = wish.schema.as_ref().is_some_and(|name| name.contains('.'));
     if code.is_empty() && wish.packages.is_empty() && !dotted {

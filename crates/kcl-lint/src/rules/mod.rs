@@ -5,7 +5,9 @@ mod duplicate_key;
 mod import_position;
 mod import_repeated;
 mod import_unused;
+mod kubernetes_port;
 mod kubernetes_quantity;
+mod kubernetes_seconds;
 mod missing_docs;
 mod names;
 mod needless_cast;
@@ -46,6 +48,8 @@ pub static RULES: &[&Rule] = &[
     &names::RULE,
     &secret_in_source::RULE,
     &kubernetes_quantity::RULE,
+    &kubernetes_port::RULE,
+    &kubernetes_seconds::RULE,
 ];
 
 /// Finds a rule by its code or id.
