@@ -141,9 +141,10 @@ fn section_starts(lines: &[String]) -> Vec<Start> {
     let mut found = Vec::new();
     let mut fenced = false;
     for (i, line) in lines.iter().enumerate() {
-        fenced ^= line.trim_start().starts_with("```");
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
         let title = line.trim();
-        if fenced || title.is_empty() {
+        if fence || fenced || title.is_empty() {
             continue;
         }
         // What is a level further in belongs to the line above it.
@@ -307,6 +308,10 @@ mod tests {
         let texts: Vec<(&str, &str)> =
             doc.attributes.iter().map(|a| (a.name.as_str(), a.text.as_str())).collect();
         assert_eq!(texts, [("x", "```\nOther\n===\ny : int\n```\n\n---"), ("z", "")]);
+        assert_eq!(parse(&write(&doc)), doc);
+        // The end of a fence is no title, even above a rule.
+        let doc = parse("Text.\n```\na\n```\n---\n\nAttributes\n---\nx : int\n");
+        assert_eq!((doc.description.as_str(), doc.attributes.len()), ("Text.\n```\na\n```\n---", 1));
         assert_eq!(parse(&write(&doc)), doc);
         // Attributes is a word, too.
         assert_eq!(parse("The\nAttributes\nare words").attributes, []);
