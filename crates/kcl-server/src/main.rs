@@ -19,7 +19,18 @@ use std::process::ExitCode;
 use flags::{Flags, USAGE, Where};
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Result<Vec<String>, _> =
+        std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    let words = match words {
+        Ok(words) => words,
+        Err(word) => {
+            eprintln!(
+                "error: {} is not UTF-8 text\nhelp: `kcl server --help` lists the flags",
+                word.display()
+            );
+            return ExitCode::FAILURE;
+        }
+    };
     if words.iter().any(|word| word == "-h" || word == "--help") {
         print!("{USAGE}");
         return ExitCode::SUCCESS;

@@ -217,3 +217,13 @@ fn ten_thousand_requests_on_standard_streams_do_not_make_it_grow() {
     assert!(child.wait().unwrap().success());
     assert!(sizes[1] <= sizes[0] + 4_096, "KiB after 2,000 and after 10,000 requests: {sizes:?}");
 }
+
+#[test]
+fn a_word_that_is_not_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let word = std::ffi::OsStr::from_bytes(b"--\xff");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_kcl-server")).arg(word).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("is not UTF-8 text") && !told.contains("panicked"), "{told}");
+}

@@ -200,7 +200,8 @@ fn missing(packages: &[&Package], name: &str) -> Diagnostic {
         true => "the code declares no schema".to_owned(),
         false => format!("it declares {}", told.join(", ")),
     };
-    Diagnostic::error(Code::EVALUATION, MISSING, place, format!("there is no schema `{name}`")).with_help(help)
+    Diagnostic::error(Code::EVALUATION, MISSING, place, format!("there is no schema `{name}`"))
+        .with_help(help)
 }
 
 /// A schema of that name in a package that the code imports.

@@ -189,7 +189,10 @@ fn what_does_not_end_is_stopped() {
         ("a = range(10 ** 12)\n", "--max-memory"),
         ("a = 'x' * 10 ** 12\n", "--max-memory"),
         ("f = lambda x { f(x + 1) }\na = f(0)\n", "budget of nesting"),
-        ("import runtime\nf = lambda x { f(x + 1) }\na = runtime.catch(lambda { f(0) })\n", "budget of nesting"),
+        (
+            "import runtime\nf = lambda x { f(x + 1) }\na = runtime.catch(lambda { f(0) })\n",
+            "budget of nesting",
+        ),
         (&format!("{text}a = len(_s60)\n"), "--max-memory"),
         (&alias, "repetition limit exceeded"),
         ("f = lambda n: int -> int { 1 if n < 2 else f(n - 1) + f(n - 2) }\na = f(60)\n", "--max-"),
