@@ -117,7 +117,7 @@ mod tests {
         let expected =
             json!({"a": 18_446_744_073_709_551_615_u64, "b": {"$kusion:number": long}, "c": [-1, 1.5]});
         let yaml = format!("a: 18446744073709551615\nb: {long}\nc: [-1, 1.5]\n");
-        assert_eq!(read_documents(&yaml).unwrap(), [expected.clone()]);
+        assert_eq!(read_documents(&yaml).as_deref(), Ok(std::slice::from_ref(&expected)));
         let json = format!("{{\"a\": 18446744073709551615, \"b\": {long}, \"c\": [-1, 1.5]}}");
         assert_eq!(read_documents(&json).unwrap(), [expected]);
         assert_eq!(

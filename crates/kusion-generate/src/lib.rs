@@ -5,7 +5,7 @@
 //! stack needs nothing but itself. Invariants: same files, same bytes; a program may read its source tree, nothing else;
 //! a mistake in the files is a diagnostic with a place, never a panic.
 //!
-//! Start reading with [`locate`], then [`generate`].
+//! Start reading with [`locate`], then [`Generator`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
