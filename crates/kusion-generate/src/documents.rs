@@ -24,19 +24,35 @@ pub struct DocumentError {
 /// The first problem, with its line.
 pub fn read_documents(text: &str) -> Result<Vec<Value>, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with(['{', '[']) && !has_long_integers(text) {
+    if text.trim_start().starts_with(['{', '[']) {
         let json: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
         if let Ok(values) = json {
-            return Ok(values);
+            return Ok(with_digits(text, values));
         }
     }
+    read_yaml(text)
+}
+
+/// JSON with the digits of its long integers. The other reader knows where they stand, but not all that JSON can be: several
+/// texts behind each other, or letters written as two escapes. What it does not read stays as it is.
+fn with_digits(text: &str, values: Vec<Value>) -> Vec<Value> {
+    if !has_long_integers(text) {
+        return values;
+    }
+    match read_yaml(text) {
+        Ok(exact) if exact.len() == values.len() => exact,
+        _ => values,
+    }
+}
+
+fn read_yaml(text: &str) -> Result<Vec<Value>, DocumentError> {
     let limits = Limits { long_integers: true, ..Limits::default() };
     let nodes = base_yaml::parse_documents(text, &limits);
     let nodes = nodes.map_err(|e| DocumentError { line: e.line as usize, message: e.message })?;
     Ok(nodes.into_iter().map(|node| value_of(node, text)).filter(|value| !value.is_null()).collect())
 }
 
-/// Whether there may be integers that a float does not hold exactly; then JSON is read by the reader that knows their places.
+/// Whether there may be integers that a float does not hold exactly.
 fn has_long_integers(text: &str) -> bool {
     text.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() >= LONG)
 }
@@ -120,6 +136,9 @@ mod tests {
         assert_eq!(read_documents(&yaml).as_deref(), Ok(std::slice::from_ref(&expected)));
         let json = format!("{{\"a\": 18446744073709551615, \"b\": {long}, \"c\": [-1, 1.5]}}");
         assert_eq!(read_documents(&json).unwrap(), [expected]);
+        let stream = "{\"a\": \"1234567890123456789012\"}\n{\"b\": \"\\ud83d\\ude00\"}";
+        let expected = [json!({"a": "1234567890123456789012"}), json!({"b": "😀"})];
+        assert_eq!(read_documents(stream).unwrap(), expected, "what only JSON can be is still read");
         assert_eq!(
             read_documents("a: '12345678901234567890123'").unwrap(),
             [json!({"a": "12345678901234567890123"})]
