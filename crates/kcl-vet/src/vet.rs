@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base_diag::{Code, Diagnostic, Place, SourceMap, Span, Telling};
+use base_diag::{Code, Diagnostic, Label, Place, SourceMap, Span, Telling};
 use base_yaml::{Data, Node};
 use ecow::EcoString as Str;
 use kcl::{Compiler, Entry, Formats, Outside, Request};
@@ -45,10 +45,12 @@ pub struct WrongCode {
 }
 
 /// What became of a document.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Verdict {
     /// What is wrong with it, the reference's first error first; empty if it holds.
     pub diagnostics: Vec<Diagnostic>,
+    /// The text of the data, which says what in `diagnostics` is about it.
+    text: Arc<str>,
     /// Texts for rendering.
     pub sources: SourceMap,
     /// What `print` wrote.
@@ -61,6 +63,12 @@ impl Verdict {
     /// Returns true if the document holds.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.is_empty()
+    }
+
+    /// Returns true if an error of this verdict is one of the code alone: it stays whatever the document says.
+    pub fn is_of_code(&self, diagnostic: &Diagnostic) -> bool {
+        let in_data = |label: &Label| is_in(label.place, &self.sources, &self.text);
+        diagnostic.code != Code::EVALUATION && !diagnostic.labels.iter().any(in_data)
     }
 }
 
@@ -135,8 +143,13 @@ impl<'c, 'f> Vet<'c, 'f> {
             }
             _ => None,
         };
-        let mut verdict =
-            Verdict { diagnostics: outcome.diagnostics, sources: outcome.sources, log: outcome.log, filled };
+        let mut verdict = Verdict {
+            diagnostics: outcome.diagnostics,
+            text: source.text.clone(),
+            sources: outcome.sources,
+            log: outcome.log,
+            filled,
+        };
         unknown_first(&document.node, &mut verdict.diagnostics);
         verdict.diagnostics.iter_mut().for_each(|d| in_data(d, &verdict.sources, source));
         if schema != SchemaName::None {
@@ -155,7 +168,8 @@ impl<'c, 'f> Vet<'c, 'f> {
             let file = sources.add(source.path.clone(), source.text.clone());
             let place = Place::Span(file, span(node));
             let diagnostic = Diagnostic::error(Code::EVALUATION, "no-schema", place, message).with_help(help);
-            Box::new(Verdict { diagnostics: vec![diagnostic], sources, ..Verdict::default() })
+            let (diagnostics, text) = (vec![diagnostic], source.text.clone());
+            Box::new(Verdict { diagnostics, text, sources, log: String::new(), filled: None })
         };
         let Some(kind) = Kind::of(node) else {
             let message = "the document does not say what it is: apiVersion and kind are to be texts";
@@ -258,14 +272,18 @@ fn unknown_first(node: &Node, diagnostics: &mut [Diagnostic]) {
     diagnostics[first..first + count].sort_by_key(rank);
 }
 
-/// A rule that cannot be computed is told at the data that it is about, with the rule beside it.
-fn in_data(diagnostic: &mut Diagnostic, sources: &SourceMap, source: &Source) {
-    let is_data = |place: Place| match place {
+fn is_in(place: Place, sources: &SourceMap, text: &Arc<str>) -> bool {
+    match place {
         Place::Span(file, _) | Place::Line(file, _) => {
-            sources.get(file).is_some_and(|file| Arc::ptr_eq(&file.text, &source.text))
+            sources.get(file).is_some_and(|file| Arc::ptr_eq(&file.text, text))
         }
         Place::None => false,
-    };
+    }
+}
+
+/// A rule that cannot be computed is told at the data that it is about, with the rule beside it.
+fn in_data(diagnostic: &mut Diagnostic, sources: &SourceMap, source: &Source) {
+    let is_data = |place: Place| is_in(place, sources, &source.text);
     if is_data(diagnostic.place()) {
         return;
     }

@@ -32,24 +32,19 @@ impl Checked {
     }
 
     fn json(&self) -> Value {
-        let errors = |diagnostics: &[Diagnostic], sources: &SourceMap| -> Value {
-            diagnostics.iter().map(|error| to_json(error, sources)).collect()
-        };
+        let unreadable = |told: Value| json!({ "path": self.path, "status": "unreadable", "errors": [told] });
         match &self.outcome {
             Err(LoadError::File(message)) => {
-                let message = format!("{} {message}", self.path);
-                json!({ "path": self.path, "status": "unreadable", "errors": [{ "message": message }] })
+                unreadable(json!({ "message": format!("{} {message}", self.path) }))
             }
-            Err(LoadError::Data(bad)) => {
-                let told = errors(std::slice::from_ref(&bad.diagnostic), &bad.sources);
-                json!({ "path": self.path, "status": "unreadable", "errors": told })
-            }
+            Err(LoadError::Data(bad)) => unreadable(to_json(&bad.diagnostic, &bad.sources)),
             Ok(documents) => {
                 let rows: Vec<Value> = documents
                     .iter()
                     .map(|(number, verdict)| {
                         let status = if verdict.is_ok() { "ok" } else { "failed" };
-                        let errors = errors(&verdict.diagnostics, &verdict.sources);
+                        let (_, own) = told_apart(verdict);
+                        let errors: Value = own.iter().map(|e| to_json(e, &verdict.sources)).collect();
                         let mut row = json!({ "number": number, "status": status, "errors": errors });
                         if let Some(value) = &verdict.filled {
                             row["value"] = json_of(value);
@@ -74,7 +69,15 @@ impl Report {
         let out = match (inputs.json, inputs.wish.fill) {
             (true, _) => {
                 let files: Vec<Value> = self.files.iter().map(Checked::json).collect();
-                format!("{}\n", json!({ "ok": ok, "files": files }))
+                let mut all = json!({ "ok": ok, "files": files });
+                let mut errors: Vec<Value> = Vec::new();
+                for (told, sources) in self.of_code() {
+                    errors.extend(told.iter().map(|error| to_json(error, sources)));
+                }
+                if !errors.is_empty() {
+                    all["errors"] = errors.into();
+                }
+                format!("{all}\n")
             }
             (false, true) => self.filled(inputs),
             (false, false) if ok => "Validate success!\n".to_owned(),
@@ -98,6 +101,18 @@ impl Report {
         self.files.iter().filter_map(|file| file.outcome.as_ref().ok()).flatten().map(|(_, verdict)| verdict)
     }
 
+    /// What is wrong with the code is the same for nearly every document: each list of errors once.
+    fn of_code(&self) -> Vec<(Vec<Diagnostic>, &SourceMap)> {
+        let mut all: Vec<(Vec<Diagnostic>, &SourceMap)> = Vec::new();
+        for verdict in self.verdicts() {
+            let (of_code, _) = told_apart(verdict);
+            if !of_code.is_empty() && !all.iter().any(|(told, _)| *told == of_code) {
+                all.push((of_code, &verdict.sources));
+            }
+        }
+        all
+    }
+
     fn is_bug(&self) -> bool {
         self.verdicts().flat_map(|v| &v.diagnostics).any(|d| d.id == "internal-error")
     }
@@ -114,14 +129,12 @@ impl Report {
                 Ok(_) => {}
             }
         }
-        let mut told: Vec<String> = Vec::new();
-        for verdict in self.verdicts().filter(|verdict| !verdict.is_ok()).take(SHOWN) {
-            let text = crate::run::render(&verdict.diagnostics, &verdict.sources, inputs.errors);
-            // What is wrong with the code is the same for every document, and told once.
-            if told.last() != Some(&text) {
-                eprint!("{text}");
-                told.push(text);
-            }
+        for (told, sources) in self.of_code() {
+            eprint!("{}", crate::run::render(&told, sources, inputs.errors));
+        }
+        let of_data = self.verdicts().map(|verdict| (told_apart(verdict).1, &verdict.sources));
+        for (told, sources) in of_data.filter(|(told, _)| !told.is_empty()).take(SHOWN) {
+            eprint!("{}", crate::run::render(&told, sources, inputs.errors));
         }
         let (all, failed) = (self.verdicts().count(), self.verdicts().filter(|v| !v.is_ok()).count());
         if all > 1 && failed > 0 {
@@ -144,6 +157,11 @@ impl Report {
         }
         out
     }
+}
+
+/// What is wrong with the code, and what is wrong with the document.
+fn told_apart(verdict: &Verdict) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    verdict.diagnostics.iter().cloned().partition(|error| verdict.is_of_code(error))
 }
 
 fn json_text(data: &kcl::Data) -> String {
