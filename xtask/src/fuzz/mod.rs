@@ -69,28 +69,32 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
     Ok(ExitCode::FAILURE)
 }
 
-/// The language's targets, then those of the Kubernetes half.
-fn names() -> impl Iterator<Item = &'static str> {
-    let targets = testkit::fuzz::TARGETS.iter().chain(testkit::fuzz_kube::TARGETS);
-    let targets = targets.chain(testkit::fuzz_state::TARGETS);
-    targets.chain(testkit::fuzz_install::TARGETS).map(|(name, _)| *name)
+/// The targets: whatever has a file in `fuzz/fuzz_targets`, so that none can be forgotten.
+fn names() -> Result<Vec<String>, String> {
+    let folder = root().join("fuzz/fuzz_targets");
+    let unreadable = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        names.extend(path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
 }
 
 fn parse(words: &[String]) -> Result<(u64, Vec<String>), String> {
     let mut minutes = 10;
-    let mut targets = Vec::new();
+    let (known, mut targets) = (names()?, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--minutes" {
             minutes = words.next().and_then(|n| n.parse().ok()).ok_or(USAGE)?;
-        } else if names().any(|name| name == word) {
+        } else if known.contains(word) {
             targets.push(word.clone());
         } else {
-            return Err(USAGE.into());
+            return Err(format!("`{word}` is no target ({}); {USAGE}", known.join(", ")));
         }
     }
-    if targets.is_empty() {
-        targets = names().map(str::to_owned).collect();
-    }
+    let targets = if targets.is_empty() { known } else { targets };
     Ok((minutes, targets))
 }
