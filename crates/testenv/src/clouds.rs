@@ -1,11 +1,10 @@
-//! Stand-ins for the object stores of Google and Microsoft. CI builds neither: whoever has built them (`cargo xtask testenv build
-//! fake-gcs-server azurite`) runs the conformance suite of state on them.
+//! Stand-ins for the object stores of Google and Microsoft (`cargo xtask testenv build fake-gcs-server azurite`).
 
 use std::net::TcpStream;
 use std::sync::OnceLock;
 
 use crate::services::{Server, free_port, fresh_folder, twice};
-use crate::shared::no_peer;
+use crate::shared::skip;
 use crate::{Error, cache, package};
 
 /// An object store with one bucket or container.
@@ -55,7 +54,7 @@ fn shared(
 ) -> Option<&'static CloudServer> {
     let start = || match start() {
         None => {
-            no_peer(name);
+            skip(&format!("{name} is not built (cargo xtask testenv build {name})"));
             None
         }
         Some(served) => Some(served.unwrap_or_else(|error| panic!("{name}: {error}"))),
@@ -66,7 +65,7 @@ fn shared(
 /// The Google Cloud Storage that the tests of one process share; `None`, said on stderr, if it is not built.
 ///
 /// # Panics
-/// When it is built and cannot be started.
+/// When it is built and cannot be started, or is not built where nothing may be skipped.
 pub fn gcs() -> Option<&'static CloudServer> {
     static SERVER: OnceLock<Option<CloudServer>> = OnceLock::new();
     shared(&SERVER, "fake-gcs-server", || {
@@ -78,7 +77,7 @@ pub fn gcs() -> Option<&'static CloudServer> {
 /// The Azure Blob Storage that the tests of one process share; `None`, said on stderr, if it is not installed.
 ///
 /// # Panics
-/// When it is installed and cannot be started.
+/// When it is installed and cannot be started, or is not installed where nothing may be skipped.
 pub fn azure() -> Option<&'static CloudServer> {
     static SERVER: OnceLock<Option<CloudServer>> = OnceLock::new();
     shared(&SERVER, "azurite", || {
