@@ -30,19 +30,23 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
     let helm =
         if with_helm { Some(testenv::build_program("helm").map_err(|e| e.to_string())?) } else { None };
     let folder = std::env::temp_dir().join(format!("engine-bench-{}", std::process::id()));
-    let bench = Bench { plane, kusion: super::beside("kusion")?, helm, folder: folder.clone(), scale };
+    let kusion = super::beside("kusion")?;
+    let bench = Bench { plane: &plane, kusion, helm, folder: folder.clone(), scale, quiet: false };
     let result = bench.all();
     // A folder that stays behind in the temporary folder harms nobody.
     let _ = std::fs::remove_dir_all(folder);
     result
 }
 
-struct Bench {
-    plane: ControlPlane,
-    kusion: PathBuf,
-    helm: Option<PathBuf>,
-    folder: PathBuf,
-    scale: usize,
+/// One `kusion` with its folder, on a plane.
+pub(super) struct Bench<'p> {
+    pub(super) plane: &'p ControlPlane,
+    pub(super) kusion: PathBuf,
+    pub(super) helm: Option<PathBuf>,
+    pub(super) folder: PathBuf,
+    pub(super) scale: usize,
+    /// Whether single runs are not told.
+    pub(super) quiet: bool,
 }
 
 /// What the records of one apply cost.
@@ -54,14 +58,14 @@ struct RecordCost {
 
 /// What one process cost.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cost {
+pub(super) struct Cost {
     wall: f64,
-    cpu: f64,
+    pub(super) cpu: f64,
     server: f64,
     peak_mb: u64,
 }
 
-impl Bench {
+impl Bench<'_> {
     fn all(&self) -> ChoreResult {
         println!("{:<44} {:>9} {:>9} {:>9} {:>7}", "work", "wall s", "client s", "server s", "MB");
         let mut good = self.apply_row(self.size(1000))?;
@@ -90,10 +94,10 @@ impl Bench {
             self.kubectl(&["create", "namespace", "charted"])?;
             self.peer("helm install", helm, &["install", "bench", &chart, "-n", "charted"])?;
         }
-        let before = Requests::read(&self.plane)?;
+        let before = Requests::read(self.plane)?;
         let ours =
             self.kusion(&format!("kusion apply, {count} unchanged"), "ours", &objects("ours"), APPLY)?;
-        let writes = Requests::read(&self.plane)?.since(&before).writes();
+        let writes = Requests::read(self.plane)?.since(&before).writes();
         let theirs = self.peer("kubectl apply --server-side", &self.plane.kubectl_path(), &server_side)?;
         good &= tenfold("ours / kubectl", ours, theirs, false);
         if let Some(helm) = &self.helm {
@@ -127,14 +131,14 @@ impl Bench {
             &["diff", "--server-side", "-f", &file],
         )?;
         let good = tenfold("ours / kubectl", ours, theirs, true);
-        let before = Requests::read(&self.plane)?;
+        let before = Requests::read(self.plane)?;
         self.kusion(
             &format!("kusion preview, 10 of {count} changed"),
             "plan",
             &manifests("plan", count, 10),
             PREVIEW,
         )?;
-        let asked = Requests::read(&self.plane)?.since(&before);
+        let asked = Requests::read(self.plane)?.since(&before);
         // Three kinds in one namespace and the namespaces themselves, and a dry run for each change.
         let fair = asked.lists() + asked.gets() <= 4 && asked.writes() <= 10;
         println!(
@@ -193,7 +197,13 @@ impl Bench {
         self.folder.join("output")
     }
 
-    fn kusion(&self, name: &str, stack: &str, objects: &[Value], words: &[&str]) -> Result<Cost, String> {
+    pub(super) fn kusion(
+        &self,
+        name: &str,
+        stack: &str,
+        objects: &[Value],
+        words: &[&str],
+    ) -> Result<Cost, String> {
         let project = self.folder.join("project");
         let dir = project.join(stack);
         write(&project.join("project.yaml"), "name: bench\n")?;
@@ -229,7 +239,9 @@ impl Bench {
             return Err(format!("{name} left with {code}: {}", String::from_utf8_lossy(&output.stderr)));
         }
         let cost = Cost { wall, cpu, server: self.server_cpu() - before, peak_mb: peak as u64 / 1024 };
-        println!("{name:<44} {wall:>9.2} {cpu:>9.2} {:>9.2} {:>7}", cost.server, cost.peak_mb);
+        if !self.quiet {
+            println!("{name:<44} {wall:>9.2} {cpu:>9.2} {:>9.2} {:>7}", cost.server, cost.peak_mb);
+        }
         Ok(cost)
     }
 
@@ -266,11 +278,11 @@ impl Bench {
     }
 }
 
-const APPLY: &[&str] = &["apply", "-y", "--no-wait", "-o", "json"];
-const PREVIEW: &[&str] = &["preview"];
+pub(super) const APPLY: &[&str] = &["apply", "-y", "--no-wait", "-o", "json"];
+pub(super) const PREVIEW: &[&str] = &["preview"];
 
 /// Half ConfigMaps, a quarter Deployments, a quarter Services; the first `changed` ConfigMaps have another value.
-fn manifests(namespace: &str, count: usize, changed: usize) -> Vec<Value> {
+pub(super) fn manifests(namespace: &str, count: usize, changed: usize) -> Vec<Value> {
     (0..count).map(|number| manifest(namespace, number, (number / 4) * 2 + number % 4 < changed)).collect()
 }
 

@@ -43,9 +43,14 @@ pub(super) struct OnDisk {
 
 impl OnDisk {
     pub(super) fn new(program: &Program) -> Result<OnDisk, String> {
+        OnDisk::of(program, kcl_binary()?)
+    }
+
+    /// A program for a `kcl` of some other build.
+    pub(super) fn of(program: &Program, kcl: PathBuf) -> Result<OnDisk, String> {
         let folder = std::env::temp_dir().join(format!("kcl-bench-{}", std::process::id()));
         write(program, &folder)?;
-        Ok(OnDisk { kcl: kcl_binary()?, folder })
+        Ok(OnDisk { kcl, folder })
     }
 
     /// The whole process of `kcl run main.k`, mean of some runs.
@@ -106,8 +111,12 @@ fn run(folder: &Path, times: u32, command: &[&Path]) -> Result<Sample, String> {
 
 /// Runs a workload in a fresh child of this program: many programs in one process.
 pub(super) fn in_one_process(index: usize, scale: usize) -> Result<Sample, String> {
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    read_sample(Command::new(program).args(["bench", "child", &index.to_string(), &scale.to_string()]))
+    in_process_of(&std::env::current_exe().map_err(|e| e.to_string())?, index, scale)
+}
+
+/// The same in a child of another build of this program.
+pub(super) fn in_process_of(xtask: &Path, index: usize, scale: usize) -> Result<Sample, String> {
+    read_sample(Command::new(xtask).args(["bench", "child", &index.to_string(), &scale.to_string()]))
 }
 
 fn read_sample(command: &mut Command) -> Result<Sample, String> {

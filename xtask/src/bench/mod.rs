@@ -1,13 +1,14 @@
 //! `cargo xtask bench kcl`: ours beside the released wheel. (`bench fmt` is in [`mod@format`], `bench edit` in [`edit`],
 //! `bench import` in [`import`], `bench mod` in [`packages`], `bench vet` and `bench test` in [`authors`],
 //! `bench languages` in [`languages`],
-//! `bench engine` in [`engine`], `bench terraform` in [`terraform`].)
+//! `bench engine` in [`engine`], `bench terraform` in [`terraform`]; `bench before` in [`before`] compares two commits.)
 //!
 //! CPU time, median of at least nine interleaved samples. For the wheel only its execute call is timed; ours is the whole process of
 //! `kcl run` on files, start and end included. The row of many small programs runs in one process on both sides: ours through the
 //! façade with one compiler. Before a row is timed, both outputs are compared.
 
 mod authors;
+mod before;
 mod edit;
 mod engine;
 mod format;
@@ -33,7 +34,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|import|lint|mod [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] [--no-tofu] | bench terraform … | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|import|lint|mod [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] [--no-tofu] | bench terraform … | bench before FOLDER [--samples N] | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,
@@ -58,6 +59,7 @@ pub(crate) fn main(words: &[String]) -> ChoreResult {
         Some("lint") => lint::main(&words[1..]),
         Some("languages") => languages::main(&words[1..]),
         Some("mod") => packages::main(&words[1..]),
+        Some("before") => before::main(&words[1..]),
         Some("engine") => engine::main(&words[1..]),
         Some("terraform") => terraform::main(&words[1..]),
         Some("state") => state::main(&words[1..]),
