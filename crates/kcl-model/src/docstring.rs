@@ -81,6 +81,10 @@ pub fn write(doc: &Doc) -> String {
             out.push_str("\n\n");
         }
         let _ = write!(out, "{title}\n{}\n{}", "-".repeat(title.len()), text.trim_end());
+        // A fence that nobody closed would swallow the next section.
+        if text.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
+            out.push_str("\n```");
+        }
     };
     if !doc.attributes.is_empty() {
         let rows: Vec<String> = doc.attributes.iter().map(attribute_rows).collect();
@@ -126,6 +130,10 @@ fn dedent(text: &str) -> Vec<String> {
 /// Blanks of one level.
 const LEVEL: usize = 4;
 
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
@@ -141,7 +149,7 @@ fn section_starts(lines: &[String]) -> Vec<Start> {
     let mut found = Vec::new();
     let mut fenced = false;
     for (i, line) in lines.iter().enumerate() {
-        let fence = line.trim_start().starts_with("```");
+        let fence = is_fence(line);
         fenced ^= fence;
         let title = line.trim();
         if fence || fenced || title.is_empty() {
@@ -185,7 +193,7 @@ fn attributes(lines: &[String]) -> Vec<AttributeDoc> {
     let mut found: Vec<(AttributeDoc, Vec<String>)> = Vec::new();
     let mut fenced = false;
     for line in lines {
-        let fence = line.trim_start().starts_with("```");
+        let fence = is_fence(line);
         let begins = !line.is_empty() && indent(line) == own && !fence && !fenced;
         fenced ^= fence;
         let entry = begins.then(|| entry(line.trim())).flatten();
@@ -207,14 +215,15 @@ fn attributes(lines: &[String]) -> Vec<AttributeDoc> {
 /// Reads `name : note`, `name: note`, `name`.
 fn entry(line: &str) -> Option<AttributeDoc> {
     let (name, note) = line.split_once(':').unwrap_or((line, ""));
-    let name = name.trim().trim_start_matches('$').trim_matches(['`', '"', '*']);
+    // What is stripped leaves nothing that would be stripped when it is read again.
+    let name = name.trim().trim_start_matches(['$', '`', '"', '*']).trim_end_matches(['`', '"', '*']);
     let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !is_rule(name);
     plain.then(|| AttributeDoc { name: name.to_owned(), note: note.trim().to_owned(), text: String::new() })
 }
 
 /// With fences each fence is an example; without, the whole section is one.
 fn examples(lines: &[String], first: u32) -> Vec<Example> {
-    if !lines.iter().any(|line| line.trim_start().starts_with("```")) {
+    if !lines.iter().any(|line| is_fence(line)) {
         let code = joined(lines);
         let skipped = lines.iter().position(|line| !line.is_empty()).unwrap_or(0) as u32;
         let one = Example { code, title: String::new(), line: first + skipped };
@@ -313,6 +322,14 @@ mod tests {
         let doc = parse("Text.\n```\na\n```\n---\n\nAttributes\n---\nx : int\n");
         assert_eq!((doc.description.as_str(), doc.attributes.len()), ("Text.\n```\na\n```\n---", 1));
         assert_eq!(parse(&write(&doc)), doc);
+        // A name is what is left when nothing more can be stripped.
+        let doc = parse("Attributes\n---\nx\n`$`\n`$type` : str\n$`size` : int\n");
+        let names: Vec<&str> = doc.attributes.iter().map(|a| a.name.as_str()).collect();
+        assert_eq!(names, ["x", "type", "size"]);
+        assert_eq!(parse(&write(&doc)), doc);
+        // A fence that is still open at the end of the attributes does not swallow the examples behind them.
+        let doc = parse("Examples\n---\na = 1\n\nAttributes\n---\nx : int\n    ```\n    b = 2\n");
+        assert_eq!((doc.examples.len(), parse(&write(&doc)).examples.len()), (1, 1));
         // Attributes is a word, too.
         assert_eq!(parse("The\nAttributes\nare words").attributes, []);
     }
