@@ -330,7 +330,7 @@ fn every_wrong_input_says_what_to_do_next() {
         ("run latin.k", "not UTF-8"),
         ("run lost.k", "-E foo=PATH"),
         ("run near.k", "there is neither a folder"),
-        ("run needs.k", "-D env=?"),
+        ("run needs.k", "-D env=.."),
         ("run mod", "kcl.mod:2"),
         ("run old", "use 0.12 or 0.13"),
         ("run main.k --frmat json", "did you mean --format?"),

@@ -155,7 +155,7 @@ struct Small {
 }
 
 impl Outside for Small {
-    fn read_file(&self, _: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, _: &Path) -> Result<Vec<u8>, kcl::Reason> {
         Ok(self.data.lock().unwrap().clone())
     }
 
