@@ -61,7 +61,8 @@ impl<T: Words> Words for Option<T> {
 /// Declares the mistakes of a crate as one table.
 ///
 /// A row is `Kind { fact: Type, .. } = CODE "our-id" { sentence: .., title: .., help: .. }`; `title` and `help` may be left
-/// out. The columns are expressions over the facts (which are bound by reference) and are computed only when asked for.
+/// out. The columns are expressions over the facts (which are bound by reference) and are computed only when asked for. A row
+/// that carries the mistake of another table takes its id from there: `= CODE (inner.id()) {..}`.
 #[macro_export]
 macro_rules! mistakes {
     (@column) => {
@@ -75,7 +76,7 @@ macro_rules! mistakes {
         $vis:vis enum $name:ident;
         $(
             $(#[$about:meta])*
-            $kind:ident $({ $($fact:ident: $ty:ty),* $(,)? })? = $code:ident $id:literal {
+            $kind:ident $({ $($fact:ident: $ty:ty),* $(,)? })? = $code:ident $id:tt {
                 sentence: $sentence:expr
                 $(, title: $title:expr)?
                 $(, help: $help:expr)?
@@ -91,7 +92,7 @@ macro_rules! mistakes {
             ),*
         }
 
-        #[allow(unused_variables)]
+        #[allow(unused_variables, unused_parens)]
         impl $crate::Mistake for $name {
             fn code(&self) -> $crate::Code {
                 match self {
@@ -101,7 +102,7 @@ macro_rules! mistakes {
 
             fn id(&self) -> &'static str {
                 match self {
-                    $(Self::$kind { .. } => $id),*
+                    $(Self::$kind { $($($fact),*)? } => $id),*
                 }
             }
 
@@ -142,6 +143,16 @@ mod tests {
         }
 
         Quiet = TYPE "quiet" { sentence: "nothing to say" }
+
+        /// A mistake of another table.
+        Other { inner: Box<Sample> } = NAME (inner.id()) { sentence: inner.sentence(), title: inner.title() }
+    }
+
+    #[test]
+    fn a_mistake_of_another_table_keeps_its_id() {
+        let other =
+            Diagnostic::of(&Sample::Other { inner: Box::new(Sample::Shut { door: "back" }) }, Place::None);
+        assert_eq!((other.id, other.title()), ("door-shut", "the door `back` is shut"));
     }
 
     #[test]

@@ -133,6 +133,29 @@ mod tests {
         assert!(asked > 150, "only {asked} ids were found: the tables look otherwise now");
     }
 
+    /// `LINE  # id`: each line of the library's example, as a program of its own, fails with the id behind it.
+    #[test]
+    fn examples_of_library_calls_fail_as_the_page_says() {
+        let (_, page) = PAGES.iter().find(|(code, _)| *code == "E3M38").unwrap();
+        let example = page.split("## Calls of the library").nth(1).unwrap();
+        let example = example.split("```").nth(1).unwrap().trim_start_matches("kcl\n");
+        let files = kcl::MemoryFiles::default();
+        let mut seen = std::collections::HashSet::new();
+        for line in example.lines() {
+            let (program, id) = line.rsplit_once("# ").unwrap();
+            let module = ["crypto", "file", "json", "net", "regex", "template"];
+            let module = module.iter().find(|name| program.contains(&format!("= {name}.")));
+            let program =
+                format!("{}{program}\n", module.map(|m| format!("import {m}\n")).unwrap_or_default());
+            let request = kcl::Request::source("main.k", &program);
+            let outcome = kcl::Compiler::new(&files).run(&request, &kcl::NoOutside);
+            let first = outcome.diagnostics.first().unwrap_or_else(|| panic!("{program} does not fail"));
+            assert_eq!(first.id, id, "{program}: {}", first.message());
+            assert!(seen.insert(id), "{id} has two examples");
+        }
+        assert!(seen.len() > 15);
+    }
+
     #[test]
     fn ids_and_kinds_lead_to_their_page() {
         assert!(page("TypeError").is_some() && page("check-failed").is_some() && page("nope").is_none());

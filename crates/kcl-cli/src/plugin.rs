@@ -119,15 +119,15 @@ impl Outside for Plugins {
         self.disk.enter(modules);
     }
 
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, kcl::Reason> {
         self.disk.read_file(path)
     }
 
-    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), kcl::Reason> {
         self.disk.write_file(path, data, append)
     }
 
-    fn file_op(&self, op: kcl::FileOp<'_>) -> Result<kcl::FileAnswer, String> {
+    fn file_op(&self, op: kcl::FileOp<'_>) -> Result<kcl::FileAnswer, kcl::Reason> {
         self.disk.file_op(op)
     }
 
@@ -139,7 +139,7 @@ impl Outside for Plugins {
         self.disk.now()
     }
 
-    fn random(&self) -> Result<[u8; 16], String> {
+    fn random(&self) -> Result<[u8; 16], kcl::Reason> {
         self.disk.random()
     }
 

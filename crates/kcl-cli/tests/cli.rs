@@ -246,9 +246,20 @@ fn toml_and_xml_are_written() {
     let output = kcl(dir.path(), &["run", "-", "--format", "toml"], program);
     let expected = "a = 1.5\nl = [1, 2]\n\n[[m]]\nb = true\n\n[t]\nx = 1\ns = \"<a>\"\n";
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
-    let output = kcl(dir.path(), &["run", "-", "--format", "toml"], "a = [None]\n");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("null array element"));
+    let stream = "import manifests\nmanifests.yaml_stream([{a = 1}, {b = 1}])\n";
+    let single = "import manifests\nmanifests.yaml_stream([1])\n";
+    for (program, sentence, told) in [
+        ("a = [None]\n", "null array element cannot be represented in TOML", "TOML has no `None` in a list"),
+        (stream, "a stream of documents cannot be written as TOML", "write it as YAML"),
+        (single, "only a mapping can be written as TOML", "give it a name"),
+    ] {
+        let output = kcl(dir.path(), &["run", "-", "--format", "toml"], program);
+        assert_eq!(output.status.code(), Some(1), "{program}");
+        assert!(text(&output.stderr).contains(told), "{program}: {}", text(&output.stderr));
+        let json = kcl(dir.path(), &["run", "-", "--format", "toml", "--error-format", "json"], program);
+        let json = format!("{}{}", text(&json.stdout), text(&json.stderr));
+        assert!(json.contains(&format!("\"message\":\"{sentence}\"")), "{json}");
+    }
     let output = kcl(dir.path(), &["run", "-", "--format", "xml"], "t = {s = \"<a>\"}\nl = [1]\n");
     let expected =
         "<root>\n  <t>\n    <s>&lt;a&gt;</s>\n  </t>\n  <l>\n    <item>1</item>\n  </l>\n</root>\n";
@@ -330,7 +341,7 @@ fn every_wrong_input_says_what_to_do_next() {
         ("run latin.k", "not UTF-8"),
         ("run lost.k", "-E foo=PATH"),
         ("run near.k", "there is neither a folder"),
-        ("run needs.k", "-D env=?"),
+        ("run needs.k", "-D env=.."),
         ("run mod", "kcl.mod:2"),
         ("run old", "use 0.12 or 0.13"),
         ("run main.k --frmat json", "did you mean --format?"),

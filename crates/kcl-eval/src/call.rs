@@ -202,10 +202,10 @@ impl Machine<'_> {
         }
         let arguments = crate::output::plugin_arguments(args, kwargs);
         let answer = match self.looking {
-            true => Err("the world stays as it is".to_owned()),
+            true => Err(kcl_std::Reason::OnlyLooking.to_string()),
             false => self.world.call_plugin(module, name, &arguments),
         };
-        let parsed = answer.and_then(|text| kcl_std::value_from_json(&text));
+        let parsed = answer.and_then(|text| kcl_std::value_from_json(&text).map_err(|error| error.message));
         parsed.map_err(|said| self.fault(Mistake::PluginFailed { said }))
     }
 }

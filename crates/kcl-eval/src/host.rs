@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl_std::{Error, FileAnswer, FileOp, Host, Patterns};
+use base_diag::Mistake as _;
+use kcl_std::{Error, FileAnswer, FileOp, Host, Patterns, Reason};
 use kcl_syntax::ast::{BasicType, Expr, Tree, Type, TypeId};
 use kcl_value::{Function, OutputOptions, Str, Value};
 
@@ -21,11 +22,10 @@ impl Machine<'_> {
     /// Turns a library error into a fault at the current line; a fault that only passed through stays as it is.
     pub(crate) fn library_fault(&self, error: Error) -> Box<Fault> {
         match error {
-            Error::Message(said) => self.fault(Mistake::LibrarySays { said }),
             Error::Mistake(mistake) => self.fault(Mistake::Library { mistake }),
             Error::Raised(raised) => match raised.downcast::<Fault>() {
                 Ok(fault) => fault,
-                Err(_) => self.fault(Mistake::LibrarySays { said: "a library function failed".to_owned() }),
+                Err(_) => self.fault(Mistake::Internal { what: "a library function failed" }),
             },
         }
     }
@@ -106,15 +106,14 @@ impl Host for MachineHost<'_, '_> {
 
     fn error_text(&self, error: &Error) -> String {
         match error {
-            Error::Message(message) => message.clone(),
-            Error::Mistake(mistake) => base_diag::Mistake::sentence(mistake).into_owned(),
+            Error::Mistake(mistake) => mistake.sentence().into_owned(),
             Error::Raised(raised) => raised.downcast_ref::<Fault>().map_or_else(String::new, Fault::caught),
         }
     }
 
     fn is_fatal(&self, error: &Error) -> bool {
         match error {
-            Error::Message(_) | Error::Mistake(_) => false,
+            Error::Mistake(_) => false,
             Error::Raised(raised) => raised.downcast_ref::<Fault>().is_some_and(Fault::is_fatal),
         }
     }
@@ -165,20 +164,20 @@ impl Host for MachineHost<'_, '_> {
         file.and_then(|f| program.sources.get(f)).map(|f| PathBuf::from(&f.path)).unwrap_or_default()
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, Reason> {
         self.machine.world.read_file(path)
     }
 
-    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason> {
         if self.machine.looking {
-            return Err("the world stays as it is".to_owned());
+            return Err(Reason::OnlyLooking);
         }
         self.machine.world.write_file(path, data, append)
     }
 
-    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         if self.machine.looking {
-            return Err("the world stays as it is".to_owned());
+            return Err(Reason::OnlyLooking);
         }
         self.machine.world.file_op(op)
     }
@@ -191,7 +190,7 @@ impl Host for MachineHost<'_, '_> {
         self.machine.world.now()
     }
 
-    fn random(&mut self) -> Result<[u8; 16], String> {
+    fn random(&mut self) -> Result<[u8; 16], Reason> {
         self.machine.world.random()
     }
 }

@@ -209,13 +209,11 @@ base_diag::mistakes! {
     }
 
     /// A library call that refuses.
-    Library { mistake: kcl_std::Mistake } = EVALUATION "library-call-failed" {
-        sentence: base_diag::Mistake::sentence(mistake),
-        title: base_diag::Mistake::title(mistake),
-        help: base_diag::Mistake::help(mistake),
+    Library { mistake: Box<kcl_std::Mistake> } = EVALUATION (mistake.id()) {
+        sentence: mistake.sentence(),
+        title: mistake.title(),
+        help: mistake.help(),
     }
-    /// A library call that says why it failed.
-    LibrarySays { said: String } = EVALUATION "library-call-failed" { sentence: said.clone() }
     /// A plugin that failed.
     PluginFailed { said: String } = EVALUATION "plugin-failed" { sentence: said.clone() }
     /// `-S` of what the output does not have.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kcl_std::{FileAnswer, FileOp};
+use kcl_std::{FileAnswer, FileOp, Reason};
 use kcl_value::{OutputOptions, Str, Value};
 
 /// Stops a run from another thread. Its clones stop together.
@@ -94,18 +94,18 @@ pub trait Outside {
     fn enter(&self, _modules: &[&Path]) {}
 
     /// Reads a file.
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
-        Err(format!("reading `{}` is not allowed here", path.display()))
+    fn read_file(&self, _path: &Path) -> Result<Vec<u8>, Reason> {
+        Err(Reason::NotHere)
     }
 
     /// Writes (or appends to) a file.
-    fn write_file(&self, path: &Path, _data: &[u8], _append: bool) -> Result<(), String> {
-        Err(format!("writing `{}` is not allowed here", path.display()))
+    fn write_file(&self, _path: &Path, _data: &[u8], _append: bool) -> Result<(), Reason> {
+        Err(Reason::NotHere)
     }
 
     /// Other file operations.
-    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
-        Err(format!("{op:?} is not allowed here"))
+    fn file_op(&self, _op: FileOp<'_>) -> Result<FileAnswer, Reason> {
+        Err(Reason::NotHere)
     }
 
     /// Reads an environment variable.
@@ -119,8 +119,8 @@ pub trait Outside {
     }
 
     /// Returns random bytes; never something else instead.
-    fn random(&self) -> Result<[u8; 16], String> {
-        Err("no random bytes: nothing here gives any".to_owned())
+    fn random(&self) -> Result<[u8; 16], Reason> {
+        Err(Reason::NotHere)
     }
 
     /// Calls a plugin function: module, function, JSON of `{"args": [..], "kwargs": {..}}`; returns JSON.

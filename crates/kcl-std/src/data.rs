@@ -24,11 +24,9 @@ pub fn format_yaml_inline(value: &Value) -> String {
     writer.into_document()
 }
 
-/// Reads JSON text. The message is the one users see.
-pub fn value_from_json(text: &str) -> Result<Value, String> {
-    base_yaml::parse_json(text, &Limits::default())
-        .map(|node| value_from_node(&node))
-        .map_err(|err| err.to_string())
+/// Reads JSON text.
+pub fn value_from_json(text: &str) -> Result<Value, base_yaml::YamlError> {
+    base_yaml::parse_json(text, &Limits::default()).map(|node| value_from_node(&node))
 }
 
 /// Reads a stream of YAML documents; no document at all gives an empty list.
@@ -109,6 +107,7 @@ mod tests {
         assert_eq!(format_json_inline(&value), "{\"a\": [1, 1.5, null, true, \"x\"], \"_p\": {}}");
         assert_eq!(format_yaml_inline(&value), "a:\n- 1\n- 1.5\n- null\n- true\n- x\n_p: {}\n");
         assert!(kcl_value::equal(&values_from_yaml(&format_yaml_inline(&value)).unwrap()[0], &value));
-        assert_eq!(value_from_json("{").unwrap_err(), "EOF while parsing an object at line 1 column 1");
+        let error = value_from_json("{").unwrap_err();
+        assert_eq!(error.to_string(), "EOF while parsing an object at line 1 column 1");
     }
 }

@@ -7,28 +7,20 @@ use kcl_value::{OutputOptions, Str, Value};
 
 use crate::mistake::Mistake;
 use crate::patterns::Patterns;
+use crate::reason::Reason;
 
 /// Why a library function failed.
 #[derive(Debug)]
 pub enum Error {
-    /// A message for the current line.
-    Message(String),
-    /// A mistake that is told with its facts, at the current line.
-    Mistake(Mistake),
+    /// A mistake at the current line, with its facts. It is boxed: a call that succeeds does not move room for them.
+    Mistake(Box<Mistake>),
     /// An error of the evaluator that passes through unchanged (a lambda that failed).
     Raised(Box<dyn Any>),
 }
 
-impl<T: Into<String>> From<T> for Error {
-    fn from(message: T) -> Self {
-        Error::Message(message.into())
-    }
-}
-
-impl Error {
-    /// A mistake that is told with its facts.
-    pub(crate) fn of(mistake: Mistake) -> Self {
-        Error::Mistake(mistake)
+impl<T: Into<Mistake>> From<T> for Error {
+    fn from(mistake: T) -> Self {
+        Error::Mistake(Box::new(mistake.into()))
     }
 }
 
@@ -96,17 +88,17 @@ pub trait Host {
     /// Returns the file that is being evaluated (`file.current`).
     fn current_file(&self) -> PathBuf;
     /// Reads a file.
-    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, String>;
+    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, Reason>;
     /// Writes (or appends to) a file.
-    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), String>;
+    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason>;
     /// Other file operations by name (`exists`, `mkdir`, `delete`, `cp`, `mv`, `size`, `glob`, `abs`), as the module needs.
-    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, String>;
+    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, Reason>;
     /// Reads an environment variable (`file.read_env`).
     fn env(&self, name: &str) -> Option<String>;
     /// Returns seconds and nanoseconds since 1970, and the local offset in seconds.
     fn now(&self) -> (i64, u32, i32);
     /// Returns 16 random bytes (`crypto.uuid`).
-    fn random(&mut self) -> Result<[u8; 16], String>;
+    fn random(&mut self) -> Result<[u8; 16], Reason>;
 }
 
 /// Charges for a text while it grows: one that grows without end is stopped before it fills the memory.

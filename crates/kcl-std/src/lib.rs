@@ -12,6 +12,7 @@ mod mistake;
 mod modules;
 mod numbers;
 mod patterns;
+mod reason;
 mod string;
 mod table;
 pub mod words;
@@ -21,8 +22,11 @@ pub use data::{
     values_from_yaml,
 };
 pub use host::{Args, Body, Error, FileAnswer, FileOp, Host};
-pub use mistake::Mistake;
+pub use mistake::{
+    EndPointFault, FileTask, FormatMistake, Missing, Mistake, MoreBits, NetMistake, NetworkFault, Wanted,
+};
 pub use patterns::Patterns;
+pub use reason::Reason;
 
 use kcl_value::Value;
 
@@ -97,6 +101,6 @@ pub fn call(id: u16, host: &mut dyn Host, receiver: &Value, args: Args<'_>) -> R
             }
             (row.body)(host, receiver, args)
         }
-        None => Err(format!("unknown function number {id}").into()),
+        None => Err(Mistake::NoFunction { number: id }.into()),
     }
 }

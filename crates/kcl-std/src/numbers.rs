@@ -32,7 +32,7 @@ pub(crate) fn suffix_factor(text: &str) -> (&str, Option<f64>) {
 
 /// The error of an integer that does not fit.
 pub(crate) fn int_overflow(exact: i128) -> Error {
-    Error::of(Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 64 })
+    Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 64 }.into()
 }
 
 /// Refuses a float that does not fit: 64 bits, or 32 in a strict program.
@@ -40,7 +40,7 @@ pub(crate) fn check_float(host: &dyn Host, f: f64) -> Result<f64, Error> {
     let strict = host.strict_range();
     if f.is_infinite() || strict && f.is_finite() && (f as f32).is_infinite() {
         let bits = if strict { 32 } else { 64 };
-        return Err(format!("inf: A {bits}-bit floating point number overflow").into());
+        return Err(Mistake::FloatOverflow { bits }.into());
     }
     Ok(f)
 }
@@ -53,7 +53,7 @@ pub(crate) fn narrow(exact: i128) -> Result<i64, Error> {
 /// Narrows the result of an addition, to 32 bits in a strict program.
 pub(crate) fn narrow_in(host: &dyn Host, exact: i128) -> Result<i64, Error> {
     if host.strict_range() && i32::try_from(exact).is_err() {
-        return Err(Error::of(Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 32 }));
+        return Err(Mistake::IntegerOverflow { exact: ecow::eco_format!("{exact}"), bits: 32 }.into());
     }
     narrow(exact)
 }

@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use fancy_regex::Regex;
 
+use crate::Mistake;
+
 /// Backtracking steps before a pattern is given up.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
@@ -19,14 +21,14 @@ pub struct Patterns {
 
 impl Patterns {
     /// Returns the compiled form of a pattern, or what is wrong with it.
-    pub(crate) fn compiled(&mut self, pattern: &str) -> Result<Rc<Regex>, String> {
+    pub(crate) fn compiled(&mut self, pattern: &str) -> Result<Rc<Regex>, Mistake> {
         if let Some(known) = self.compiled.get(pattern) {
             return Ok(Rc::clone(known));
         }
         let regex = fancy_regex::RegexBuilder::new(pattern)
             .backtrack_limit(BACKTRACK_LIMIT)
             .build()
-            .map_err(|error| format!("invalid regular expression '{pattern}': {error}"))?;
+            .map_err(|error| Mistake::BadPattern { pattern: pattern.into(), why: error.to_string() })?;
         if self.compiled.len() == KEPT {
             self.compiled.clear();
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use base_diag::{Code, Diagnostic, Label, Place, SourceMap};
-use kcl::{Entry, FileAnswer, FileOp, Outside};
+use kcl::{Entry, FileAnswer, FileOp, Outside, Reason};
 use kcl_syntax::ast::{Expr, ExprId, Tree};
 use kcl_syntax::program::Program;
 use serde_json::Value;
@@ -109,15 +109,15 @@ impl Outside for Recorder<'_> {
         self.world.enter(modules);
     }
 
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, Reason> {
         self.world.read_file(path)
     }
 
-    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason> {
         self.world.write_file(path, data, append)
     }
 
-    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         self.world.file_op(op)
     }
 
@@ -129,7 +129,7 @@ impl Outside for Recorder<'_> {
         self.world.now()
     }
 
-    fn random(&self) -> Result<[u8; 16], String> {
+    fn random(&self) -> Result<[u8; 16], Reason> {
         self.world.random()
     }
 

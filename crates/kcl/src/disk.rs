@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kcl_eval::Outside;
-use kcl_std::{FileAnswer, FileOp};
+use kcl_std::{FileAnswer, FileOp, Reason};
 
 use crate::embedded::Embedded;
 use crate::files::{Files, normalise};
@@ -71,7 +71,7 @@ impl DiskOutside {
     }
 
     /// Returns the path if it leads to an allowed place. It is not normalised: `missing/../x` is for the system to refuse.
-    fn permit(&self, path: &Path) -> Result<PathBuf, String> {
+    fn permit(&self, path: &Path) -> Result<PathBuf, Reason> {
         let absolute = match self.roots.first() {
             Some(root) if !path.is_absolute() => root.join(path),
             _ => path.to_path_buf(),
@@ -85,10 +85,7 @@ impl DiskOutside {
         if self.allow_all_files || self.roots.iter().chain(entered.iter()).any(below) {
             return Ok(absolute);
         }
-        Err(format!(
-            "access to {} is refused: it is outside the module and the work folder (allow it with --allow-files)",
-            path.display()
-        ))
+        Err(Reason::OutOfBounds { path: path.display().to_string() })
     }
 }
 
@@ -116,53 +113,49 @@ impl Outside for DiskOutside {
         }
     }
 
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
-        std::fs::read(self.permit(path)?).map_err(|e| e.to_string())
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, Reason> {
+        Ok(std::fs::read(self.permit(path)?)?)
     }
 
-    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason> {
         use std::io::Write;
         let path = self.permit(path)?;
         let mut options = std::fs::OpenOptions::new();
         options.create(true).write(true).append(append).truncate(!append);
-        let mut file = options.open(path).map_err(|e| e.to_string())?;
-        file.write_all(data).map_err(|e| e.to_string())
+        let mut file = options.open(path)?;
+        Ok(file.write_all(data)?)
     }
 
-    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
-        let text = |e: std::io::Error| e.to_string();
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         Ok(match op {
             FileOp::Exists(path) => FileAnswer::Bool(self.permit(path)?.exists()),
-            FileOp::Size(path) => {
-                FileAnswer::Size(std::fs::metadata(self.permit(path)?).map_err(text)?.len())
-            }
+            FileOp::Size(path) => FileAnswer::Size(std::fs::metadata(self.permit(path)?)?.len()),
             FileOp::Mkdir(path, exists_ok) => {
                 let path = self.permit(path)?;
                 match std::fs::create_dir(&path) {
                     Err(e) if exists_ok && e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                    other => other.map_err(text)?,
+                    other => other?,
                 }
                 FileAnswer::Done
             }
             FileOp::Delete(path) => {
                 let path = self.permit(path)?;
-                if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) }
-                    .map_err(text)?;
+                if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) }?;
                 FileAnswer::Done
             }
             FileOp::Copy(from, to) => {
-                std::fs::copy(self.permit(from)?, self.permit(to)?).map_err(text)?;
+                std::fs::copy(self.permit(from)?, self.permit(to)?)?;
                 FileAnswer::Done
             }
             FileOp::Move(from, to) => {
-                std::fs::rename(self.permit(from)?, self.permit(to)?).map_err(text)?;
+                std::fs::rename(self.permit(from)?, self.permit(to)?)?;
                 FileAnswer::Done
             }
             FileOp::Glob(pattern) => FileAnswer::Paths(self.glob(pattern)?),
-            FileOp::Absolute(path) if path.as_os_str().is_empty() => return Err("no path".to_owned()),
-            FileOp::Absolute(path) => {
-                FileAnswer::Paths(vec![std::fs::canonicalize(self.permit(path)?).map_err(text)?])
+            FileOp::Absolute(path) if path.as_os_str().is_empty() => {
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "the path is empty").into());
             }
+            FileOp::Absolute(path) => FileAnswer::Paths(vec![std::fs::canonicalize(self.permit(path)?)?]),
         })
     }
 
@@ -175,16 +168,16 @@ impl Outside for DiskOutside {
         (now.as_secs() as i64, now.subsec_nanos(), 0)
     }
 
-    fn random(&self) -> Result<[u8; 16], String> {
+    fn random(&self) -> Result<[u8; 16], Reason> {
         let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|e| format!("no random bytes: {e}"))?;
+        getrandom::fill(&mut bytes).map_err(|e| std::io::Error::other(e.to_string()))?;
         Ok(bytes)
     }
 }
 
 impl DiskOutside {
     // Patterns of one level per component; `**` stands for any number of folders.
-    fn glob(&self, pattern: &str) -> Result<Vec<PathBuf>, String> {
+    fn glob(&self, pattern: &str) -> Result<Vec<PathBuf>, Reason> {
         let pattern = Path::new(pattern);
         let mut found = vec![PathBuf::new()];
         for part in pattern.components().filter(|part| !matches!(part, Component::CurDir)) {

@@ -1,27 +1,29 @@
 //! TOML and XML of a result.
 //!
 //! In: the documents of a result, as plain data: names that are hidden and values that are not written are gone already.
-//! Out: text, or a sentence about what the format cannot say.
+//! Out: text, or the mistake that the format cannot say it.
 
 use kcl_value::{Str, Value, to_text};
 
 use crate::Data;
+use crate::mistake::Mistake;
 
 /// Returns TOML: scalars and arrays first, then arrays of tables, then tables, in order within each class.
 ///
 /// # Errors
 /// A stream, a result that is no mapping, None inside an array.
-pub(crate) fn toml_text(documents: &[Data]) -> Result<String, String> {
+pub(crate) fn toml_text(documents: &[Data]) -> Result<String, Mistake> {
     let root = match documents {
         [] => return Ok(String::new()),
         [Data::Map(entries)] => table(entries)?,
-        [_] => return Err("only a mapping can be written as TOML".into()),
-        _ => return Err("a stream of documents cannot be written as TOML".into()),
+        [_] => return Err(Mistake::NoTable),
+        _ => return Err(Mistake::TomlStream),
     };
-    toml::to_string(&root).map(|text| text.trim_end_matches('\n').to_owned()).map_err(|e| e.to_string())
+    let text = toml::to_string(&root).map_err(|error| Mistake::Toml { why: error.to_string() })?;
+    Ok(text.trim_end_matches('\n').to_owned())
 }
 
-fn table(entries: &[(Str, Data)]) -> Result<toml::Table, String> {
+fn table(entries: &[(Str, Data)]) -> Result<toml::Table, Mistake> {
     let mut rows = Vec::new();
     for (key, value) in entries.iter().filter(|(_, value)| *value != Data::Null) {
         rows.push((key.to_string(), toml_value(value)?));
@@ -38,15 +40,15 @@ fn class(value: &toml::Value) -> u8 {
     }
 }
 
-fn toml_value(value: &Data) -> Result<toml::Value, String> {
+fn toml_value(value: &Data) -> Result<toml::Value, Mistake> {
     Ok(match value {
-        Data::Null => return Err("null array element cannot be represented in TOML".into()),
+        Data::Null => return Err(Mistake::TomlNull),
         Data::Bool(b) => toml::Value::Boolean(*b),
         Data::Int(i) => toml::Value::Integer(*i),
         Data::Float(f) => toml::Value::Float(*f),
         Data::Text(text) => toml::Value::String(text.to_string()),
         Data::List(items) => {
-            let items: Result<Vec<_>, String> = items.iter().map(toml_value).collect();
+            let items: Result<Vec<_>, Mistake> = items.iter().map(toml_value).collect();
             toml::Value::Array(items?)
         }
         Data::Map(entries) => toml::Value::Table(table(entries)?),

@@ -50,7 +50,7 @@ pub use imported::{imports, imports_module};
 pub use index::{Analysis, Defined, Definition, Index, Reference, Typed};
 pub use kcl_check::Edition;
 pub use kcl_eval::{Cancel, Coverage, NoOutside, Origin, OriginKind, Origins, Outside};
-pub use kcl_std::{FileAnswer, FileOp};
+pub use kcl_std::{FileAnswer, FileOp, Reason};
 pub use load::Loaded;
 pub use manifest::{About, Manifest, Profile};
 pub use prepared::{Call, Prepared};

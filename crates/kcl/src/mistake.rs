@@ -74,8 +74,24 @@ base_diag::mistakes! {
     InternalError = EVALUATION "internal-error" {
         sentence: "internal error: the evaluator stopped unexpectedly; please report this program",
     }
-    /// An output that TOML cannot hold.
-    Format { why: String } = EVALUATION "format" { sentence: why.clone() }
+    /// An output that TOML cannot hold: it is no mapping.
+    NoTable = EVALUATION "format" {
+        sentence: "only a mapping can be written as TOML",
+        help: "write it in another format, or give it a name: `items = [..]`",
+    }
+    /// An output that TOML cannot hold: it is a stream.
+    TomlStream = EVALUATION "format" {
+        sentence: "a stream of documents cannot be written as TOML",
+        help: "write it as YAML, or choose one of its documents: `-S PATH`",
+    }
+    /// An output that TOML cannot hold: None in a list.
+    TomlNull = EVALUATION "format" {
+        sentence: "null array element cannot be represented in TOML",
+        title: "TOML has no `None` in a list",
+        help: "leave it out: `[x for x in list if x != None]`",
+    }
+    /// An output that TOML cannot hold, as its writer says.
+    Toml { why: String } = EVALUATION "format" { sentence: why.clone() }
     /// An output that is too deep to be written.
     OutputTooDeep { levels: usize } = EVALUATION "output-too-deep" {
         sentence: format!("the output nests deeper than {levels} levels"),

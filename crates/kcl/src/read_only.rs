@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kcl_eval::Outside;
-use kcl_std::{FileAnswer, FileOp};
+use kcl_std::{FileAnswer, FileOp, Reason};
 
 use crate::disk::DiskOutside;
 
@@ -16,14 +16,18 @@ impl Outside for ReadOnly {
         self.0.enter(modules);
     }
 
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, Reason> {
         self.0.read_file(path)
     }
 
-    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+    fn write_file(&self, _path: &Path, _data: &[u8], _append: bool) -> Result<(), Reason> {
+        Err(Reason::ReadOnly)
+    }
+
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         match op {
             FileOp::Exists(_) | FileOp::Size(_) | FileOp::Glob(_) | FileOp::Absolute(_) => self.0.file_op(op),
-            _ => Err("this program may not change files".to_owned()),
+            _ => Err(Reason::ReadOnly),
         }
     }
 
@@ -31,7 +35,7 @@ impl Outside for ReadOnly {
         self.0.now()
     }
 
-    fn random(&self) -> Result<[u8; 16], String> {
+    fn random(&self) -> Result<[u8; 16], Reason> {
         self.0.random()
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kcl_eval::Outside;
-use kcl_std::{FileAnswer, FileOp};
+use kcl_std::{FileAnswer, FileOp, Reason};
 use rustc_hash::FxHashMap;
 
 use crate::request::Request;
@@ -37,11 +37,11 @@ impl Fact {
 /// A question of the running program that the world can be asked again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Asked {
-    Read(PathBuf, Result<Arc<[u8]>, String>),
-    Exists(PathBuf, Result<FileAnswer, String>),
-    Size(PathBuf, Result<FileAnswer, String>),
-    Glob(String, Result<FileAnswer, String>),
-    Absolute(PathBuf, Result<FileAnswer, String>),
+    Read(PathBuf, Result<Arc<[u8]>, Reason>),
+    Exists(PathBuf, Result<FileAnswer, Reason>),
+    Size(PathBuf, Result<FileAnswer, Reason>),
+    Glob(String, Result<FileAnswer, Reason>),
+    Absolute(PathBuf, Result<FileAnswer, Reason>),
     Env(String, Option<String>),
 }
 
@@ -208,19 +208,19 @@ impl Outside for WatchedOutside<'_> {
         self.world.enter(modules);
     }
 
-    fn read_file(&self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, path: &Path) -> Result<Vec<u8>, Reason> {
         let answer = self.world.read_file(path);
         let copy = answer.as_ref().map(|data| data.as_slice().into()).map_err(Clone::clone);
         self.note(Asked::Read(path.to_path_buf(), copy));
         answer
     }
 
-    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason> {
         self.unrepeatable();
         self.world.write_file(path, data, append)
     }
 
-    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+    fn file_op(&self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         let answer = self.world.file_op(op);
         match op {
             FileOp::Exists(path) => self.note(Asked::Exists(path.to_path_buf(), answer.clone())),
@@ -245,7 +245,7 @@ impl Outside for WatchedOutside<'_> {
         self.world.now()
     }
 
-    fn random(&self) -> Result<[u8; 16], String> {
+    fn random(&self) -> Result<[u8; 16], Reason> {
         self.unrepeatable();
         self.world.random()
     }

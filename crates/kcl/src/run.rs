@@ -214,9 +214,7 @@ fn write(request: &Request, options: &Options, output: &kcl_eval::Output, outcom
         };
         match text {
             Ok(text) => outcome.other = text,
-            Err(why) => {
-                outcome.diagnostics.push(Diagnostic::of(&Mistake::Format { why }, Place::None));
-            }
+            Err(mistake) => outcome.diagnostics.push(Diagnostic::of(&mistake, Place::None)),
         }
     }
 }

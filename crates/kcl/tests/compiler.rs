@@ -155,7 +155,7 @@ struct Small {
 }
 
 impl Outside for Small {
-    fn read_file(&self, _: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&self, _: &Path) -> Result<Vec<u8>, kcl::Reason> {
         Ok(self.data.lock().unwrap().clone())
     }
 
@@ -315,6 +315,24 @@ fn a_cancelled_run_stops_soon_and_says_so() {
         compiler.run(&Request { cancel: Some(cancel), ..Request::source("b.k", "a = 1\n") }, &NoOutside);
     assert_eq!(again.diagnostics[0].id, "cancelled");
     assert!(compiler.run(&Request::source("b.k", "a = 1\n"), &NoOutside).is_ok());
+}
+
+#[test]
+fn a_file_that_must_not_be_touched_says_why() {
+    let program = "import file\na = file.write('x.txt', 'y')\n";
+    let files = MemoryFiles::default();
+    let told = |world: &(dyn Outside + Sync)| {
+        let outcome = Compiler::new(&files).run(&Request::source("main.k", program), world);
+        let error = &outcome.diagnostics[0];
+        (error.id, error.message().to_owned(), error.title().to_owned())
+    };
+    let read_only = kcl::ReadOnly(kcl::DiskOutside::new(Path::new("/nowhere")));
+    let sentence = |why: &str| format!("Failed to create file 'x.txt': {why}");
+    let title = |why: &str| format!("cannot write the file `x.txt`: {why}");
+    let why = "this program may not change files";
+    assert_eq!(told(&read_only), ("file-failed", sentence(why), title(why)));
+    let why = "it is not allowed here";
+    assert_eq!(told(&NoOutside), ("file-failed", sentence(why), title(why)));
 }
 
 /// A world in which asking for a variable cancels the run that asks.

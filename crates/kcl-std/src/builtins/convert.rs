@@ -3,12 +3,17 @@
 use kcl_value::{Dict, Entry, NO_INDEX, Op, Str, Value, to_text};
 
 use crate::numbers::{check_float, suffix_factor};
-use crate::{Args, Error, Host, Mistake};
+use crate::{Args, Error, Host, Missing, Mistake};
+
+/// The mistake that the value to convert is missing.
+fn missing(function: &'static str, name: &'static str) -> Error {
+    Mistake::MissingArgument { function, name, said: Missing::ExactlyOne }.into()
+}
 
 /// `int(number, base=10)`.
 pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let Some(number) = args.get(0, "number") else {
-        return Err("int() takes exactly one argument (0 given)".into());
+        return Err(missing("int", "number"));
     };
     Ok(Value::Int(match number {
         Value::Int(i) => *i,
@@ -19,10 +24,7 @@ pub(crate) fn int(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
             None | Some(Value::Int(10)) => int_of_quantity(text)?,
             Some(base) => int_of_base(text, base)?,
         },
-        other => {
-            let name = other.type_name();
-            return Err(format!("int() argument must be a string or a number, not '{name}'").into());
-        }
+        other => return Err(Mistake::NotConvertible { got: other.type_name() }.into()),
     }))
 }
 
@@ -31,21 +33,17 @@ fn int_of_unit(host: &dyn Host, f: f64) -> Result<i64, Error> {
     let fits = (i64::MIN as f64..i64::MAX as f64).contains(&f);
     if host.debug_mode() && !fits {
         let exact = ecow::eco_format!("{}", f.trunc());
-        return Err(Error::of(Mistake::IntegerOverflow { exact, bits: 64 }));
+        return Err(Mistake::IntegerOverflow { exact, bits: 64 }.into());
     }
     Ok(f as i64)
-}
-
-fn bad_literal(text: &str, base: u32) -> Error {
-    format!("invalid literal for int() with base {base}: '{text}'").into()
 }
 
 fn int_of_quantity(text: &str) -> Result<i64, Error> {
     let (digits, factor) = suffix_factor(text);
     if digits.is_empty() {
-        return Err("number can't be empty".into());
+        return Err(Mistake::NoDigits { text: text.into() }.into());
     }
-    let number: i64 = digits.parse().map_err(|_| bad_literal(text, 10))?;
+    let number: i64 = digits.parse().map_err(|_| Mistake::NotAnInteger { text: text.into(), base: 10 })?;
     // Below one the factor is a float; above, the product wraps as the reference's does.
     Ok(match factor {
         Some(f) if f < 1.0 => (number as f64 * f) as i64,
@@ -61,7 +59,7 @@ fn int_of_base(text: &str, base: &Value) -> Result<i64, Error> {
         _ => 0,
     };
     if !(2..=36).contains(&radix) {
-        return Err(format!("from_ascii_radix: radix must lie in the range `[2, 36]` - found {radix}").into());
+        return Err(Mistake::BadBase { radix, base: to_text(base).into() }.into());
     }
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -77,13 +75,14 @@ fn int_of_base(text: &str, base: &Value) -> Result<i64, Error> {
         Some(head) if head.eq_ignore_ascii_case(prefix) => &rest[2..],
         _ => rest,
     };
-    i64::from_str_radix(&format!("{sign}{rest}"), radix).map_err(|_| bad_literal(text, radix))
+    let bad = |_| Mistake::NotAnInteger { text: text.into(), base: radix };
+    Ok(i64::from_str_radix(&format!("{sign}{rest}"), radix).map_err(bad)?)
 }
 
 /// `float(number)`.
 pub(crate) fn float(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let Some(number) = args.get(0, "number") else {
-        return Err("float() takes exactly one argument (0 given)".into());
+        return Err(missing("float", "number"));
     };
     check_float(host, float_of(number)?).map(Value::Float)
 }
@@ -96,9 +95,8 @@ pub(crate) fn float_of(number: &Value) -> Result<f64, Error> {
         Value::Float(f) => *f,
         Value::Unit(unit) => unit.value,
         other => {
-            let text = to_text(other);
             let parsed = other.as_str().and_then(|t| t.parse::<f64>().ok());
-            parsed.ok_or_else(|| format!("invalid literal for float() with base 10: '{text}'"))?
+            parsed.ok_or_else(|| Mistake::NotAFloat { text: to_text(other).into() })?
         }
     })
 }
@@ -108,7 +106,7 @@ pub(crate) fn bool(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value,
     match args.get(0, "x") {
         Some(Value::Schema(_)) => Ok(Value::Bool(true)),
         Some(value) => Ok(Value::Bool(value.truthy())),
-        None => Err("bool() takes exactly one argument (0 given)".into()),
+        None => Err(missing("bool", "x")),
     }
 }
 
@@ -128,7 +126,7 @@ pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>, Error> {
         Value::Str(text) => text.chars().map(|c| Value::Str(Str::from(c))).collect(),
         Value::Dict(dict) => dict.keys().cloned().map(Value::Str).collect(),
         Value::Schema(inst) => inst.attrs.keys().cloned().map(Value::Str).collect(),
-        other => return Err(Error::of(Mistake::NotIterable { ty: other.type_name() })),
+        other => return Err(Mistake::NotIterable { ty: other.type_name() }.into()),
     })
 }
 
@@ -186,10 +184,7 @@ fn pairs(items: &[Value]) -> Result<Dict, Error> {
     for (i, item) in items.iter().enumerate() {
         let pair = items_of(item)?;
         let [key, value] = &pair[..] else {
-            let len = pair.len();
-            return Err(
-                format!("dictionary update sequence element #{i} has length {len}; 2 is required").into()
-            );
+            return Err(Mistake::NotAPair { item: i, len: pair.len() }.into());
         };
         let key = match key {
             Value::Str(text) => text.clone(),

@@ -6,26 +6,26 @@ use kcl_value::{List, Value, order};
 
 use super::convert::items_of;
 use crate::numbers::{int_overflow, narrow, narrow_in};
-use crate::{Args, Error, Host, Mistake};
+use crate::{Args, Error, Host, Missing, Mistake};
 
 /// `abs(inval)`. The reference answers Undefined for what is not a number; that hid mistakes.
 pub(crate) fn abs(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     match args.get(0, "inval") {
         Some(Value::Int(i)) => Ok(Value::Int(i.checked_abs().ok_or_else(|| int_overflow(-i128::from(*i)))?)),
         Some(Value::Float(f)) => Ok(Value::Float(f.abs())),
-        other => {
-            let name = other.unwrap_or(&Value::Undefined).type_name();
-            Err(format!("bad operand type for abs(): '{name}'").into())
-        }
+        other => Err(Mistake::NoMagnitude { got: other.unwrap_or(&Value::Undefined).type_name() }.into()),
     }
 }
 
 /// `multiplyof(a, b)`.
 pub(crate) fn multiply_of(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     match (args.get(0, "a"), args.get(1, "b")) {
-        (Some(Value::Int(_)), Some(Value::Int(0))) => Err(Error::of(Mistake::NoRemainder)),
+        (Some(Value::Int(_)), Some(Value::Int(0))) => Err(Mistake::NoRemainder.into()),
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Value::Bool(a.wrapping_rem(*b) == 0)),
-        (_, None) => Err("multiplyof() takes exactly two argument (1 given)".into()),
+        (_, None) => {
+            let said = Missing::ExactlyTwo;
+            Err(Mistake::MissingArgument { function: "multiplyof", name: "b", said }.into())
+        }
         _ => Ok(Value::Undefined),
     }
 }
@@ -69,20 +69,20 @@ fn exact_power(base: i64, exponent: i64) -> Result<i64, Error> {
         Some(exact) => narrow(exact),
         None => {
             let exact = ecow::eco_format!("{base} ** {exponent}");
-            Err(Error::of(Mistake::IntegerOverflow { exact, bits: 64 }))
+            Err(Mistake::IntegerOverflow { exact, bits: 64 }.into())
         }
     }
 }
 
 fn pow_modulo(x: &Value, y: &Value, z: i64) -> Result<Value, Error> {
     let (Value::Int(x), Value::Int(y)) = (x, y) else {
-        return Err("pow() 3rd argument not allowed unless all arguments are integers".into());
+        return Err(Mistake::PowerOfInts.into());
     };
     if *y < 0 {
-        return Err("pow() 2nd argument cannot be negative when 3rd argument specified".into());
+        return Err(Mistake::NegativePower.into());
     }
     if z == 0 {
-        return Err("pow() 3rd argument cannot be 0".into());
+        return Err(Mistake::PowerModuloZero.into());
     }
     // The remainder keeps the sign of the power; a zero exponent is 1 whatever the modulus.
     let modulus = i128::from(z);
@@ -133,7 +133,7 @@ pub(crate) fn sum(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
     let Some(items) = args.get(0, "iterable").and_then(Value::as_list) else { return Ok(Value::Undefined) };
     let mut total = args.get(1, "start").cloned().unwrap_or(Value::Int(0));
     if matches!(total, Value::Str(_)) {
-        return Err("sum() can't sum strings".into());
+        return Err(Mistake::SumOfTexts.into());
     }
     for item in items {
         total = add(host, total, item)?;
@@ -158,13 +158,10 @@ fn add(host: &mut dyn Host, left: Value, right: &Value) -> Result<Value, Error> 
             }
             Ok(Value::List(list))
         }
-        (Value::List(_), other) => {
-            let name = other.type_name();
-            Err(format!("can only concatenate list (not \"{name}\") to list").into())
-        }
+        (Value::List(_), other) => Err(Mistake::NotConcatenable { ty: other.type_name() }.into()),
         (a, b) => {
             let (left, right) = (a.type_name(), b.type_name());
-            Err(Error::of(Mistake::Operands { op: "+", left, right }))
+            Err(Mistake::Operands { op: "+", left, right }.into())
         }
     }
 }
@@ -179,15 +176,14 @@ pub(crate) fn min(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, 
     extreme(args, "min", '<', Ordering::Less)
 }
 
-fn extreme(args: Args<'_>, name: &str, sign: char, wanted: Ordering) -> Result<Value, Error> {
+fn extreme(args: Args<'_>, function: &'static str, op: char, wanted: Ordering) -> Result<Value, Error> {
     let one;
     let items = match args.positional {
-        [] => return Err(format!("{name}() takes exactly one argument (0 given)").into()),
+        [] => return Err(Mistake::NothingToCompare { function }.into()),
         [single] => {
-            let not_iterable = |_| Error::from(format!("{} object is not iterable", single.type_name()));
-            one = items_of(single).map_err(not_iterable)?;
+            one = items_of(single).map_err(|_| Mistake::NoItems { function, ty: single.type_name() })?;
             if one.is_empty() {
-                return Err(format!("arg is an empty {}", single.type_name()).into());
+                return Err(Mistake::NoExtreme { function, ty: single.type_name() }.into());
             }
             &one[..]
         }
@@ -201,8 +197,8 @@ fn extreme(args: Args<'_>, name: &str, sign: char, wanted: Ordering) -> Result<V
             Some(_) => {}
             None if is_number(item) && is_number(best) => {}
             None => {
-                let (a, b) = (item.type_name(), best.type_name());
-                return Err(format!("'{sign}' not supported between instances of '{a}' and '{b}'").into());
+                let (left, right) = (item.type_name(), best.type_name());
+                return Err(Mistake::Unordered { op, left, right }.into());
             }
         }
     }

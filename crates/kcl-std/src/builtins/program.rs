@@ -2,7 +2,7 @@
 
 use kcl_value::{Value, to_text, write_text};
 
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Missing, Mistake};
 
 /// `print(*xs, end="\n")`: joined by a space; `sep` is ignored.
 pub(crate) fn print(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -24,7 +24,7 @@ pub(crate) fn print(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
 /// `typeof(x, full_name=False)`.
 pub(crate) fn type_of(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let Some(value) = args.get(0, "x") else {
-        return Err("typeof() missing 1 required positional argument: 'x'".into());
+        return Err(Mistake::MissingArgument { function: "typeof", name: "x", said: Missing::Named }.into());
     };
     let full = args.get(1, "full_name").is_some_and(Value::truthy);
     Ok(Value::Str(match value {
@@ -40,15 +40,13 @@ pub(crate) fn option(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
     let required = args.get(2, "required").is_some_and(Value::truthy);
     let default = args.get(3, "default");
     match host.option(key).or_else(|| default.cloned()) {
-        Some(value) => convert_option(kind, value),
-        None if required => {
-            Err(format!("option('{key}') must be initialized, try '-D {key}=?' argument").into())
-        }
+        Some(value) => convert_option(key, kind, value),
+        None if required => Err(Mistake::MissingOption { key: key.into() }.into()),
         None => Ok(Value::None),
     }
 }
 
-fn convert_option(kind: &str, value: Value) -> Result<Value, Error> {
+fn convert_option(key: &str, kind: &str, value: Value) -> Result<Value, Error> {
     let converted = match (kind, &value) {
         ("", _) => return Ok(value),
         ("list", Value::List(_)) | ("dict", Value::Dict(_) | Value::Schema(_)) => return Ok(value),
@@ -57,9 +55,10 @@ fn convert_option(kind: &str, value: Value) -> Result<Value, Error> {
         ("float", _) => option_float(&value),
         ("str", _) => option_str(&value),
         ("list" | "dict", _) => None,
-        _ => return Err(format!("unknown type '{kind}'").into()),
+        _ => return Err(Mistake::OptionType { kind: kind.into() }.into()),
     };
-    converted.ok_or_else(|| format!("cannot use '{}' as type '{kind}'", to_text(&value)).into())
+    let unfit = || Mistake::OptionValue { key: key.into(), value: to_text(&value).into(), kind: kind.into() };
+    Ok(converted.ok_or_else(unfit)?)
 }
 
 fn option_bool(value: &Value) -> Value {

@@ -2,7 +2,7 @@
 
 use kcl_value::Value;
 
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 fn prefixed(args: Args<'_>, prefix: &str, digits: fn(u64) -> String) -> Value {
     match args.get(0, "number") {
@@ -35,9 +35,6 @@ pub(crate) fn ord(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, 
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) => Ok(Value::Int(i64::from(u32::from(c)))),
-        _ => {
-            let len = text.len();
-            Err(format!(" ord() expected string of length 1, but string of length {len} found").into())
-        }
+        _ => Err(Mistake::NotOneCharacter { bytes: text.len(), chars: text.chars().count() }.into()),
     }
 }

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use kcl_value::{Function, List, Value, equal, order};
 
 use super::convert::items_of;
-use crate::{Args, Error, Host};
+use crate::modules::wrong;
+use crate::{Args, Error, Host, Missing, Mistake, Wanted};
 
 /// `len(inval)`: bytes of a string.
 pub(crate) fn len(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -16,7 +17,7 @@ pub(crate) fn len(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, 
         Value::List(list) => list.items.len(),
         Value::Dict(dict) => dict.len(),
         Value::Schema(inst) => inst.attrs.len(),
-        other => return Err(format!("object of type '{}' has no len()", other.type_name()).into()),
+        other => return Err(Mistake::NoLength { got: other.type_name() }.into()),
     };
     Ok(Value::Int(len as i64))
 }
@@ -64,7 +65,10 @@ pub(crate) fn any_true(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Va
 pub(crate) fn sorted(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let mut items = match args.get(0, "inval") {
         Some(value @ (Value::Str(_) | Value::List(_) | Value::Dict(_))) => items_of(value)?,
-        _ => return Err("sorted only for str|list|dict type".into()),
+        other => {
+            let got = other.unwrap_or(&Value::Undefined).type_name();
+            return Err(Mistake::CannotSort { got }.into());
+        }
     };
     host.charge(items.len() as u64)?;
     let reverse = args.get(1, "reverse").is_some_and(Value::truthy);
@@ -72,13 +76,13 @@ pub(crate) fn sorted(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
     items.sort_by(|a, b| {
         let found = sort_order(a, b);
         if found.is_none() && wrong.is_none() {
-            wrong = Some(format!("cannot compare {} and {}", a.type_name(), b.type_name()));
+            wrong = Some(Mistake::Unsortable { left: a.type_name(), right: b.type_name() });
         }
         let found = found.unwrap_or(Ordering::Equal);
         if reverse { found.reverse() } else { found }
     });
     match wrong {
-        Some(message) => Err(message.into()),
+        Some(mistake) => Err(mistake.into()),
         None => Ok(Value::from(items)),
     }
 }
@@ -96,23 +100,23 @@ fn sort_order(a: &Value, b: &Value) -> Option<Ordering> {
 
 /// `range(stop)`, `range(start, stop, step=1)`.
 pub(crate) fn range(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
-    let bound = |at: usize, name: &str| match args.get(at, name) {
+    let bound = |at: usize, name: &'static str| match args.get(at, name) {
         None => Ok(None),
         Some(Value::Int(i)) => Ok(Some(*i)),
-        Some(other) => {
-            let kind = other.type_name();
-            Err(Error::from(format!("range() argument '{name}' must be an integer, not '{kind}'")))
-        }
+        Some(other) => Err(Mistake::NotABound { name, got: other.type_name() }),
     };
     let (start, stop, step) = (bound(0, "start")?, bound(1, "stop")?, bound(2, "step")?.unwrap_or(1));
     let (start, stop) = match (start, stop) {
         (Some(start), Some(stop)) => (start, stop),
         (Some(stop), None) => (0, stop),
-        (None, _) => return Err("range() missing 1 required positional argument: 'start'".into()),
+        (None, _) => {
+            let said = Missing::Named;
+            return Err(Mistake::MissingArgument { function: "range", name: "start", said }.into());
+        }
     };
     let distance = i128::from(stop) - i128::from(start);
     let step = match step {
-        0 => return Err("range() step argument must not be zero".into()),
+        0 => return Err(Mistake::ZeroStep.into()),
         step => i128::from(step),
     };
     let count = if (distance > 0) == (step > 0) { (distance.abs() + step.abs() - 1) / step.abs() } else { 0 };
@@ -134,9 +138,13 @@ pub(crate) fn zip(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Valu
 pub(crate) fn reduce(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let func = match args.get(0, "reducer") {
         Some(func @ Value::Func(f)) if !matches!(**f, Function::Builtin(_)) => func,
-        _ => return Err("reduce() argument 'reducer' must be a function".into()),
+        other => {
+            let got = other.unwrap_or(&Value::Undefined).type_name();
+            return Err(Mistake::NotALambda { got }.into());
+        }
     };
-    let Some(Value::List(list)) = args.get(1, "list") else { return Err("invalid list value".into()) };
+    let list = args.get(1, "list");
+    let Some(Value::List(list)) = list else { return Err(wrong("list", Wanted::List, list)) };
     let list: &List = list;
     let (mut acc, rest) = match (args.get(2, "initial"), list.items.split_first()) {
         (Some(initial), _) => (initial.clone(), &list.items[..]),
@@ -151,10 +159,7 @@ pub(crate) fn reduce(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
 
 fn empty_reduction(host: &dyn Host, func: &Value) -> Result<Value, Error> {
     match host.lambda_shape(func).and_then(|(_, kind)| kind) {
-        Some(kind) if kind != "any" => Err(format!(
-            "reduce() empty list with no initial value and non-nullable accumulator type '{kind}'"
-        )
-        .into()),
+        Some(kind) if kind != "any" => Err(Mistake::EmptyReduction { kind }.into()),
         _ => Ok(Value::None),
     }
 }

@@ -4,7 +4,7 @@ use data_encoding::BASE32;
 use kcl_value::Value;
 
 use super::text;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 /// `encode(value)`.
 pub(crate) fn encode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -13,13 +13,18 @@ pub(crate) fn encode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
     Ok(Value::from(BASE32.encode(value.as_bytes())))
 }
 
-/// `decode(value)`: bytes that are no text give None; the message for bad digits is the reference's, misleading as it is.
+/// `decode(value)`: bytes that are no text give None.
 pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
     let value = text(args, 0, "value");
     host.charge(value.len() as u64 / 16)?;
     let digits = value.trim_end_matches('=').to_ascii_uppercase();
-    let bytes = bytes_of(&digits).ok_or("decode() missing 1 required positional argument: 'value'")?;
+    let bytes = bytes_of(&digits).ok_or_else(|| Mistake::NotBase32 { digit: strange(&digits) })?;
     Ok(String::from_utf8(bytes).map_or(Value::None, Value::from))
+}
+
+/// The first character that is no digit.
+fn strange(digits: &str) -> char {
+    digits.chars().find(|c| !matches!(c, 'A'..='Z' | '2'..='7')).unwrap_or_default()
 }
 
 /// Five bits a digit; bits that fill no byte at the end are dropped, whatever they are.

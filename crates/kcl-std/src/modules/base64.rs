@@ -4,7 +4,7 @@ use data_encoding::{BASE64, BASE64_NOPAD};
 use kcl_value::Value;
 
 use super::text;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 /// `encode(value, encoding)`; the encoding is ignored.
 pub(crate) fn encode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -20,8 +20,6 @@ pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<V
     let digits = value.trim_end_matches('=');
     let bytes = BASE64_NOPAD
         .decode(digits.as_bytes())
-        .map_err(|err| format!("base64.decode() invalid text: {} at byte {}", err.kind, err.position))?;
-    String::from_utf8(bytes)
-        .map(Value::from)
-        .map_err(|_| "base64.decode() the bytes are not UTF-8 text".into())
+        .map_err(|err| Mistake::NotBase64 { why: err.kind.to_string(), at: err.position })?;
+    Ok(String::from_utf8(bytes).map(Value::from).map_err(|_| Mistake::NotTextInBase64)?)
 }

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kcl_value::{Dict, Op, Value};
 
-use super::{int, list, text};
-use crate::{Args, Error, Host};
+use super::{int, list, text, wrong};
+use crate::{Args, Error, Host, MoreBits, NetMistake, NetworkFault, Wanted};
 
 type Answer = Result<Value, Error>;
 
@@ -25,30 +25,24 @@ fn bits_of(ip: IpAddr) -> u128 {
 }
 
 impl Network {
-    fn parse(cidr: &str) -> Result<Network, String> {
+    fn parse(cidr: &str) -> Result<Network, NetworkFault> {
         let (address, length) = match cidr.split_once('/') {
             Some((address, length)) => (address, Some(length)),
             None => (cidr, None),
         };
-        let ip: IpAddr = address
-            .parse()
-            .map_err(|_| "couldn't parse address in network: invalid IP address syntax".to_owned())?;
+        let ip: IpAddr = address.parse().map_err(|_| NetworkFault::Address)?;
         let width = if ip.is_ipv4() { 32 } else { 128 };
         let prefix = match length {
             None => width,
-            Some(text) => {
-                text.parse::<u8>().map_err(|err| format!("couldn't parse length in network: {err}"))?.into()
-            }
+            Some(text) => text.parse::<u8>().map_err(NetworkFault::Length)?.into(),
         };
         if prefix > width {
-            return Err(format!(
-                "invalid length for network: Network length {prefix} is too long for {} (maximum: {width})",
-                if width == 32 { "Ipv4" } else { "Ipv6" }
-            ));
+            return Err(NetworkFault::TooLong { prefix, width });
         }
         let network = Network { bits: bits_of(ip), prefix, v4: width == 32 };
         if network.bits & network.host_mask() != 0 {
-            return Err("host part of address was not zero".to_owned());
+            let bare = network.address(network.bits & !network.host_mask());
+            return Err(NetworkFault::HostBits { network: bare, prefix });
         }
         Ok(network)
     }
@@ -70,22 +64,14 @@ impl Network {
         Value::from(format!("{}/{}", self.address(self.bits), self.prefix))
     }
 
-    fn family(self) -> &'static str {
-        if self.v4 { "IPv4" } else { "IPv6" }
-    }
-
     /// Returns the longer prefix after `additional` bits.
-    fn extended(self, func: &str, additional: i64) -> Result<u32, Error> {
-        let wrong = |why: String| Error::from(format!("{func}() invalid additional_bits: {why}"));
+    fn extended(self, function: &'static str, additional: i64) -> Result<u32, NetMistake> {
         if additional < 0 {
-            return Err(wrong("cannot be negative".to_owned()));
+            return Err(NetMistake::BadExtension { function, why: MoreBits::Negative });
         }
-        let length = i128::from(self.prefix) + i128::from(additional);
-        if length > i128::from(self.width()) {
-            let family = self.family();
-            return Err(wrong(format!(
-                "would extend network length to {length} bits, which is too long for {family}"
-            )));
+        let (length, width) = (i128::from(self.prefix) + i128::from(additional), self.width());
+        if length > i128::from(width) {
+            return Err(NetMistake::BadExtension { function, why: MoreBits::TooLong { length, width } });
         }
         Ok(length as u32)
     }
@@ -95,12 +81,13 @@ fn ones(n: u32) -> u128 {
     if n >= 128 { u128::MAX } else { (1u128 << n) - 1 }
 }
 
-fn network(args: Args<'_>, at: usize, func: &str) -> Result<Network, Error> {
-    Network::parse(text(args, at, "cidr")).map_err(|err| format!("{func}() invalid cidr: {err}").into())
+fn network(args: Args<'_>, at: usize, function: &'static str) -> Result<Network, NetMistake> {
+    let text = text(args, at, "cidr");
+    Network::parse(text).map_err(|why| NetMistake::BadNetwork { function, text: text.into(), why })
 }
 
-fn number(args: Args<'_>, at: usize, name: &str) -> Result<i64, Error> {
-    int(args, at, name)?.ok_or_else(|| "invalid int value".into())
+fn number(args: Args<'_>, at: usize, name: &'static str) -> Result<i64, Error> {
+    int(args, at, name)?.ok_or_else(|| wrong(name, Wanted::Int, None))
 }
 
 /// `parse_CIDR(cidr)`: `{ip, mask}`, empty if invalid.
@@ -115,10 +102,11 @@ pub(crate) fn parse_cidr(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
 
 /// `is_IP_in_CIDR(ip, cidr)`.
 pub(crate) fn is_ip_in_cidr(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let ip: IpAddr = text(args, 0, "ip")
-        .parse()
-        .map_err(|_| Error::from("is_IP_in_CIDR() invalid ip: invalid IP address syntax"))?;
-    let network = network(args, 1, "is_IP_in_CIDR")?;
+    const FUNC: &str = "is_IP_in_CIDR";
+    let ip = text(args, 0, "ip");
+    let bad = |_| NetMistake::BadAddress { function: FUNC, text: ip.into() };
+    let ip: IpAddr = ip.parse().map_err(bad)?;
+    let network = network(args, 1, FUNC)?;
     // In an IPv6 network an IPv4 address counts in its mapped form.
     let ip = match ip {
         IpAddr::V4(v4) if !network.v4 => IpAddr::V6(v4.to_ipv6_mapped()),
@@ -135,13 +123,11 @@ pub(crate) fn subnet(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let (additional, net_num) = (number(args, 1, "additional_bits")?, number(args, 2, "net_num")?);
     let prefix = base.extended(FUNC, additional)?;
     let Ok(net) = u128::try_from(net_num) else {
-        return Err(format!("{FUNC}() invalid net_num: cannot be negative").into());
+        return Err(NetMistake::NegativeSubnet.into());
     };
-    if net > ones(prefix - base.prefix) {
-        return Err(format!(
-            "{FUNC}() additional_bits of {additional} does not accommodate a net_num of {net_num}"
-        )
-        .into());
+    let last = ones(prefix - base.prefix);
+    if net > last {
+        return Err(NetMistake::NoSubnet { additional, number: net_num, last }.into());
     }
     let shifted = if prefix == 0 { 0 } else { net << (base.width() - prefix) };
     Ok(Network { bits: base.bits | shifted, prefix, v4: base.v4 }.to_value())
@@ -156,7 +142,9 @@ pub(crate) fn subnets(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
     let mut found: Vec<Value> = Vec::with_capacity(wanted.len());
     let mut last: Option<Network> = None;
     for bits in wanted {
-        let Value::Int(additional) = bits else { return Err("invalid int value".into()) };
+        let Value::Int(additional) = bits else {
+            return Err(wrong("additional_bits", Wanted::Ints, Some(bits)));
+        };
         let prefix = base.extended(FUNC, *additional)?;
         let next = match last {
             None => Some(base.bits),
@@ -164,11 +152,8 @@ pub(crate) fn subnets(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
         };
         let Some(bits) = next else {
             let last = last.unwrap_or(base);
-            let place = format!("{}/{}", last.address(last.bits), last.prefix);
-            return Err(format!(
-                "{FUNC}() not enough remaining address space for a subnet with a prefix of {prefix} bits after {place}"
-            )
-            .into());
+            let last = format!("{}/{}", last.address(last.bits), last.prefix);
+            return Err(NetMistake::NetworkFull { prefix, last }.into());
         };
         let network = Network { bits, prefix, v4: base.v4 };
         found.push(network.to_value());
@@ -199,10 +184,7 @@ pub(crate) fn host(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
         Some(distance - 1).filter(|n| *n <= last).map(|n| last - n)
     };
     let Some(host) = host else {
-        let prefix = network.prefix;
-        return Err(
-            format!("CIDR_host() prefix of {prefix} does not accommodate a host numbered {wanted}").into()
-        );
+        return Err(NetMistake::NoHost { prefix: network.prefix, number: wanted }.into());
     };
     Ok(Value::from(network.address(network.bits | host).to_string()))
 }
@@ -211,7 +193,7 @@ pub(crate) fn host(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 pub(crate) fn netmask(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let network = network(args, 0, "CIDR_netmask")?;
     if !network.v4 {
-        return Err("CIDR_netmask() IPv6 addresses cannot have a netmask".into());
+        return Err(NetMistake::NoMask.into());
     }
     Ok(Value::from(network.address(ones(32) & !network.host_mask()).to_string()))
 }

@@ -10,7 +10,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::text;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, FileTask, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -21,11 +21,11 @@ fn encoded(host: &mut dyn Host, args: Args<'_>) -> Result<Vec<u8>, Error> {
     let Some(label) = args.get(1, "encoding").and_then(Value::as_str) else {
         return Ok(value.as_bytes().to_vec());
     };
-    let encoding =
-        Encoding::for_label(label.as_bytes()).ok_or_else(|| format!("unknown encoding {label}"))?;
+    let unknown = || Mistake::UnknownEncoding { label: label.into() };
+    let encoding = Encoding::for_label(label.as_bytes()).ok_or_else(unknown)?;
     let (bytes, _, unmappable) = encoding.encode(value);
     if unmappable {
-        return Err(format!("encoding errors occurred while encoding to {label}").into());
+        return Err(Mistake::NotEncodable { label: label.into() }.into());
     }
     Ok(bytes.into_owned())
 }
@@ -72,14 +72,14 @@ pub(crate) fn blake3(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 /// `filesha256(filepath)`.
 pub(crate) fn file_sha256(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
-    let bytes =
-        host.read_file(Path::new(path)).map_err(|err| format!("failed to access file '{path}': {err}"))?;
+    let failed = |why| super::file::failed(FileTask::Digest, path, why);
+    let bytes = host.read_file(Path::new(path)).map_err(failed)?;
     hex(&Sha256::digest(bytes))
 }
 
 /// `uuid()`: version 4.
 pub(crate) fn uuid(host: &mut dyn Host, _: &Value, _: Args<'_>) -> Answer {
-    let mut bytes = host.random()?;
+    let mut bytes = host.random().map_err(|why| Mistake::NoRandom { why })?;
     bytes[6] = bytes[6] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
     let digits = HEXLOWER.encode(&bytes);

@@ -5,7 +5,7 @@ use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
 use kcl_value::Value;
 
 use super::text;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, FormatMistake, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -18,9 +18,9 @@ fn local_time(host: &dyn Host) -> Option<DateTime<FixedOffset>> {
 fn formatted(host: &dyn Host, format: &str) -> Result<String, Error> {
     let items: Vec<Item<'_>> = StrftimeItems::new(format).collect();
     if items.contains(&Item::Error) {
-        return Err(format!("invalid datetime format '{format}'").into());
+        return Err(FormatMistake::BadTimeFormat { format: format.into() }.into());
     }
-    let now = local_time(host).ok_or("the clock is outside the supported range")?;
+    let now = local_time(host).ok_or(Mistake::NoTime)?;
     Ok(now.format_with_items(items.iter()).to_string())
 }
 

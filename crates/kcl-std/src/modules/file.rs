@@ -5,7 +5,7 @@ use std::path::Path;
 use kcl_value::Value;
 
 use super::{flag, text};
-use crate::{Args, Error, FileAnswer, FileOp, Host};
+use crate::{Args, Error, FileAnswer, FileOp, FileTask, Host, Mistake, Reason};
 
 type Answer = Result<Value, Error>;
 
@@ -13,20 +13,25 @@ fn path_text(path: &Path) -> Value {
     Value::from(path.to_string_lossy().as_ref())
 }
 
+/// The mistake that a file could not be touched.
+pub(crate) fn failed(task: FileTask, path: &str, why: Reason) -> Error {
+    Mistake::FileFailed { task, path: path.into(), why }.into()
+}
+
 /// `read(filepath)`.
 pub(crate) fn read(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
-    let failed = |why: &str| Error::from(format!("failed to access the file '{path}': {why}"));
-    let bytes = host.read_file(Path::new(path)).map_err(|err| failed(&err))?;
+    let failed = |why| failed(FileTask::Read, path, why);
+    let bytes = host.read_file(Path::new(path)).map_err(failed)?;
     host.charge(bytes.len() as u64 / 16)?;
-    String::from_utf8(bytes).map(Value::from).map_err(|_| failed("stream did not contain valid UTF-8"))
+    String::from_utf8(bytes).map(Value::from).map_err(|_| failed(Reason::NotText))
 }
 
 /// `write(filepath, content)`.
 pub(crate) fn write(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
     host.write_file(Path::new(path), text(args, 1, "content").as_bytes(), false)
-        .map_err(|err| format!("Failed to create file '{path}': {err}"))?;
+        .map_err(|why| failed(FileTask::Write, path, why))?;
     Ok(Value::None)
 }
 
@@ -34,7 +39,7 @@ pub(crate) fn write(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 pub(crate) fn append(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
     host.write_file(Path::new(path), text(args, 1, "content").as_bytes(), true)
-        .map_err(|err| format!("Failed to open or create file '{path}': {err}"))?;
+        .map_err(|why| failed(FileTask::Append, path, why))?;
     Ok(Value::None)
 }
 
@@ -51,7 +56,7 @@ pub(crate) fn exists(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 /// `size(filepath)`.
 pub(crate) fn size(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
-    let failed = |err: String| format!("failed to get size of '{path}': {err}");
+    let failed = |why| failed(FileTask::Size, path, why);
     match host.file_op(FileOp::Size(Path::new(path))).map_err(failed)? {
         FileAnswer::Size(size) => Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
         _ => Ok(Value::Undefined),
@@ -63,14 +68,15 @@ pub(crate) fn abs(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
     match host.file_op(FileOp::Absolute(Path::new(path))) {
         Ok(FileAnswer::Paths(paths)) if paths.len() == 1 => Ok(path_text(&paths[0])),
-        _ => Err(format!("Could not get the absolute path of {path}").into()),
+        Ok(_) => Err(failed(FileTask::Absolute, path, Reason::NotHere)),
+        Err(why) => Err(failed(FileTask::Absolute, path, why)),
     }
 }
 
 /// `glob(pattern)`: sorted.
 pub(crate) fn glob(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let pattern = text(args, 0, "pattern");
-    let failed = |err: String| format!("Failed to read glob pattern: {err}");
+    let failed = |why| failed(FileTask::Glob, pattern, why);
     match host.file_op(FileOp::Glob(pattern)).map_err(failed)? {
         FileAnswer::Paths(mut paths) => {
             paths.sort();
@@ -85,15 +91,14 @@ pub(crate) fn glob(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 pub(crate) fn mkdir(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "directory");
     host.file_op(FileOp::Mkdir(Path::new(path), flag(args, 1, "exists")))
-        .map_err(|err| format!("Failed to create directory '{path}': {err}"))?;
+        .map_err(|why| failed(FileTask::MakeFolder, path, why))?;
     Ok(Value::None)
 }
 
 /// `delete(filepath)`.
 pub(crate) fn delete(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let path = text(args, 0, "filepath");
-    host.file_op(FileOp::Delete(Path::new(path)))
-        .map_err(|err| format!("failed to delete '{path}': {err}"))?;
+    host.file_op(FileOp::Delete(Path::new(path))).map_err(|why| failed(FileTask::Delete, path, why))?;
     Ok(Value::None)
 }
 
@@ -101,7 +106,7 @@ pub(crate) fn delete(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 pub(crate) fn cp(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let (src, dest) = (text(args, 0, "src"), text(args, 1, "dest"));
     host.file_op(FileOp::Copy(Path::new(src), Path::new(dest)))
-        .map_err(|err| format!("Failed to copy from '{src}' to '{dest}': {err}"))?;
+        .map_err(|why| failed(FileTask::Copy(dest.into()), src, why))?;
     Ok(Value::None)
 }
 
@@ -109,7 +114,7 @@ pub(crate) fn cp(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 pub(crate) fn mv(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let (src, dest) = (text(args, 0, "src"), text(args, 1, "dest"));
     host.file_op(FileOp::Move(Path::new(src), Path::new(dest)))
-        .map_err(|err| format!("Failed to move '{src}' to '{dest}': {err}"))?;
+        .map_err(|why| failed(FileTask::Move(dest.into()), src, why))?;
     Ok(Value::None)
 }
 

@@ -5,8 +5,9 @@ use std::path::Path;
 use base_yaml::{JsonWriter, Limits};
 use kcl_value::{Dict, Entry, Op, Value, write_value};
 
+use super::file::failed;
 use super::{encodable, encode_options, flag, int, text};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, FileTask, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -39,7 +40,7 @@ pub(crate) fn dump_to_file(host: &mut dyn Host, _: &Value, args: Args<'_>) -> An
     let out = encode_with(host, args, 2)?;
     let path = text(args, 1, "filename");
     host.write_file(Path::new(path), out.as_bytes(), false)
-        .map_err(|err| format!("Unable to write file '{path}': {err}"))?;
+        .map_err(|why| failed(FileTask::Dump, path, why))?;
     Ok(Value::Undefined)
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn dump_to_file(host: &mut dyn Host, _: &Value, args: Args<'_>) -> An
 pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let source = text(args, 0, "value");
     host.charge(source.len() as u64 / 8)?;
-    crate::data::value_from_json(source).map_err(Error::from)
+    Ok(crate::data::value_from_json(source).map_err(|why| Mistake::NotJson { why: why.message })?)
 }
 
 /// `validate(value)`.

@@ -4,7 +4,7 @@ use base_yaml::YamlWriter;
 use kcl_value::{Value, write_value};
 
 use super::{encodable, encode_options, list};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 /// `yaml_stream(values, opts={})`.
 ///
@@ -14,12 +14,7 @@ pub(crate) fn yaml_stream(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Res
     let opts = match args.get(1, "opts") {
         None => None,
         Some(value) if value.is_config() => value.as_dict(),
-        Some(other) => {
-            let name = other.type_name();
-            return Err(
-                format!("Invalid options arguments in yaml_stream(): expect config, got {name}").into()
-            );
-        }
+        Some(other) => return Err(Mistake::StreamOptions { got: other.type_name() }.into()),
     };
     let given = |name: &str| opts.and_then(|opts| opts.get(name));
     let flag = |name: &str| given(name).is_some_and(Value::truthy);

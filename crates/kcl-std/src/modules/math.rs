@@ -1,25 +1,25 @@
 //! `math`: the results are mathematically right where the reference's are not (see `docs/divergences.md`).
 
-use kcl_value::Value;
+use kcl_value::{Value, to_text};
 
 use crate::numbers::narrow;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
-fn one_argument(name: &str) -> Error {
-    format!("{name}() takes exactly one argument (0 given)").into()
+fn not_a_number(function: &'static str, got: Option<&Value>) -> Error {
+    Mistake::NotANumber { function, got: got.unwrap_or(&Value::Undefined).type_name() }.into()
 }
 
-fn number(args: Args<'_>, name: &str) -> Result<f64, Error> {
+fn number(args: Args<'_>, name: &'static str) -> Result<f64, Error> {
     match args.get(0, "x") {
         Some(Value::Int(i)) => Ok(*i as f64),
         Some(Value::Float(f)) => Ok(*f),
-        _ => Err(one_argument(name)),
+        other => Err(not_a_number(name, other)),
     }
 }
 
-fn rounded(args: Args<'_>, name: &str, round: fn(f64) -> f64) -> Answer {
+fn rounded(args: Args<'_>, name: &'static str, round: fn(f64) -> f64) -> Answer {
     match args.get(0, "x") {
         Some(Value::Int(i)) => Ok(Value::Int(*i)),
         _ => Ok(Value::Int(round(number(args, name)?) as i64)),
@@ -38,17 +38,17 @@ pub(crate) fn floor(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 /// `factorial(x)`: an integral float gives a float.
 pub(crate) fn factorial(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let not_integral = || Error::from("factorial() only accepts integral values");
-    let (n, as_float) = match args.get(0, "x") {
-        Some(Value::Int(i)) => (*i, false),
-        Some(Value::Float(f)) if f.fract() == 0.0 => (*f as i64, true),
-        _ => return Err(not_integral()),
+    let given = args.get(0, "x").unwrap_or(&Value::Undefined);
+    let (n, as_float) = match given {
+        Value::Int(i) => (*i, false),
+        Value::Float(f) if f.fract() == 0.0 => (*f as i64, true),
+        _ => (-1, false),
     };
     if n < 0 {
-        return Err(not_integral());
+        return Err(Mistake::NoFactorial { value: to_text(given).into() }.into());
     }
     if n > 20 {
-        return Err("factorial() result overflow".into());
+        return Err(Mistake::FactorialOverflow { of: n }.into());
     }
     let product: i64 = (1..=n).product();
     Ok(if as_float { Value::Float(product as f64) } else { Value::Int(product) })
@@ -62,7 +62,8 @@ pub(crate) fn gcd(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
         _ => (args.get(0, "a"), args.get(1, "b")),
     };
     let (Some(Value::Int(a)), Some(Value::Int(b))) = given else {
-        return Err("gcd() takes exactly two arguments (2 given)".into());
+        let [left, right] = [given.0, given.1].map(|v| v.unwrap_or(&Value::Undefined).type_name());
+        return Err(Mistake::NotTwoInts { left, right }.into());
     };
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
@@ -71,7 +72,7 @@ pub(crate) fn gcd(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     narrow(i128::from(a)).map(Value::Int)
 }
 
-fn question(args: Args<'_>, name: &str, holds: fn(f64) -> bool) -> Answer {
+fn question(args: Args<'_>, name: &'static str, holds: fn(f64) -> bool) -> Answer {
     match args.get(0, "x") {
         // Only `isinf` knows bools, as in the reference.
         Some(Value::Bool(_)) if name == "isinf" => Ok(Value::Bool(false)),
@@ -142,9 +143,10 @@ pub(crate) fn sqrt(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 /// `pow(x, y)`: exact for integers.
 pub(crate) fn pow(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let is_number = |v: Option<&Value>| matches!(v, Some(Value::Int(_) | Value::Float(_)));
-    if !is_number(args.get(0, "x")) || !is_number(args.get(1, "y")) {
-        return Err(one_argument("pow"));
+    for given in [args.get(0, "x"), args.get(1, "y")] {
+        if !matches!(given, Some(Value::Int(_) | Value::Float(_))) {
+            return Err(not_a_number("pow", given));
+        }
     }
     crate::builtins::number::pow(host, this, args)
 }

@@ -20,7 +20,7 @@ pub(crate) mod yaml;
 
 use kcl_value::{OutputOptions, Value};
 
-use crate::{Args, Error};
+use crate::{Args, Error, Missing, Mistake, Wanted};
 
 /// Returns a string parameter.
 pub(crate) fn text<'a>(args: Args<'a>, at: usize, name: &str) -> &'a str {
@@ -28,19 +28,29 @@ pub(crate) fn text<'a>(args: Args<'a>, at: usize, name: &str) -> &'a str {
 }
 
 /// Returns a string parameter that must be given: a keyword that repeats a positional argument may have taken its place.
-pub(crate) fn needed<'a>(args: Args<'a>, at: usize, name: &str, function: &str) -> Result<&'a str, Error> {
+pub(crate) fn needed<'a>(
+    args: Args<'a>,
+    at: usize,
+    name: &'static str,
+    function: &'static str,
+) -> Result<&'a str, Error> {
     match args.get(at, name) {
         Some(value) => Ok(value.as_str().unwrap_or("")),
-        None => Err(format!("{function}() missing the required positional argument: '{name}'").into()),
+        None => Err(Mistake::MissingArgument { function, name, said: Missing::TheNamed }.into()),
     }
 }
 
+/// The mistake that a parameter is of another type.
+pub(crate) fn wrong(name: &'static str, wanted: Wanted, got: Option<&Value>) -> Error {
+    Mistake::WrongArgument { name, wanted, got: got.unwrap_or(&Value::Undefined).type_name() }.into()
+}
+
 /// Returns an integer parameter; None counts as not given.
-pub(crate) fn int(args: Args<'_>, at: usize, name: &str) -> Result<Option<i64>, Error> {
+pub(crate) fn int(args: Args<'_>, at: usize, name: &'static str) -> Result<Option<i64>, Error> {
     match args.get(at, name) {
         None => Ok(None),
         Some(Value::Int(i)) => Ok(Some(*i)),
-        Some(_) => Err("invalid int value".into()),
+        other => Err(wrong(name, Wanted::Int, other)),
     }
 }
 
@@ -50,8 +60,9 @@ pub(crate) fn flag(args: Args<'_>, at: usize, name: &str) -> bool {
 }
 
 /// Returns a list parameter.
-pub(crate) fn list<'a>(args: Args<'a>, at: usize, name: &str) -> Result<&'a [Value], Error> {
-    args.get(at, name).and_then(Value::as_list).ok_or_else(|| "invalid list value".into())
+pub(crate) fn list<'a>(args: Args<'a>, at: usize, name: &'static str) -> Result<&'a [Value], Error> {
+    let given = args.get(at, name);
+    given.and_then(Value::as_list).ok_or_else(|| wrong(name, Wanted::List, given))
 }
 
 /// What an encoder leaves out: by default nothing.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use kcl_value::{Value, to_text};
 
 use super::text;
-use crate::{Args, Error, Host};
+use crate::{Args, EndPointFault, Error, Host, Missing, Mistake, NetMistake};
 
 type Answer = Result<Value, Error>;
 
@@ -16,26 +16,26 @@ fn address(args: Args<'_>) -> Option<IpAddr> {
 /// `split_host_port(ip_end_point)`.
 pub(crate) fn split_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let point = text(args, 0, "ip_end_point");
-    let fail = |why: &str| Err(Error::from(format!("ip_end_point \"{point}\" {why}")));
-    let Some(colon) = point.rfind(':') else { return fail("missing port") };
+    let fail = |why| Err(NetMistake::BadEndPoint { text: point.into(), why }.into());
+    let Some(colon) = point.rfind(':') else { return fail(EndPointFault::NoPort) };
     let (host, rest_from) = if point.starts_with('[') {
-        let Some(end) = point.find(']') else { return fail("missing ']'") };
+        let Some(end) = point.find(']') else { return fail(EndPointFault::OpenBracket) };
         if end + 1 != colon {
-            return fail("missing port");
+            return fail(EndPointFault::NoPort);
         }
         (&point[1..end], end + 1)
     } else {
         if point[..colon].contains(':') {
-            return fail("too many colons");
+            return fail(EndPointFault::Colons);
         }
         (&point[..colon], 0)
     };
     let open_from = usize::from(point.starts_with('['));
     if point[open_from..].contains('[') {
-        return fail("unexpected '['");
+        return fail(EndPointFault::Unexpected('['));
     }
     if point[rest_from..].contains(']') {
-        return fail("unexpected ']'");
+        return fail(EndPointFault::Unexpected(']'));
     }
     Ok(Value::from(vec![Value::from(host), Value::from(&point[colon + 1..])]))
 }
@@ -43,7 +43,8 @@ pub(crate) fn split_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> An
 /// `join_host_port(host, port)`: brackets around a host with colons.
 pub(crate) fn join_host_port(_: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     if args.get(1, "port").is_none() {
-        return Err("join_host_port() missing 2 required positional arguments: 'host' and 'port'".into());
+        let said = Missing::Both("host", "port");
+        return Err(Mistake::MissingArgument { function: "join_host_port", name: "port", said }.into());
     }
     let part = |at: usize, name: &str| args.get(at, name).map(to_text).unwrap_or_default();
     let (host, port) = (part(0, "host"), part(1, "port"));

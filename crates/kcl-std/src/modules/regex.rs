@@ -1,13 +1,19 @@
 //! `regex`: the dialect of the `fancy-regex` crate; patterns are compiled at first use.
 
+use fancy_regex::Regex;
 use kcl_value::Value;
 
 use super::{int, needed, text};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
-fn is_match(host: &mut dyn Host, args: Args<'_>, function: &str) -> Answer {
+/// The mistake that a pattern was given up.
+fn given_up(regex: &Regex, error: &fancy_regex::Error) -> Mistake {
+    Mistake::PatternGivenUp { pattern: regex.as_str().into(), why: error.to_string() }
+}
+
+fn is_match(host: &mut dyn Host, args: Args<'_>, function: &'static str) -> Answer {
     let string = text(args, 0, "string");
     host.charge(string.len() as u64 / 16)?;
     let regex = host.patterns().compiled(needed(args, 1, "pattern", function)?)?;
@@ -38,7 +44,7 @@ pub(crate) fn replace(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer 
     let regex = host.patterns().compiled(needed(args, 1, "pattern", "replace")?)?;
     let growth = (string.len() as u64 + 1).saturating_mul(replacement.len() as u64 + 1);
     host.charge(growth / 64)?;
-    let done = regex.try_replacen(string, count, replacement).map_err(|err| err.to_string())?;
+    let done = regex.try_replacen(string, count, replacement).map_err(|err| given_up(&regex, &err))?;
     Ok(Value::from(done.into_owned()))
 }
 
@@ -50,7 +56,7 @@ pub(crate) fn find_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer
     let groups = regex.captures_len().saturating_sub(1);
     let mut found = Vec::new();
     for captures in regex.captures_iter(string) {
-        let captures = captures.map_err(|err| err.to_string())?;
+        let captures = captures.map_err(|err| given_up(&regex, &err))?;
         let group = |i: usize| Value::from(captures.get(i).map_or("", |m| m.as_str()));
         found.push(match groups {
             0 | 1 => group(0),
@@ -72,7 +78,7 @@ pub(crate) fn split(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
     let mut fields = Vec::new();
     let mut from = 0;
     for found in regex.find_iter(string) {
-        let found = found.map_err(|err| err.to_string())?;
+        let found = found.map_err(|err| given_up(&regex, &err))?;
         if fields.len() >= limit {
             return Ok(Value::from(fields));
         }

@@ -1,12 +1,15 @@
 //! `template`: Handlebars.
 
 use base_yaml::Sink;
-use handlebars::{Context, Handlebars, Helper, HelperResult, Output, RenderContext, RenderErrorReason};
+use handlebars::{
+    Context, Handlebars, Helper, HelperResult, Output, RenderContext, RenderError, RenderErrorReason,
+    TemplateError, TemplateErrorReason,
+};
 use kcl_value::{OutputOptions, Value, write_value};
 use serde_json::{Map, Value as Json};
 
-use super::text;
-use crate::{Args, Error, Host};
+use super::{text, wrong};
+use crate::{Args, Error, Host, Mistake, Wanted};
 
 /// Bytes a template may render.
 const OUTPUT_LIMIT: usize = 16 << 20;
@@ -20,20 +23,42 @@ pub(crate) fn execute(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Result<
     let data = match args.get(1, "data") {
         None => Json::Object(Map::new()),
         Some(value) if value.is_config() => to_json(value),
-        Some(_) => return Err("invalid dict value".into()),
+        other => return Err(wrong("data", Wanted::Dict, other)),
     };
     host.charge(template.len() as u64 / 16)?;
     let mut engine = Handlebars::new();
     engine.register_helper("raw", Box::new(raw));
-    engine
-        .register_template_string("template", template)
-        .map_err(|err| format!("register template failed: {err:?}"))?;
+    engine.register_template_string("template", template).map_err(|error| unreadable(&error))?;
     let mut out = Bounded::default();
-    engine
-        .render_to_write("template", &data, &mut out)
-        .map_err(|err| format!("render template failed: {err:?}"))?;
+    engine.render_to_write("template", &data, &mut out).map_err(|error| failed(&error))?;
     host.charge(out.bytes.len() as u64 / 16)?;
-    String::from_utf8(out.bytes).map(Value::from).map_err(|_| "render template failed: not UTF-8".into())
+    let not_text =
+        |_| Mistake::TemplateFailed { debug: "not UTF-8".into(), why: "its text is no UTF-8".into() };
+    Ok(String::from_utf8(out.bytes).map(Value::from).map_err(not_text)?)
+}
+
+/// The reference shows the engine's errors as a programmer sees them; people read the reason and its place.
+fn unreadable(error: &TemplateError) -> Mistake {
+    let place = error.pos().map(|(line, column)| (line, Some(column)));
+    let why = match error.reason() {
+        // Its text lists the rules of the engine's grammar.
+        TemplateErrorReason::InvalidSyntax(_) => told(&"a tag is wrong or not closed", place),
+        other => told(other, place),
+    };
+    Mistake::BadTemplate { debug: format!("{error:?}"), why }
+}
+
+fn failed(error: &RenderError) -> Mistake {
+    let place = error.line_no.map(|line| (line, error.column_no));
+    Mistake::TemplateFailed { debug: format!("{error:?}"), why: told(error.reason(), place) }
+}
+
+fn told(reason: &impl std::fmt::Display, place: Option<(usize, Option<usize>)>) -> String {
+    match place {
+        Some((line, Some(column))) => format!("{reason} (line {line}, column {column})"),
+        Some((line, None)) => format!("{reason} (line {line})"),
+        None => reason.to_string(),
+    }
 }
 
 /// `{{raw x}}`: not escaped.

@@ -5,8 +5,9 @@ use std::path::Path;
 use base_yaml::{Limits, YamlError, YamlWriter};
 use kcl_value::{OutputOptions, Value, write_value};
 
+use super::file::failed;
 use super::{encodable, encode_options, flag, list, text};
-use crate::{Args, Error, Host};
+use crate::{Args, Error, FileTask, Host, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -43,7 +44,7 @@ fn encode_many(host: &mut dyn Host, args: Args<'_>, at: usize) -> Result<String,
 fn write(host: &mut dyn Host, args: Args<'_>, out: &str) -> Answer {
     let path = text(args, 1, "filename");
     host.write_file(Path::new(path), out.as_bytes(), false)
-        .map_err(|err| format!("Unable to write file '{path}': {err}"))?;
+        .map_err(|why| failed(FileTask::Dump, path, why))?;
     Ok(Value::Undefined)
 }
 
@@ -71,12 +72,11 @@ pub(crate) fn dump_all_to_file(host: &mut dyn Host, _: &Value, args: Args<'_>) -
 
 /// `decode(value)`: exactly one document; nothing is None.
 pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    const ONE: &str = "deserializing from YAML containing more than one document is not supported";
     let mut documents = match decoded(host, args)? {
         // Whatever stands behind the first document, this is what the reference says about it.
-        Err(error) if error.behind_document => return Err(ONE.into()),
-        Err(error) => return Err(error.message.into()),
-        Ok(several) if several.len() > 1 => return Err(ONE.into()),
+        Err(error) if error.behind_document => return Err(Mistake::SeveralDocuments.into()),
+        Err(error) => return Err(Mistake::NotYaml { why: error.message }.into()),
+        Ok(several) if several.len() > 1 => return Err(Mistake::SeveralDocuments.into()),
         Ok(documents) => documents,
     };
     Ok(documents.pop().unwrap_or(Value::None))
@@ -84,7 +84,7 @@ pub(crate) fn decode(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
 
 /// `decode_all(value)`: nothing is one empty document.
 pub(crate) fn decode_all(host: &mut dyn Host, _: &Value, args: Args<'_>) -> Answer {
-    let mut documents = decoded(host, args)?.map_err(|error| error.message)?;
+    let mut documents = decoded(host, args)?.map_err(|error| Mistake::NotYaml { why: error.message })?;
     if documents.is_empty() {
         documents.push(Value::None);
     }

@@ -6,7 +6,7 @@
 use kcl_value::Value;
 
 use super::text_of;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Missing, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -23,11 +23,11 @@ fn window<'a>(text: &'a str, args: Args<'_>) -> Option<(&'a [u8], usize)> {
     Some((bytes, start as usize))
 }
 
-fn needle<'a>(args: Args<'a>, name: &str) -> Result<&'a str, Error> {
+fn needle<'a>(args: Args<'a>, method: &'static str, name: &'static str) -> Result<&'a str, Error> {
     match args.positional.first() {
         Some(Value::Str(text)) => Ok(text),
-        Some(_) => Err(format!("Invalid str object in str_{name}").into()),
-        None => Err(format!("{name}() takes at least 1 argument (0 given)").into()),
+        Some(other) => Err(Mistake::NotASubstring { method, got: other.type_name() }.into()),
+        None => Err(Mistake::MissingArgument { function: method, name, said: Missing::AtLeastOne }.into()),
     }
 }
 
@@ -47,8 +47,8 @@ fn last_at(hay: &[u8], needle: &[u8]) -> Option<usize> {
 
 type Search = fn(&[u8], &[u8]) -> Option<usize>;
 
-fn locate(this: &Value, args: Args<'_>, name: &str, search: Search) -> Result<Option<i64>, Error> {
-    let needle = needle(args, name)?;
+fn locate(this: &Value, args: Args<'_>, name: &'static str, search: Search) -> Result<Option<i64>, Error> {
+    let needle = needle(args, name, "sub")?;
     Ok(window(text_of(this), args).and_then(|(hay, from)| {
         let found = search(hay, needle.as_bytes())?;
         Some((found + from) as i64)
@@ -65,19 +65,25 @@ pub(crate) fn rfind(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     Ok(Value::Int(locate(this, args, "rfind", last_at)?.unwrap_or(-1)))
 }
 
+/// A place that must be there.
+fn found(place: Option<i64>, args: Args<'_>) -> Answer {
+    let text = || args.positional.first().and_then(Value::as_str).unwrap_or("").into();
+    Ok(place.map(Value::Int).ok_or_else(|| Mistake::NoSubstring { text: text() })?)
+}
+
 /// `index(sub, start, end)`.
 pub(crate) fn index(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    locate(this, args, "index", first_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
+    found(locate(this, args, "index", first_at)?, args)
 }
 
 /// `rindex(sub, start, end)`.
 pub(crate) fn rindex(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    locate(this, args, "rindex", last_at)?.map(Value::Int).ok_or_else(|| "substring not found".into())
+    found(locate(this, args, "rindex", last_at)?, args)
 }
 
 /// `count(sub, start, end)`: without overlaps; the empty text stands around every character.
 pub(crate) fn count(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "count")?.as_bytes();
+    let needle = needle(args, "count", "sub")?.as_bytes();
     let Some((mut hay, _)) = window(text_of(this), args) else { return Ok(Value::Int(0)) };
     if needle.is_empty() {
         let chars = hay.iter().filter(|b| **b & 0xC0 != 0x80).count();
@@ -93,12 +99,12 @@ pub(crate) fn count(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
 
 /// `startswith(val, start, end)`.
 pub(crate) fn starts_with(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "startswith")?.as_bytes();
+    let needle = needle(args, "startswith", "val")?.as_bytes();
     Ok(Value::Bool(window(text_of(this), args).is_some_and(|(hay, _)| hay.starts_with(needle))))
 }
 
 /// `endswith(val, start, end)`.
 pub(crate) fn ends_with(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
-    let needle = needle(args, "endswith")?.as_bytes();
+    let needle = needle(args, "endswith", "val")?.as_bytes();
     Ok(Value::Bool(window(text_of(this), args).is_some_and(|(hay, _)| hay.ends_with(needle))))
 }

@@ -8,7 +8,7 @@ use super::format_number::{format_float, format_int};
 use super::format_spec::Spec;
 use super::text_of;
 use crate::host::Growing;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, FormatMistake, Host};
 
 /// `format(*xs, **kw)`.
 pub(crate) fn format(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -25,9 +25,9 @@ pub(crate) fn format(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Resul
             continue;
         }
         if brace == "}" {
-            return Err("format error".into());
+            return Err(FormatMistake::LoneBrace { brace: '}' }.into());
         }
-        let end = field_end(tail).ok_or("format error")?;
+        let end = field_end(tail).ok_or(FormatMistake::LoneBrace { brace: '{' })?;
         format_field(&mut out, &tail[..end], &mut automatic, args)?;
         growing.reach(host, out.len())?;
         rest = &tail[end + 1..];
@@ -68,47 +68,58 @@ fn lookup<'a>(name: &str, automatic: &mut usize, args: Args<'a>) -> Result<&'a V
     let (first, path) = name.split_at(end);
     let value = if first.is_empty() {
         *automatic += 1;
-        args.positional.get(*automatic - 1).ok_or("argument tuple index out of range")?
+        positional(args, *automatic - 1)?
     } else if let Ok(index) = first.parse::<usize>() {
         if *automatic > 0 {
-            return Err("cannot switch from automatic field numbering to manual field specification".into());
+            return Err(FormatMistake::MixedFields.into());
         }
-        args.positional.get(index).ok_or("argument tuple index out of range")?
+        positional(args, index)?
     } else {
-        args.keyword(first).ok_or_else(|| format!("keyword argument '{first}' not found"))?
+        args.keyword(first).ok_or_else(|| FormatMistake::NoKeyword { name: first.into() })?
     };
-    walk(value, path)
+    Ok(walk(value, name, path)?)
 }
 
-/// Follows `.attr` and `[key]`.
-fn walk<'a>(mut value: &'a Value, mut path: &str) -> Result<&'a Value, Error> {
+fn positional(args: Args<'_>, index: usize) -> Result<&Value, FormatMistake> {
+    let given = args.positional.len();
+    args.positional.get(index).ok_or(FormatMistake::NoPosition { index, given })
+}
+
+/// Follows `.attr` and `[key]` of a field.
+fn walk<'a>(mut value: &'a Value, field: &str, mut path: &str) -> Result<&'a Value, FormatMistake> {
+    let bad = |why| FormatMistake::BadField { name: field.into(), why };
     while !path.is_empty() {
         let key;
         if let Some(rest) = path.strip_prefix('.') {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             (key, path) = rest.split_at(end);
         } else if let Some(rest) = path.strip_prefix('[') {
-            let end = rest.find(']').ok_or("format error: missing ']' in the field name")?;
+            let end = rest.find(']').ok_or_else(|| bad(Some("missing ']' in the field name")))?;
             key = &rest[..end];
             path = &rest[end + 1..];
         } else {
-            return Err("format error".into());
+            return Err(bad(None));
         }
         if key.is_empty() {
-            return Err("format error: empty attribute in the field name".into());
+            return Err(bad(Some("empty attribute in the field name")));
         }
         value = member(value, key)?;
     }
     Ok(value)
 }
 
-fn member<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Error> {
+fn member<'a>(value: &'a Value, key: &str) -> Result<&'a Value, FormatMistake> {
+    let absent = || (key.into(), value.type_name());
     if !value.is_config() && value.as_list().is_none() && key.parse::<usize>().is_ok() {
-        return Err("Invalid list object in list_get".into());
+        let (key, ty) = absent();
+        return Err(FormatMistake::NoPartByNumber { key, ty });
     }
     let found = match value {
         Value::List(list) => key.parse::<usize>().ok().and_then(|i| list.items.get(i)),
         other => other.as_dict().and_then(|dict| dict.get(key)),
     };
-    found.ok_or_else(|| format!("format error: '{key}' not found in '{}'", value.type_name()).into())
+    found.ok_or_else(|| {
+        let (key, ty) = absent();
+        FormatMistake::NoPart { key, ty }
+    })
 }

@@ -1,10 +1,10 @@
 //! Numbers under a format spec.
 
 use super::format_spec::Spec;
-use crate::Error;
+use crate::FormatMistake;
 
 /// Formats an integer.
-pub(crate) fn format_int(i: i64, spec: &Spec) -> Result<String, Error> {
+pub(crate) fn format_int(i: i64, spec: &Spec) -> Result<String, FormatMistake> {
     let magnitude = i.unsigned_abs();
     let (digits, prefix, group) = match spec.kind {
         None | Some('d' | 'n') => (magnitude.to_string(), "", 3),
@@ -13,7 +13,7 @@ pub(crate) fn format_int(i: i64, spec: &Spec) -> Result<String, Error> {
         Some('x') => (format!("{magnitude:x}"), "0x", 4),
         Some('X') => (format!("{magnitude:X}"), "0x", 4),
         Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%') => return format_float(i as f64, spec),
-        Some(kind) => return Err(format!("Unknown format code '{kind}' for object of type 'int'").into()),
+        Some(code) => return Err(FormatMistake::WrongCode { code, ty: "int" }),
     };
     // A comma groups decimal digits only.
     let digits = match spec.grouping {
@@ -26,7 +26,7 @@ pub(crate) fn format_int(i: i64, spec: &Spec) -> Result<String, Error> {
 }
 
 /// Formats a float.
-pub(crate) fn format_float(f: f64, spec: &Spec) -> Result<String, Error> {
+pub(crate) fn format_float(f: f64, spec: &Spec) -> Result<String, FormatMistake> {
     let precision = spec.precision.unwrap_or(6);
     let magnitude = f.abs();
     let digits = match spec.kind {
@@ -39,8 +39,8 @@ pub(crate) fn format_float(f: f64, spec: &Spec) -> Result<String, Error> {
         Some('g') => general(magnitude, precision, 'e'),
         Some('G') => general(magnitude, precision, 'E'),
         Some('%') => format!("{:.precision$}%", magnitude * 100.0),
-        Some('n') => return Err("Format code 'n' for object of type 'float' not implemented yet".into()),
-        Some(kind) => return Err(format!("Unknown format code '{kind}' for object of type 'float'").into()),
+        Some('n') => return Err(FormatMistake::NoLocale),
+        Some(code) => return Err(FormatMistake::WrongCode { code, ty: "float" }),
     };
     let digits = match spec.grouping {
         Some(separator) => {

@@ -1,7 +1,7 @@
 //! The format spec of one replacement field:
 //! `[[fill]align][sign][#][0][width][,|_][.precision][type]`.
 
-use crate::Error;
+use crate::FormatMistake;
 
 /// Wider or more precise than this is refused before anything is allocated.
 const MAX_COUNT: u64 = 1 << 20;
@@ -21,9 +21,10 @@ pub(crate) struct Spec {
 
 impl Spec {
     /// Parses the text after the colon.
-    pub(crate) fn parse(text: &str) -> Result<Spec, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Spec, FormatMistake> {
+        let bad = |plain: bool| FormatMistake::BadSpec { spec: text.into(), plain };
         if !text.is_ascii() {
-            return Err("format error".into());
+            return Err(bad(false));
         }
         let mut rest = text;
         let (fill, align) = parse_align(&mut rest);
@@ -33,12 +34,12 @@ impl Spec {
         let width = parse_count(&mut rest)?;
         let grouping = take(&mut rest, |c| matches!(c, ',' | '_'));
         let precision = match take(&mut rest, |c| c == '.') {
-            Some(_) => Some(parse_count(&mut rest)?.ok_or("Invalid format specifier")?),
+            Some(_) => Some(parse_count(&mut rest)?.ok_or_else(|| bad(true))?),
             None => None,
         };
         let kind = take(&mut rest, |c| "sbdoxXeEfFgGnc%".contains(c));
         if !rest.is_empty() {
-            return Err("Invalid format specifier".into());
+            return Err(bad(true));
         }
         let fill_char = fill.unwrap_or(if zero { '0' } else { ' ' });
         let align = align.or(if zero { Some('=') } else { None });
@@ -73,16 +74,16 @@ fn parse_align(rest: &mut &str) -> (Option<char>, Option<char>) {
     (None, take(rest, is_align))
 }
 
-fn parse_count(rest: &mut &str) -> Result<Option<usize>, Error> {
+fn parse_count(rest: &mut &str) -> Result<Option<usize>, FormatMistake> {
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if digits == 0 {
         return Ok(None);
     }
-    let number: Option<u64> = rest[..digits].parse().ok();
-    *rest = &rest[digits..];
-    match number {
-        None => Err("Too many decimal digits in format string".into()),
-        Some(n) if n > MAX_COUNT => Err("Formatting argument out of range".into()),
+    let (digits, behind) = rest.split_at(digits);
+    *rest = behind;
+    match digits.parse().ok() {
+        None => Err(FormatMistake::EndlessCount { digits: digits.into() }),
+        Some(count) if count > MAX_COUNT => Err(FormatMistake::LargeCount { count }),
         Some(n) => Ok(Some(n as usize)),
     }
 }

@@ -5,7 +5,7 @@ use kcl_value::{Value, write_text};
 use super::text_of;
 use crate::builtins::convert::items_of;
 use crate::host::Growing;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Missing, Mistake};
 
 /// `join(iter)`: items in their text form.
 pub(crate) fn join(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<Value, Error> {
@@ -23,13 +23,17 @@ pub(crate) fn join(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<
     Ok(Value::from(out))
 }
 
+fn missing(name: &'static str, place: usize) -> Error {
+    Mistake::MissingArgument { function: "replace", name, said: Missing::Counted(place) }.into()
+}
+
 /// `replace(old, new, count=-1)`.
 pub(crate) fn replace(host: &mut dyn Host, this: &Value, args: Args<'_>) -> Result<Value, Error> {
     let text = text_of(this);
     // As in the reference, a keyword is not taken for a parameter.
     let (old, new) = match args.positional {
-        [] => return Err("expect 1 argument, found 0".into()),
-        [_] => return Err("expect 2 arguments, found 1".into()),
+        [] => return Err(missing("old", 1)),
+        [_] => return Err(missing("new", 2)),
         [old, new, ..] => (old.as_str().unwrap_or(""), new.as_str().unwrap_or("")),
     };
     let count = args.positional.get(2).map_or(usize::MAX, super::count_of);

@@ -4,7 +4,7 @@
 use kcl_value::Value;
 
 use super::text_of;
-use crate::{Args, Error, Host};
+use crate::{Args, Error, Host, Missing, Mistake};
 
 type Answer = Result<Value, Error>;
 
@@ -40,19 +40,21 @@ pub(crate) fn rstrip(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     strip_with(this, args, false, true)
 }
 
-fn affix(args: Args<'_>) -> Result<&str, Error> {
-    let given = args.positional.first().ok_or("expect 1 argument, found 0")?;
-    Ok(given.as_str().unwrap_or(""))
+fn affix<'a>(args: Args<'a>, function: &'static str, name: &'static str) -> Result<&'a str, Error> {
+    match args.positional.first() {
+        Some(given) => Ok(given.as_str().unwrap_or("")),
+        None => Err(Mistake::MissingArgument { function, name, said: Missing::Counted(1) }.into()),
+    }
 }
 
 /// `removeprefix(prefix)`.
 pub(crate) fn remove_prefix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_prefix(affix(args)?).unwrap_or(text)))
+    Ok(Value::from(text.strip_prefix(affix(args, "removeprefix", "prefix")?).unwrap_or(text)))
 }
 
 /// `removesuffix(suffix)`.
 pub(crate) fn remove_suffix(_: &mut dyn Host, this: &Value, args: Args<'_>) -> Answer {
     let text = text_of(this);
-    Ok(Value::from(text.strip_suffix(affix(args)?).unwrap_or(text)))
+    Ok(Value::from(text.strip_suffix(affix(args, "removesuffix", "suffix")?).unwrap_or(text)))
 }

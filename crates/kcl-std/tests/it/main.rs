@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kcl_std::{Args, Error, FileAnswer, FileOp, Host, Member, Patterns};
+use kcl_std::{Args, Error, FileAnswer, FileOp, Host, Member, Patterns, Reason};
 use kcl_value::{OutputOptions, Str, Value, to_text};
 
 /// A host with a small budget, one file and a clock that stands still.
@@ -21,7 +21,7 @@ impl Host for Fake {
     }
 
     fn call(&mut self, _: &Value, args: &[Value]) -> Result<Value, Error> {
-        if args.is_empty() { Err("boom".into()) } else { Ok(args[0].clone()) }
+        if args.is_empty() { Err(Error::Raised(Box::new("boom"))) } else { Ok(args[0].clone()) }
     }
 
     fn lambda_shape(&self, _: &Value) -> Option<(usize, Option<Str>)> {
@@ -34,9 +34,8 @@ impl Host for Fake {
 
     fn error_text(&self, error: &Error) -> String {
         match error {
-            Error::Message(text) => text.clone(),
-            Error::Mistake(mistake) => base_diag::Mistake::sentence(mistake).into_owned(),
-            Error::Raised(_) => String::new(),
+            Error::Mistake(mistake) => base_diag::Mistake::sentence(&**mistake).into_owned(),
+            Error::Raised(raised) => raised.downcast_ref::<&str>().copied().unwrap_or_default().to_owned(),
         }
     }
 
@@ -58,7 +57,7 @@ impl Host for Fake {
 
     fn charge(&mut self, cells: u64) -> Result<(), Error> {
         self.charged = self.charged.saturating_add(cells);
-        if self.charged > 1_000_000 { Err("budget".into()) } else { Ok(()) }
+        if self.charged > 1_000_000 { Err(Error::Raised(Box::new("budget"))) } else { Ok(()) }
     }
 
     fn debug_mode(&self) -> bool {
@@ -77,26 +76,26 @@ impl Host for Fake {
         "/m/main.k".into()
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, String> {
+    fn read_file(&mut self, path: &Path) -> Result<Vec<u8>, Reason> {
         match path.to_str() {
             Some("a") => Ok(b"hi".to_vec()),
             Some("bin") => Ok(vec![0xFF]),
-            _ => Err("No such file or directory (os error 2)".into()),
+            _ => Err(std::io::Error::from_raw_os_error(2).into()),
         }
     }
 
-    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), String> {
+    fn write_file(&mut self, path: &Path, data: &[u8], append: bool) -> Result<(), Reason> {
         self.log.push_str(&format!("{}:{}:{append}", path.display(), String::from_utf8_lossy(data)));
         Ok(())
     }
 
-    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, String> {
+    fn file_op(&mut self, op: FileOp<'_>) -> Result<FileAnswer, Reason> {
         match op {
             FileOp::Exists(path) => Ok(FileAnswer::Bool(path == Path::new("a"))),
             FileOp::Size(_) => Ok(FileAnswer::Size(2)),
             FileOp::Glob(_) => Ok(FileAnswer::Paths(vec!["b".into(), "a".into()])),
             FileOp::Absolute(path) => Ok(FileAnswer::Paths(vec![Path::new("/m").join(path)])),
-            FileOp::Delete(_) => Err("No such file or directory (os error 2)".into()),
+            FileOp::Delete(_) => Err(std::io::Error::from_raw_os_error(2).into()),
             _ => Ok(FileAnswer::Done),
         }
     }
@@ -109,7 +108,7 @@ impl Host for Fake {
         (1_700_000_000, 123_000_000, 3600)
     }
 
-    fn random(&mut self) -> Result<[u8; 16], String> {
+    fn random(&mut self) -> Result<[u8; 16], Reason> {
         Ok([0xFF; 16])
     }
 }
@@ -145,7 +144,7 @@ fn blow_ups_are_paid_for_before_they_happen() {
     let args = [Value::from("a"), Value::from("b".repeat(100_000))];
     let mut host = Fake::default();
     let answer = kcl_std::call(id, &mut host, &text, Args { positional: &args, keyword: &[] });
-    assert!(matches!(answer, Err(Error::Message(why)) if why == "budget"));
+    assert_eq!(host.error_text(&answer.unwrap_err()), "budget");
     let format = kcl_std::method("format").unwrap();
     let wide = Value::from("{:99999999}");
     let answer = kcl_std::call(
