@@ -268,10 +268,17 @@ impl Machine<'_> {
         }
         drop(lost);
         let saved_pkg = std::mem::replace(&mut self.pkg, schema.package);
+        // The default of an index signature may use the schema's own parameters.
+        let own = self.links(schema)?.base_count;
+        let frame = building.frames.borrow().get(own as usize).cloned().flatten();
+        let pushed = frame.map(|frame| self.packages[schema.package].frames.push(frame)).is_some();
         // Instances that come from an index signature are parts of this one: they are tested with it, once all is merged.
         self.cx.nesting += 1;
         self.extra_keys(record, schema, &mut attrs)?;
         self.cx.nesting -= 1;
+        if pushed {
+            self.packages[schema.package].frames.pop();
+        }
         self.pkg = saved_pkg;
         let instance = Instance {
             schema: schema.reference.clone(),
