@@ -61,11 +61,13 @@ impl Worker {
         };
         let answer = tokio::time::timeout(self.timeout, work).await;
         drop(abandoned);
-        answer.unwrap_or_else(|_| {
+        let answer = answer.unwrap_or_else(|_| {
             let message =
                 format!("the request took longer than {} s and was stopped", self.timeout.as_secs());
             Err(Failure { reason: Reason::Stopped, message })
-        })
+        });
+        // What fails is told in texts of others, too: a registry may repeat what it was sent.
+        answer.map_err(|failure| Failure { message: crate::say::clean(failure.message), ..failure })
     }
 }
 
