@@ -378,3 +378,18 @@ fn what_is_not_checked_is_told() {
     let plain = r#"{"$schema": "x", "type": "object", "properties": {"x-y": {"type": "string"}}}"#;
     assert_eq!(read(Mode::JsonSchema, plain).warnings, [""; 0]);
 }
+
+#[test]
+fn metadata_is_that_of_every_object_also_where_it_is_required() {
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.g.io}\nspec:\n  \
+                group: g.io\n  names: {kind: A}\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        \
+                type: object\n        required: [metadata, spec]\n        properties:\n          spec: {type: string}\n";
+    let made = read(Mode::Crd, text);
+    let (_, program) = made.files.iter().find(|(path, _)| path.ends_with("v1/a.k")).unwrap();
+    assert_eq!(
+        program.matches("\n    metadata").count(),
+        2,
+        "its line in the document and itself: {program}"
+    );
+    assert!(program.contains("\n    metadata?: ") && program.contains("\n    spec: str"), "{program}");
+}
