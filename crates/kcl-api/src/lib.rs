@@ -4,7 +4,8 @@
 //! command line calls. [`call`] is the one door for every carrier (gRPC, JSON-RPC, REST, C): a method's name, bytes in, bytes out.
 //! Whoever is in the same process calls [`methods`] with plain structs.
 //!
-//! Nothing is kept between calls: an answer depends on its question and the files as they are now.
+//! An answer depends on its question and the files as they are now. All that calls may share is packages by content
+//! ([`Budget::packages`]), and every call reads the texts itself.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod messages;
@@ -34,6 +35,8 @@ pub struct Budget {
     pub limits: kcl::Limits,
     /// Stops the call from another thread.
     pub cancel: kcl::Cancel,
+    /// Packages that calls have parsed and checked, by content: whoever makes many calls lends them the same ones.
+    pub packages: kcl::Packages,
 }
 
 /// Why there is no answer.

@@ -67,6 +67,8 @@ pub(crate) const COMMANDS: &[Command] = &[
 
 fn main() -> ExitCode {
     base_secret::Redactor::install();
+    // What a panic says may hold a value, too.
+    std::panic::set_hook(Box::new(|panic| say::err(format_args!("{panic}\n"))));
     let code = command();
     if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
 }

@@ -84,6 +84,7 @@ fn wrong_input_is_told() {
         (&[], "kind: ResourceList\n", "there is no program"),
         (&["--source", "nope.k"], "kind: ResourceList\n", "no program at nope.k"),
         (&["--source", "items = [{a = 1}]"], "kind: ResourceList\n", "no `apiVersion`"),
+        (&["--source", "items = 7"], "kind: ResourceList\n", "no list of resources"),
         (&["--source", "a: int = \"x\""], "kind: ResourceList\n", "E2G22"),
         (&["--source", "import file\na = file.write(\"x\", \"y\")"], "kind: ResourceList\n", "error"),
         (&["more"], "", "one word too many"),

@@ -132,6 +132,22 @@ fn what_fails_changes_nothing() {
 }
 
 #[test]
+fn a_manifest_that_is_no_toml_is_told_with_its_line() {
+    let lab = Lab::new();
+    lab.write("shop/kcl.mod", "[package]\nname = \"shop\"\nname = \"other\"\n[dependencies]\n");
+    for words in [
+        &["mod", "push", "oci://127.0.0.1:9/shop"][..],
+        &["mod", "pkg"],
+        &["mod", "update"],
+        &["mod", "tree"],
+        &["run"],
+    ] {
+        let told = lab.refuses(words);
+        assert!(told.contains("kcl.mod:3: duplicate key"), "{words:?}: {told}");
+    }
+}
+
+#[test]
 fn a_module_is_packed_into_the_same_bytes() {
     let lab = Lab::new();
     lab.says(&["mod", "init"]);

@@ -292,7 +292,7 @@ fn manifest(folder: &Path, inside: Option<&Path>) -> Result<(kcl_mod::Package, V
 fn own_manifest(folder: &Path) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
     let text = manifest_text(folder)?;
     let (package, mut needs) = read_manifest(&text, folder, None)?;
-    let table: Table = text.parse().unwrap_or_default();
+    let table = kcl_mod::read_table("kcl.mod", &text)?;
     let (own, _) = kcl_mod::requirements(&table);
     needs.retain(|need| own.iter().any(|known| known.key == need.key));
     Ok((package, needs))
@@ -308,8 +308,7 @@ fn manifest_text(folder: &Path) -> Result<String, Trouble> {
 
 /// What the module itself says about signatures and mirrors; packages that it uses have no say.
 fn trusted(text: &str, options: &Options) -> Result<(Policy, Vec<(String, String)>), Trouble> {
-    // It was read before, so it is TOML.
-    let table: Table = text.parse().unwrap_or_default();
+    let table = kcl_mod::read_table("kcl.mod", text)?;
     let mut mirrors = kcl_mod::mirrors(&table)?;
     mirrors.extend(options.mirrors.iter().cloned());
     Ok((Policy::read(&table)?, mirrors))
@@ -331,11 +330,7 @@ fn read_manifest(
     folder: &Path,
     inside: Option<&Path>,
 ) -> Result<(kcl_mod::Package, Vec<Requirement>), Trouble> {
-    let table: Table = text.parse().map_err(|e: toml::de::Error| {
-        let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        Trouble::new(format!("{}:{line}: {}", folder.join("kcl.mod").display(), e.message()))
-    })?;
+    let table = kcl_mod::read_table(&folder.join("kcl.mod").display().to_string(), text)?;
     let package = kcl_mod::package(&table)?;
     let (mut needs, problems) = match inside {
         None => kcl_mod::all_requirements(&table),

@@ -16,11 +16,7 @@ fn is_left_out(name: &str, vendor: bool) -> bool {
 /// # Errors
 /// A folder that cannot be read, is no module, or is too large.
 pub fn read_module(root: &Path, vendor: bool) -> Result<(Package, Content), Trouble> {
-    let manifest = std::fs::read_to_string(root.join("kcl.mod"))
-        .map_err(|e| Trouble::new(format!("cannot read {}: {e}", root.join("kcl.mod").display())))?;
-    let table =
-        manifest.parse().map_err(|e: toml::de::Error| Trouble::new(format!("kcl.mod: {}", e.message())))?;
-    let package = kcl_mod::package(&table)?;
+    let package = package_of(root)?;
     let mut files = Vec::new();
     let mut room = Limits::default();
     walk(root, "", vendor, &mut room, &mut files)?;
@@ -41,9 +37,7 @@ fn package_of(root: &Path) -> Result<Package, Trouble> {
     let path = root.join("kcl.mod");
     let text = std::fs::read_to_string(&path)
         .map_err(|e| Trouble::new(format!("cannot read {}: {e}", path.display())))?;
-    let table = text
-        .parse()
-        .map_err(|e: toml::de::Error| Trouble::new(format!("{}: {}", path.display(), e.message())))?;
+    let table = kcl_mod::read_table(&path.display().to_string(), &text)?;
     Ok(kcl_mod::package(&table)?)
 }
 

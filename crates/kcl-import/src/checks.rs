@@ -32,6 +32,26 @@ impl From<String> for Demand {
     }
 }
 
+/// How many elements of a list a condition must hold for.
+fn contains(node: &Node, expression: &str, condition: &str, found: &mut Vec<Demand>) {
+    let bound = |key: &str| match node.get(key).and_then(crate::object::number) {
+        Some(kcl_model::Value::Int(n)) => Some(n),
+        _ => None,
+    };
+    let count = match condition {
+        "True" => format!("len({expression})"),
+        _ => format!("len([item for item in {expression} if {}])", wrapped(condition)),
+    };
+    match bound("minContains").unwrap_or(1) {
+        ..=0 => {}
+        1 if condition != "True" => found.push(format!("any item in {expression} {{ {condition} }}").into()),
+        least => found.push(format!("{count} >= {least}").into()),
+    }
+    if let Some(most) = bound("maxContains") {
+        found.push(format!("{count} <= {most}").into());
+    }
+}
+
 impl Reader<'_, '_> {
     /// The checks of a schema, and the rules that could not be said in KCL.
     pub(crate) fn checks(
@@ -48,7 +68,15 @@ impl Reader<'_, '_> {
             };
             // The rules of a type that has no name stand where it is used.
             let (node, document) = self.resolved(&entry.node, entry.document);
+            let before = checks.len();
             self.attribute_checks(attribute, &node, document, &mut checks, &mut notes);
+            if quote_name(&attribute.name).starts_with('"') && checks.len() > before {
+                checks.truncate(before);
+                let name = &attribute.name;
+                self.warnings.push(format!(
+                    "{schema}: `{name}` has no name in a check: what is demanded of it is not checked"
+                ));
+            }
         }
         for (part, document) in &merged.parts {
             self.own_checks(part, attributes, *document, schema, &mut checks, &mut notes);
@@ -83,9 +111,6 @@ impl Reader<'_, '_> {
     ) {
         let (name, ty) = (&attribute.name, &attribute.ty);
         let written = quote_name(name);
-        if written.starts_with('"') {
-            return;
-        }
         for rule in rules::rules(node, ty, &mut self.warnings) {
             checks.push(check(Subject::Attribute(name.clone()), &written, rule, attribute.optional));
         }
@@ -215,14 +240,10 @@ impl Reader<'_, '_> {
         found: &mut Vec<Demand>,
     ) {
         let Type::List(item) = ty else { return };
-        if let Some(contained) = node.get("contains")
-            && let Some(condition) = self.condition(contained, &About::Value("item", item), document, 0)
-        {
-            let least = node.get("minContains").and_then(crate::object::number);
-            match (condition.as_str(), least) {
-                ("True", _) => found.push(format!("len({expression}) >= 1").into()),
-                (_, Some(kcl_model::Value::Int(0))) => {}
-                _ => found.push(format!("any item in {expression} {{ {condition} }}").into()),
+        if let Some(contained) = node.get("contains") {
+            match self.condition(contained, &About::Value("item", item), document, 0) {
+                Some(condition) => contains(node, expression, &condition, found),
+                None => self.warnings.push(format!("{expression}: `contains` is not checked")),
             }
         }
         let places = crate::schema::places(node);

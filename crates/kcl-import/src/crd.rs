@@ -95,12 +95,18 @@ fn kind_schema(
         return Ok(());
     };
     // Metadata is not what the definition says, but what every object has.
+    const OF_ALL: [&str; 3] = ["metadata", "apiVersion", "kind"];
     let mut node = node.clone();
-    if let Data::Map(all) = &mut node.value
-        && let Some(properties) = all.iter_mut().find(|entry| entry.key == "properties")
-        && let Data::Map(all) = &mut properties.value.value
-    {
-        all.retain(|entry| !matches!(entry.key.as_str(), "metadata" | "apiVersion" | "kind"));
+    if let Data::Map(all) = &mut node.value {
+        for entry in all {
+            match (entry.key.as_str(), &mut entry.value.value) {
+                ("properties", Data::Map(all)) => all.retain(|entry| !OF_ALL.contains(&entry.key.as_str())),
+                ("required", Data::List(all)) => all.retain(
+                    |name| !matches!(&name.value, Data::Str(name) if OF_ALL.contains(&name.as_str())),
+                ),
+                _ => {}
+            }
+        }
     }
     site.name = reader.names.entry(site.package.clone()).or_default().unique(&site.name);
     reader.file = file_name(&site.name);

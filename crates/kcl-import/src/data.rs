@@ -12,6 +12,22 @@ use crate::{Imported, Input, Mode};
 const LINE: usize = 80;
 
 pub(crate) fn import(input: &Input<'_>, mode: Mode) -> Result<Imported, String> {
+    let mut imported = Imported::default();
+    let body = body(input, mode, &mut imported.warnings)?;
+    let text = formatted(&format!("{}\n{body}", header(&input.name)))?;
+    imported.files.push(("main.k".into(), text));
+    Ok(imported)
+}
+
+/// Makes the statements of data (JSON, YAML or TOML), without a note of what they were made from: the text is an answer, not a file.
+///
+/// # Errors
+/// A sentence with the place: not the format.
+pub fn data_statements(input: &Input<'_>, mode: Mode) -> Result<String, String> {
+    formatted(&body(input, mode, &mut Vec::new())?)
+}
+
+fn body(input: &Input<'_>, mode: Mode, warnings: &mut Vec<String>) -> Result<String, String> {
     let mut documents = match mode {
         Mode::Toml => vec![toml_value(&input.name, &input.text)?],
         Mode::Yaml => {
@@ -22,9 +38,8 @@ pub(crate) fn import(input: &Input<'_>, mode: Mode) -> Result<Imported, String> 
         }
         _ => vec![value(&parse(&input.name, &input.text)?)],
     };
-    let mut imported = Imported::default();
-    let body = match (documents.len(), documents.pop()) {
-        (1, Some(Value::Map(entries))) => one(&entries, &mut imported.warnings),
+    Ok(match (documents.len(), documents.pop()) {
+        (1, Some(Value::Map(entries))) => one(&entries, warnings),
         (1, Some(_)) => {
             return Err(format!(
                 "{}: the data must be a mapping: what are the names of its values?",
@@ -39,10 +54,7 @@ pub(crate) fn import(input: &Input<'_>, mode: Mode) -> Result<Imported, String> 
             out.push_str(")\n");
             out
         }
-    };
-    let text = formatted(&format!("{}\n{body}", header(&input.name)))?;
-    imported.files.push(("main.k".into(), text));
-    Ok(imported)
+    })
 }
 
 fn one(entries: &[(String, Value)], warnings: &mut Vec<String>) -> String {

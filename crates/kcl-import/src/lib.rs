@@ -28,6 +28,7 @@ mod terraform;
 mod tokens;
 mod write;
 
+pub use data::data_statements;
 pub use detect::detect;
 
 /// What is imported.

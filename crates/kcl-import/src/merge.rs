@@ -55,6 +55,16 @@ fn embedded(document: usize) -> Vec<Property> {
     TYPES.iter().filter_map(property).collect()
 }
 
+/// What must be there and is described nowhere may be anything.
+fn required_ones(document: usize, merged: &mut Merged) {
+    let Ok(anything) = base_yaml::parse_json("{}", &base_yaml::Limits::default()) else { return };
+    for name in &merged.required {
+        if !merged.properties.iter().any(|known| known.key == *name) {
+            merged.properties.push(Property { key: name.clone(), node: anything.clone(), document });
+        }
+    }
+}
+
 fn says_a_type(node: &Node) -> bool {
     ["type", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "enum", "const"]
         .iter()
@@ -94,6 +104,9 @@ impl Reader<'_, '_> {
             merged.add(Merged { properties: embedded(document), ..Merged::default() });
         }
         self.optional_ones(node, document, depth, &mut merged)?;
+        if depth == 0 {
+            required_ones(document, &mut merged);
+        }
         Ok(merged)
     }
 

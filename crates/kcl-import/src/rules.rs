@@ -13,8 +13,15 @@ pub(crate) fn rules(node: &Node, ty: &Type, warnings: &mut Vec<String>) -> Vec<R
         Type::Int | Type::Float => {
             found.extend(bound(node, "minimum", "exclusiveMinimum").map(|(n, e)| Rule::Min(n, e)));
             found.extend(bound(node, "maximum", "exclusiveMaximum").map(|(n, e)| Rule::Max(n, e)));
-            if let (Type::Int, Some(Value::Int(n @ 1..))) = (ty, node.get("multipleOf").and_then(number)) {
-                found.push(Rule::MultipleOf(n));
+            match (ty, node.get("multipleOf").and_then(number)) {
+                (Type::Int, Some(Value::Int(n @ 1..))) => found.push(Rule::MultipleOf(n)),
+                (_, None) => {}
+                // Binary fractions have no multiples that a check could tell.
+                (_, Some(n)) => warnings.push(format!(
+                    "`multipleOf: {}` of a {} is not checked: KCL counts multiples of whole numbers",
+                    n.to_kcl(),
+                    if *ty == Type::Int { "whole number" } else { "number" },
+                )),
             }
         }
         Type::Str => {

@@ -201,7 +201,13 @@ impl<'d, 'a> Reader<'d, 'a> {
             _ if node.get("additionalProperties").is_some_and(|n| !all(n).is_empty()) => {
                 self.named_type("object", node, site)
             }
-            _ => Ok(Type::Any),
+            _ => {
+                let words = ["$dynamicRef", "$recursiveRef"];
+                if let Some(word) = words.into_iter().find(|word| node.get(word).is_some()) {
+                    self.warnings.push(format!("{}: `{word}` is not followed: any", site.name));
+                }
+                Ok(Type::Any)
+            }
         }
     }
 

@@ -340,3 +340,56 @@ fn names_of_packages_and_files_do_not_meet() {
         assert!(checked.diagnostics.is_empty(), "{}: {:?}", folder.display(), checked.diagnostics);
     }
 }
+
+#[test]
+fn what_must_be_there_need_not_be_described() {
+    judge(
+        r#""properties": {"a": {"type": "string"}}, "required": ["b"]"#,
+        &["{b = 1}", "{a = \"x\", b = {c = 1}}"],
+        &["{}", "{a = \"x\"}", "{b = 1, c = 1}"],
+    );
+}
+
+#[test]
+fn elements_are_counted() {
+    judge(
+        r#""properties": {"l": {"type": "array", "contains": {"type": "integer", "minimum": 5}, "minContains": 2, "maxContains": 3}}"#,
+        &["{l = [5, 6]}", "{l = [5, 1, 6, 7]}", "{}"],
+        &["{l = []}", "{l = [5]}", "{l = [5, 6, 7, 8]}"],
+    );
+    judge(
+        r#""properties": {"l": {"type": "array", "contains": true, "minContains": 2}}"#,
+        &["{l = [1, 2]}"],
+        &["{l = [1]}"],
+    );
+}
+
+#[test]
+fn what_is_not_checked_is_told() {
+    for (rest, told) in [
+        (r#""x-y": {"type": "string", "minLength": 2}"#, "`x-y` has no name in a check"),
+        (r#""n": {"type": "number", "multipleOf": 0.1}"#, "`multipleOf: 0.1` of a number is not checked"),
+        (r##""d": {"$dynamicRef": "#node"}"##, "`$dynamicRef` is not followed: any"),
+    ] {
+        let text = format!("{{\"$schema\": \"x\", \"type\": \"object\", \"properties\": {{{rest}}}}}");
+        let warnings = read(Mode::JsonSchema, &text).warnings;
+        assert!(warnings.iter().any(|warning| warning.contains(told)), "{rest}: {warnings:?}");
+    }
+    let plain = r#"{"$schema": "x", "type": "object", "properties": {"x-y": {"type": "string"}}}"#;
+    assert_eq!(read(Mode::JsonSchema, plain).warnings, [""; 0]);
+}
+
+#[test]
+fn metadata_is_that_of_every_object_also_where_it_is_required() {
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.g.io}\nspec:\n  \
+                group: g.io\n  names: {kind: A}\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        \
+                type: object\n        required: [metadata, spec]\n        properties:\n          spec: {type: string}\n";
+    let made = read(Mode::Crd, text);
+    let (_, program) = made.files.iter().find(|(path, _)| path.ends_with("v1/a.k")).unwrap();
+    assert_eq!(
+        program.matches("\n    metadata").count(),
+        2,
+        "its line in the document and itself: {program}"
+    );
+    assert!(program.contains("\n    metadata?: ") && program.contains("\n    spec: str"), "{program}");
+}

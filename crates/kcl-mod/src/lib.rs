@@ -11,6 +11,7 @@ mod policy;
 mod requirement;
 mod select;
 mod sum;
+mod text;
 mod version;
 
 pub use archive::{Content, Limits, Links, pack, unpack};
@@ -20,4 +21,5 @@ pub use policy::{Identity, Policy, mirrored, mirrors};
 pub use requirement::{Package, Pin, Requirement, Source, all_requirements, package, requirements};
 pub use select::{Choice, Clash, Graph, Node};
 pub use sum::{folder_name, sum};
+pub use text::read_table;
 pub use version::{compare, greatest};

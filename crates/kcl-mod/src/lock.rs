@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use toml::{Table, Value};
+use toml::Value;
 
 use crate::requirement::{Pin, Requirement, Source};
 
@@ -61,10 +61,7 @@ impl Lock {
     /// # Errors
     /// A sentence with the line of what is wrong.
     pub fn parse(text: &str) -> Result<Lock, String> {
-        let table: Table = text.parse().map_err(|e: toml::de::Error| {
-            let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            format!("kcl.mod.lock:{}: {}", before.matches('\n').count() + 1, e.message())
-        })?;
+        let table = crate::read_table("kcl.mod.lock", text)?;
         let mut entries = Vec::new();
         // Other tools give the packages for development a table of their own; a name in both is the first one.
         for section in ["dependencies", "dev_dependencies"] {
@@ -243,7 +240,7 @@ mod tests {
     fn an_entry_answers_what_it_was_asked_for_and_nothing_else() {
         let lock = Lock::parse(TEXT).unwrap();
         let asks = |text: &str| {
-            let table: Table = format!("[dependencies]\n{text}").parse().unwrap();
+            let table: toml::Table = format!("[dependencies]\n{text}").parse().unwrap();
             let requirement = crate::requirements(&table).0.remove(0);
             lock.get(&requirement.import_name()).unwrap().answers(&requirement, "reg.example.org/team")
         };

@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base_secret::SecretValue;
+
 pub(crate) const USAGE: &str = "\
 Answers questions about KCL over gRPC, JSON-RPC 2.0 and REST (docs/rpc.md).
 
@@ -41,7 +43,7 @@ pub(crate) enum Where {
 pub(crate) struct Flags {
     pub(crate) place: Where,
     /// None asks for none; the flag says whether it was made here and has to be told.
-    pub(crate) token: Option<(String, bool)>,
+    pub(crate) token: Option<(SecretValue, bool)>,
     pub(crate) timeout: Duration,
     pub(crate) max_body: usize,
     pub(crate) limits: kcl::Limits,
@@ -113,16 +115,19 @@ fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> 
     number.ok_or_else(|| format!("{flag} {text}: write a whole number from {least} to {most}"))
 }
 
-fn read_token(path: &str) -> Result<String, String> {
+fn read_token(path: &str) -> Result<SecretValue, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("--token-file {path}: {error}"))?;
     match text.trim() {
         "" => Err(format!("--token-file {path}: the file is empty")),
-        token => Ok(token.to_owned()),
+        token if !token.bytes().all(|byte| byte.is_ascii_graphic()) => Err(format!(
+            "--token-file {path}: a token is one word of ASCII letters, digits and signs: no client could send this one"
+        )),
+        token => Ok(SecretValue::new(token.as_bytes().to_vec())),
     }
 }
 
-fn random_token() -> Result<String, String> {
+fn random_token() -> Result<SecretValue, String> {
     let mut bytes = [0u8; 24];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes for a token: {error}"))?;
-    Ok(data_encoding::HEXLOWER.encode(&bytes))
+    Ok(SecretValue::new(data_encoding::HEXLOWER.encode(&bytes).into_bytes()))
 }

@@ -1,12 +1,13 @@
 //! Who may ask: programs of this machine that know the token, and no web page.
 
+use base_secret::SecretValue;
 use http::{HeaderMap, StatusCode, Uri, header};
 
 /// What is asked of every request.
 #[derive(Clone)]
 pub(crate) struct Guard {
     /// The token, if one is asked for.
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<SecretValue>,
     /// Whether requests come over TCP, where a browser could send them.
     pub(crate) is_tcp: bool,
 }
@@ -29,7 +30,7 @@ impl Guard {
         let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let sent = sent.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
         match &self.token {
-            Some(token) if !same(token.as_bytes(), sent.as_bytes()) => {
+            Some(token) if !same(token.expose(), sent.as_bytes()) => {
                 Some((StatusCode::UNAUTHORIZED, "send the server's token: `Authorization: Bearer TOKEN`"))
             }
             _ => None,
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_request_needs_a_loopback_host_the_token_and_no_origin() {
-        let guard = Guard { token: Some("abc".into()), is_tcp: true };
+        let guard = Guard { token: Some(SecretValue::new(b"abc".to_vec())), is_tcp: true };
         let auth = ("authorization", "Bearer abc");
         for host in ["127.0.0.1:1", "localhost", "[::1]:9", "127.9.9.9"] {
             assert_eq!(refused(&guard, &[("host", host), auth]), None, "{host}");

@@ -22,7 +22,7 @@ use tonic::body::Body;
 use crate::flags::Flags;
 use crate::guard::Guard;
 use crate::work::Worker;
-use crate::{grpc, jsonrpc, rest};
+use crate::{grpc, jsonrpc, rest, say};
 
 /// So many connections at a time.
 const CONNECTIONS: usize = 512;
@@ -107,9 +107,9 @@ async fn free(path: &Path) -> Result<(), String> {
     std::fs::remove_file(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
 }
 
-/// Says where we are, for people and programs.
+/// Says where we are, for people and programs. A token that was made here is told to whoever started us, here and nowhere else.
 fn tell(address: &str, flags: &Flags) {
-    let made = flags.token.as_ref().filter(|(_, made)| *made).map(|(token, _)| token.as_str());
+    let made = flags.token.as_ref().filter(|(_, made)| *made).and_then(|(token, _)| token.expose_text());
     println!("{}", serde_json::json!({ "address": address, "token": made }));
 }
 
@@ -151,7 +151,7 @@ fn spawn(app: &Arc<App>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 's
 impl App {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         if let Some((status, why)) = self.guard.refuses(request.uri(), request.headers()) {
-            return text(status, "text/plain", format!("{why}\n"));
+            return refusal(status, why);
         }
         let kind = request
             .headers()
@@ -162,13 +162,14 @@ impl App {
             return grpc::answer(self.worker.clone(), self.max_body, request).await;
         }
         if request.method() != Method::POST {
-            let help = "POST a JSON-RPC 2.0 object to /, a message to /api:protorpc/KclService.METHOD, or use gRPC\n";
-            return text(StatusCode::METHOD_NOT_ALLOWED, "text/plain", help.to_owned());
+            let help =
+                "POST a JSON-RPC 2.0 object to /, a message to /api:protorpc/KclService.METHOD, or use gRPC";
+            return refusal(StatusCode::METHOD_NOT_ALLOWED, help);
         }
         let path = request.uri().path().to_owned();
         let body = match self.body(request).await {
             Ok(body) => body,
-            Err((status, why)) => return text(status, "text/plain", format!("{why}\n")),
+            Err((status, why)) => return refusal(status, &why),
         };
         if let Some(method) = path.strip_prefix(rest::PREFIX) {
             let (status, answer) = rest::answer(&self.worker, method, body).await;
@@ -179,7 +180,7 @@ impl App {
                 Some(answer) => text(StatusCode::OK, "application/json", answer),
                 None => text(StatusCode::NO_CONTENT, "application/json", String::new()),
             },
-            _ => text(StatusCode::NOT_FOUND, "text/plain", format!("there is nothing at {path}\n")),
+            _ => refusal(StatusCode::NOT_FOUND, &format!("there is nothing at {path}")),
         }
     }
 
@@ -195,6 +196,11 @@ impl App {
             Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not come in time".to_owned())),
         }
     }
+}
+
+/// What is no answer of a method: a line for people.
+fn refusal(status: StatusCode, why: &str) -> Response<Body> {
+    text(status, "text/plain", say::clean(format!("{why}\n")))
 }
 
 fn text(status: StatusCode, kind: &'static str, text: String) -> Response<Body> {

@@ -1,8 +1,9 @@
 //! `kcl-server`, the program behind `kcl server`: the API over gRPC, JSON-RPC and REST.
 //!
 //! `flags.rs` reads the call, `http.rs` listens, `guard.rs` says who may ask, `grpc.rs`, `rest.rs` and `jsonrpc.rs` are the carriers,
-//! `stdio.rs` is JSON-RPC on standard streams, `work.rs` runs a call within its budget. No carrier knows a method.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+//! `stdio.rs` is JSON-RPC on standard streams, `work.rs` runs a call within its budget, `say.rs` keeps secrets out of what is said. No
+//! carrier knows a method.
+#![allow(clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod flags;
@@ -11,6 +12,7 @@ mod guard;
 mod http;
 mod jsonrpc;
 mod rest;
+mod say;
 mod stdio;
 mod work;
 
@@ -19,15 +21,14 @@ use std::process::ExitCode;
 use flags::{Flags, USAGE, Where};
 
 fn main() -> ExitCode {
+    say::install();
     let words: Result<Vec<String>, _> =
         std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let words = match words {
         Ok(words) => words,
         Err(word) => {
-            eprintln!(
-                "error: {} is not UTF-8 text\nhelp: `kcl server --help` lists the flags",
-                word.display()
-            );
+            let help = "help: `kcl server --help` lists the flags";
+            say::err(&format!("error: {} is not UTF-8 text\n{help}", word.display()));
             return ExitCode::FAILURE;
         }
     };
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     match Flags::read(&words).and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("error: {message}\nhelp: `kcl server --help` lists the flags");
+            say::err(&format!("error: {message}\nhelp: `kcl server --help` lists the flags"));
             ExitCode::FAILURE
         }
     }

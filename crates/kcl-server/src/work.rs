@@ -14,6 +14,8 @@ pub(crate) struct Worker {
     limits: kcl::Limits,
     timeout: Duration,
     places: Arc<Semaphore>,
+    /// What calls have compiled.
+    packages: kcl::Packages,
 }
 
 /// Stops a call whose question nobody waits for any more.
@@ -27,7 +29,12 @@ impl Drop for Abandoned {
 
 impl Worker {
     pub(crate) fn new(flags: &Flags) -> Worker {
-        Worker { limits: flags.limits, timeout: flags.timeout, places: Arc::new(Semaphore::new(flags.jobs)) }
+        Worker {
+            limits: flags.limits,
+            timeout: flags.timeout,
+            places: Arc::new(Semaphore::new(flags.jobs)),
+            packages: kcl::Packages::default(),
+        }
     }
 
     /// Answers a question. If the future is dropped, because the client has gone, the call is stopped.
@@ -37,7 +44,8 @@ impl Worker {
         encoding: Encoding,
         body: bytes::Bytes,
     ) -> Result<Vec<u8>, Failure> {
-        let budget = Budget { limits: self.limits, cancel: kcl::Cancel::new() };
+        let (limits, packages) = (self.limits, self.packages.clone());
+        let budget = Budget { limits, cancel: kcl::Cancel::new(), packages };
         let abandoned = Abandoned(budget.cancel.clone());
         let work = async {
             let place =
@@ -53,11 +61,13 @@ impl Worker {
         };
         let answer = tokio::time::timeout(self.timeout, work).await;
         drop(abandoned);
-        answer.unwrap_or_else(|_| {
+        let answer = answer.unwrap_or_else(|_| {
             let message =
                 format!("the request took longer than {} s and was stopped", self.timeout.as_secs());
             Err(Failure { reason: Reason::Stopped, message })
-        })
+        });
+        // What fails is told in texts of others, too: a registry may repeat what it was sent.
+        answer.map_err(|failure| Failure { message: crate::say::clean(failure.message), ..failure })
     }
 }
 

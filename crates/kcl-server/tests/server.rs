@@ -228,3 +228,40 @@ fn a_word_that_is_not_text_is_refused() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("is not UTF-8 text") && !told.contains("panicked"), "{told}");
 }
+
+#[test]
+fn the_token_is_in_nothing_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    let token = "tok-4f1c9a77e2";
+    std::fs::write(&file, format!("{token}\n")).unwrap();
+    let mut server = Server::start(&["--http", ":0", "--token-file", file.to_str().unwrap()]);
+    assert_eq!(server.token, "", "the first line tells no token of a file");
+    server.token = token.to_owned();
+    let asks = [
+        (format!("/{token}"), "{}".to_owned()),
+        (format!("/api:protorpc/KclService.{token}"), "{}".to_owned()),
+        ("/".to_owned(), rpc(1, &format!("KclService.{token}"), &json!({})).to_string()),
+        (
+            "/api:protorpc/KclService.ExecProgram".to_owned(),
+            json!({ "k_filename_list": [format!("/nowhere/{token}.k")] }).to_string(),
+        ),
+    ];
+    for (path, body) in asks {
+        let (status, text) = server.ask(&path, &server.auth(), &body);
+        assert!(status != 401 && !text.is_empty(), "{path}: {status} {text}");
+        assert!(!text.contains(token) && text.contains("(secret)"), "{path}: {status} {text}");
+    }
+    // A token that no header can carry would lock everybody out.
+    for wrong in ["two words", "schlüssel", "a\nb", " \n"] {
+        std::fs::write(&file, wrong).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_kcl-server"))
+            .args(["--http", ":0", "--token-file", file.to_str().unwrap()])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{wrong:?}: {told}");
+        assert!(told.contains("--token-file"), "{told}");
+        assert!(wrong.trim().is_empty() || !told.contains(wrong), "{told}");
+    }
+}

@@ -185,7 +185,8 @@ pub(crate) fn text<'a>(lit: &Literal<'a>) -> Cow<'a, str> {
 
 /// Decodes a piece of a string; line ends become `\n` first.
 pub(crate) fn plain(content: &str, raw: bool) -> Cow<'_, str> {
-    if content.contains("\r\n") {
+    // One byte is found faster than two.
+    if content.contains('\r') && content.contains("\r\n") {
         let unix = content.replace("\r\n", "\n");
         return Cow::Owned(if raw { unix } else { decode(&unix).into_owned() });
     }

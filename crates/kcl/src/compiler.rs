@@ -7,61 +7,23 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use base_diag::{Diagnostic, SourceFile};
-use kcl_check::{CheckOptions, Home, PackageIndex, PackageTypes, check_package, index_package};
+use base_diag::Diagnostic;
+use kcl_check::{CheckOptions, Home, PackageTypes, check_package, index_package};
 use kcl_eval::{Outline, Outside};
-use kcl_syntax::ast::{Str, Tree};
-use kcl_syntax::program::{ImportTarget, Package, PkgId, Program};
-use rustc_hash::{FxHashMap, FxHashSet};
+use kcl_syntax::program::{PkgId, Program};
+use rustc_hash::FxHashSet;
 
 use crate::files::Files;
 use crate::index::{Analysis, Index, make_analysis, make_index};
 use crate::load::{Loaded, load};
+use crate::packages::{Address, Compiled, Packages};
 use crate::reads::Reads;
 use crate::request::Request;
 use crate::run::{RunResult, deep, run_guarded};
 use crate::snapshot::{Snapshot, Watched};
-
-/// A file of a package: where it is, and what it says or why it cannot be read.
-pub(crate) type PackageFile = (PathBuf, Result<Arc<str>, String>);
-
-/// A parsed package.
-#[derive(Clone, Debug)]
-pub(crate) struct Parsed {
-    /// Who it is.
-    pub(crate) number: u64,
-    pub(crate) tree: Arc<Tree>,
-    pub(crate) files: Vec<Arc<SourceFile>>,
-    pub(crate) diagnostics: Vec<Diagnostic>,
-}
-
-/// What a compiled package is.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Address {
-    parsed: u64,
-    path: Str,
-    options: CheckOptions,
-    imports: Vec<Imported>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Imported {
-    Package(Home),
-    System(Str),
-    Plugin(Str),
-    Missing,
-}
-
-/// A checked package; what it needs to run is made when it first runs.
-pub(crate) struct Compiled {
-    home: Home,
-    pub(crate) types: Arc<PackageTypes>,
-    index: OnceLock<Arc<PackageIndex>>,
-    runs: OnceLock<Arc<Outline>>,
-}
 
 /// What a check leaves behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,31 +36,22 @@ pub(crate) enum Keep {
     MainIndex,
 }
 
-/// Several threads may want the same thing: one makes it, the others wait.
-type Shared<K, V> = Mutex<FxHashMap<K, Arc<OnceLock<Arc<V>>>>>;
-
 /// Compiles and runs programs over one set of files; shared by any number of threads.
 pub struct Compiler<'f> {
     files: Snapshot<'f>,
-    parsed: Shared<Vec<PackageFile>, Parsed>,
-    compiled: Shared<Address, Compiled>,
-    /// Number of the next package.
-    next: AtomicU64,
-}
-
-fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    packages: Packages,
 }
 
 impl<'f> Compiler<'f> {
     /// Makes a compiler that knows nothing yet.
     pub fn new(files: impl Files + 'f) -> Self {
-        Compiler {
-            files: Snapshot::new(files),
-            parsed: Mutex::default(),
-            compiled: Mutex::default(),
-            next: AtomicU64::new(1),
-        }
+        Compiler::sharing(files, Packages::default())
+    }
+
+    /// Makes a compiler that knows nothing of the files yet, but packages that others have parsed and checked. It asks for every text
+    /// itself, so what it finds is of the text as it is now.
+    pub fn sharing(files: impl Files + 'f, packages: Packages) -> Self {
+        Compiler { files: Snapshot::new(files), packages }
     }
 
     /// What is known of the files.
@@ -112,31 +65,7 @@ impl<'f> Compiler<'f> {
             paths.into_iter().map(|path| crate::files::normalise(&path.into())).collect();
         let texts: FxHashSet<Arc<OsStr>> = self.files.forget(&paths).into_iter().collect();
         if !texts.is_empty() {
-            self.drop_packages(&texts);
-        }
-    }
-
-    /// Drops the packages that contain one of the files, and those on top of them.
-    fn drop_packages(&self, texts: &FxHashSet<Arc<OsStr>>) {
-        let mut gone: FxHashSet<u64> = FxHashSet::default();
-        open(&self.parsed).retain(|files, parsed| {
-            let hit = files.iter().any(|(path, _)| texts.contains(path.as_os_str()));
-            gone.extend(parsed.get().filter(|_| hit).map(|parsed| parsed.number));
-            !hit
-        });
-        let mut compiled = open(&self.compiled);
-        loop {
-            let before = compiled.len();
-            compiled.retain(|address, unit| {
-                let on_top =
-                    |import: &Imported| matches!(import, Imported::Package(Home(n)) if gone.contains(n));
-                let hit = gone.contains(&address.parsed) || address.imports.iter().any(on_top);
-                gone.extend(unit.get().filter(|_| hit).map(|unit| unit.home.0));
-                !hit
-            });
-            if compiled.len() == before {
-                return;
-            }
+            self.packages.forget(&texts);
         }
     }
 
@@ -159,7 +88,12 @@ impl<'f> Compiler<'f> {
     ///
     /// Evaluation is recursive, so it runs on a deep stack (reserved, not used), unless the caller stands on one already.
     pub fn run(&self, request: &Request, world: &dyn Outside) -> RunResult {
-        let (files, revision) = (Watched::new(&self.files), self.files.revision());
+        let revision = self.files.revision();
+        // A process that ends with this run asks nobody whether the result still holds.
+        let files = match request.one_shot {
+            true => Watched::without_notes(&self.files),
+            false => Watched::new(&self.files),
+        };
         let mut outcome = run_guarded(self, request, &files, world);
         outcome.reads.revision = revision;
         outcome.reads.facts = files.into_facts();
@@ -212,19 +146,9 @@ impl<'f> Compiler<'f> {
         same_files() && reads.holds_around(request, world)
     }
 
-    fn number(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Returns a parsed package.
-    pub(crate) fn parsed(
-        &self,
-        files: Vec<PackageFile>,
-        parse: impl FnOnce(&[PackageFile], u64) -> Parsed,
-    ) -> Arc<Parsed> {
-        let known = open(&self.parsed).get(&files).cloned();
-        let slot = known.unwrap_or_else(|| open(&self.parsed).entry(files.clone()).or_default().clone());
-        slot.get_or_init(|| Arc::new(parse(&files, self.number()))).clone()
+    /// The packages that are known.
+    pub(crate) fn packages(&self) -> &Packages {
+        &self.packages
     }
 
     /// Checks a program, package by package; those that are known are not checked again. A cancelled one ends early.
@@ -246,7 +170,7 @@ impl<'f> Compiler<'f> {
             let id = PkgId(at as u32);
             let indexed = keep == Keep::Index || keep == Keep::MainIndex && id == program.main;
             let compile = || {
-                let home = Home(self.number());
+                let home = Home(self.packages.number());
                 if indexed {
                     let index = Arc::new(index_package(program, id, home, &types, &options));
                     let types = index.types().clone();
@@ -257,9 +181,8 @@ impl<'f> Compiler<'f> {
             };
             let unit = match parsed {
                 Some(parsed) => {
-                    let address = address(*parsed, program.package(id), &units, options);
-                    let slot = open(&self.compiled).entry(address).or_default().clone();
-                    slot.get_or_init(compile).clone()
+                    let address = Address::new(*parsed, program.package(id), &units, options);
+                    self.packages.compiled(address, compile)
                 }
                 None => compile(),
             };
@@ -273,28 +196,6 @@ impl<'f> Compiler<'f> {
         }
         (units, diagnostics)
     }
-}
-
-impl Compiled {
-    pub(crate) fn home(&self) -> Home {
-        self.home
-    }
-
-    pub(crate) fn index(&self) -> Option<&Arc<PackageIndex>> {
-        self.index.get()
-    }
-}
-
-fn address(parsed: u64, package: &Package, units: &[Arc<Compiled>], options: CheckOptions) -> Address {
-    let imports = package.imports.iter().map(|link| match &link.target {
-        ImportTarget::Package(id) => {
-            units.get(id.0 as usize).map_or(Imported::Missing, |u| Imported::Package(u.home))
-        }
-        ImportTarget::System(name) => Imported::System(name.clone()),
-        ImportTarget::Plugin(name) => Imported::Plugin(name.clone()),
-        ImportTarget::Missing => Imported::Missing,
-    });
-    Address { parsed, path: package.path.clone(), options, imports: imports.collect() }
 }
 
 /// Puts the trees that are run in the place of those that were checked, where they are others; returns the outlines.

@@ -47,6 +47,24 @@ impl Files for Disk {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|e| e.file_name().into_string().ok()).collect()
     }
+
+    fn sources(&self, path: &Path) -> Vec<String> {
+        if Embedded::has(path) {
+            return Embedded.sources(path);
+        }
+        let folder = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        // The folder itself tells most kinds: a question about each file would cost as much as reading it.
+        let is_file = |entry: &std::fs::DirEntry| match entry.file_type() {
+            Ok(kind) if !kind.is_symlink() => kind.is_file(),
+            _ => entry.path().is_file(),
+        };
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let sources = entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".k"));
+        let files = sources.filter(is_file);
+        let mut names: Vec<String> = files.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
 }
 
 /// What `kcl run` lets a program touch: files below its folders, the environment, the clock.

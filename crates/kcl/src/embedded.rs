@@ -100,6 +100,10 @@ impl Files for Overlay<'_> {
     fn list(&self, path: &Path) -> Vec<String> {
         self.of(path).list(path)
     }
+
+    fn sources(&self, path: &Path) -> Vec<String> {
+        self.of(path).sources(path)
+    }
 }
 
 #[cfg(test)]

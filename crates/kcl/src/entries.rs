@@ -186,13 +186,9 @@ fn glob(files: &dyn Files, at: PathBuf, parts: &[String], depth: u32, found: &mu
 
 /// Returns the `.k` files of a folder in byte order; an imported folder also leaves out `_*.k`.
 pub(crate) fn package_files(files: &dyn Files, folder: &Path, imported: bool) -> Vec<PathBuf> {
-    let mut names: Vec<String> = files
-        .list(folder)
-        .into_iter()
-        .filter(|n| n.ends_with(".k") && !n.ends_with("_test.k") && !(imported && n.starts_with('_')))
-        .collect();
-    names.sort();
-    names.into_iter().map(|n| folder.join(n)).filter(|p| files.is_file(p)).collect()
+    let names = files.sources(folder).into_iter();
+    let names = names.filter(|n| !n.ends_with("_test.k") && !(imported && n.starts_with('_')));
+    names.map(|n| folder.join(n)).collect()
 }
 
 /// Returns the nearest folder above a file that has a `kcl.mod`, else the file's folder.

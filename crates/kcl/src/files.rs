@@ -17,6 +17,13 @@ pub trait Files: Sync {
     fn is_dir(&self, path: &Path) -> bool;
     /// Returns the names in a directory, in any order.
     fn list(&self, path: &Path) -> Vec<String>;
+    /// Returns the names in a directory that end in `.k` and are files, in byte order.
+    fn sources(&self, path: &Path) -> Vec<String> {
+        let mut names = self.list(path);
+        names.retain(|name| name.ends_with(".k") && self.is_file(&path.join(name)));
+        names.sort_unstable();
+        names
+    }
 }
 
 impl<T: Files + ?Sized> Files for &T {
@@ -34,6 +41,10 @@ impl<T: Files + ?Sized> Files for &T {
 
     fn list(&self, path: &Path) -> Vec<String> {
         (**self).list(path)
+    }
+
+    fn sources(&self, path: &Path) -> Vec<String> {
+        (**self).sources(path)
     }
 }
 

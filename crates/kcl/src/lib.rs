@@ -27,6 +27,7 @@ mod index;
 mod load;
 mod manifest;
 mod mistake;
+mod packages;
 mod prepared;
 mod read_only;
 mod reads;
@@ -53,6 +54,7 @@ pub use kcl_eval::{Cancel, Coverage, NoOutside, Origin, OriginKind, Origins, Out
 pub use kcl_std::{FileAnswer, FileOp, Reason};
 pub use load::Loaded;
 pub use manifest::{About, Manifest, Profile};
+pub use packages::Packages;
 pub use prepared::{Call, Prepared};
 pub use read_only::ReadOnly;
 pub use reads::Reads;

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap};
-use kcl_syntax::ast::{Import, Stmt, StmtId, Tree};
+use kcl_syntax::ast::{Dotted, Import, Stmt, StmtId, Str, Tree};
 use kcl_syntax::lower::{self, Rewrite};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
-use crate::compiler::{Compiler, PackageFile, Parsed};
+use crate::compiler::Compiler;
 use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
 use crate::manifest::{Manifest, dependencies};
 use crate::mistake::{Member, Mistake};
+use crate::packages::{PackageFile, Parsed};
 use crate::request::Request;
 
 /// A loaded program with what was wrong in it so far: syntax errors first, then imports.
@@ -72,6 +73,7 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         places: Vec::new(),
         parsed: Vec::new(),
         known: FxHashMap::default(),
+        resolved: FxHashMap::default(),
         open: Vec::new(),
         syntax: Vec::new(),
         imports: Vec::new(),
@@ -163,6 +165,9 @@ struct Open {
     import: Place,
 }
 
+/// What the meaning of an import depends on: the root of the module, the folder of the file if the path is relative, the path.
+type Asked = (PathBuf, Option<PathBuf>, String);
+
 struct Loader<'a> {
     compiler: &'a Compiler<'a>,
     request: &'a Request,
@@ -172,6 +177,8 @@ struct Loader<'a> {
     places: Vec<Option<PathBuf>>,
     parsed: Vec<Option<u64>>,
     known: FxHashMap<PathBuf, PkgId>,
+    /// Where imports led: the files of a package mostly import the same.
+    resolved: FxHashMap<Asked, Arc<Result<Found, Lost>>>,
     /// Packages whose imports are being loaded, outermost first.
     open: Vec<Open>,
     syntax: Vec<Diagnostic>,
@@ -213,7 +220,7 @@ impl Loader<'_> {
             return *id;
         }
         let texts = files.iter().map(|path| (path.clone(), self.files.read(path))).collect();
-        let parsed = self.compiler.parsed(texts, parse_package);
+        let parsed = self.compiler.packages().parsed(texts, parse_package);
         let ids: Vec<FileId> = parsed.files.iter().map(|f| self.sources.add_file(f.clone())).collect();
         for diagnostic in &parsed.diagnostics {
             self.syntax.push(relocate(diagnostic, &ids));
@@ -275,25 +282,28 @@ impl Loader<'_> {
 
     /// `pkg.x {..}` of a name that the package `pkg` unified: see [`kcl_syntax::lower::unified_names`].
     fn resolve_modified_members(&self, package: &mut Package) {
+        let mut unified: FxHashMap<PkgId, Vec<(Str, Dotted)>> = FxHashMap::default();
         for link in package.imports.clone() {
             let ImportTarget::Package(id) = link.target else { continue };
             let Some(other) = self.packages.get(id.0 as usize) else { continue };
-            for (name, schema) in lower::unified_names(&other.tree) {
-                if !lower::modifies_member(&package.tree, &link.name, &name) {
+            let names = unified.entry(id).or_insert_with(|| lower::unified_names(&other.tree));
+            for (name, schema) in names.iter() {
+                if !lower::modifies_member(&package.tree, &link.name, name) {
                     continue;
                 }
                 let path = match &schema[..] {
                     [schema] => [link.name.clone(), schema.name.clone()],
                     [pkg, schema] => {
                         let Some(far) = other.imports.iter().find(|l| l.name == pkg.name) else { continue };
-                        let hidden: kcl_syntax::ast::Str = format!("@{}.{}", link.name, far.name).into();
+                        let hidden: Str = format!("@{}.{}", link.name, far.name).into();
                         let target = far.target.clone();
                         package.imports.push(ImportLink { stmt: link.stmt, name: hidden.clone(), target });
                         [hidden, schema.name.clone()]
                     }
                     _ => continue,
                 };
-                package.members.push(Rewrite::Member { package: link.name.clone(), name, path });
+                let (name, pkg) = (name.clone(), link.name.clone());
+                package.members.push(Rewrite::Member { package: pkg, name, path });
             }
         }
     }
@@ -307,14 +317,14 @@ impl Loader<'_> {
         root: &Path,
     ) {
         let place = package.place(package.tree.stmt_span(stmt));
-        let target = match resolve(self.request, self.files, root, importer, import) {
-            Ok(Found::System(name)) => ImportTarget::System(name.into()),
-            Ok(Found::Plugin(name)) => ImportTarget::Plugin(name.into()),
+        let target = match &*self.resolve(root, importer, import) {
+            Ok(Found::System(name)) => ImportTarget::System(name.as_str().into()),
+            Ok(Found::Plugin(name)) => ImportTarget::Plugin(name.as_str().into()),
             Ok(Found::Package { path, place: key, files, root }) => {
-                self.link_package(place, &path, key, &files, &root)
+                self.link_package(place, path, key, files, root)
             }
             Err(lost) => {
-                self.report_lost(place, &lost, root);
+                self.report_lost(place, lost, root);
                 ImportTarget::Missing
             }
         };
@@ -330,15 +340,29 @@ impl Loader<'_> {
         package.imports.push(ImportLink { stmt, name, target });
     }
 
+    fn resolve(&mut self, root: &Path, importer: &Path, import: &Import) -> Arc<Result<Found, Lost>> {
+        let folder = if import.dots > 0 { importer.parent() } else { None };
+        let asked = (root.to_path_buf(), folder.map(Path::to_path_buf), import.raw_path());
+        let found = self
+            .resolved
+            .entry(asked)
+            .or_insert_with(|| Arc::new(resolve(self.request, self.files, root, importer, import)));
+        found.clone()
+    }
+
     fn link_package(
         &mut self,
         place: Place,
         path: &str,
-        key: PathBuf,
+        key: &Path,
         files: &[PathBuf],
         root: &Path,
     ) -> ImportTarget {
-        let cycle = self.open.iter().position(|open| open.key == key || files.contains(&open.file));
+        // Paths are normalised, so that bytes tell; and files stand in the order of their names.
+        let holds =
+            |file: &Path| files.binary_search_by(|known| known.as_os_str().cmp(file.as_os_str())).is_ok();
+        let is_open = |open: &Open| open.key.as_os_str() == key.as_os_str() || holds(&open.file);
+        let cycle = self.open.iter().position(is_open);
         if let Some(open) = self.open.last_mut() {
             open.import = place;
         }
@@ -347,7 +371,7 @@ impl Loader<'_> {
                 self.report_cycle(start);
                 ImportTarget::Missing
             }
-            None => ImportTarget::Package(self.load_package(path, key, files, root)),
+            None => ImportTarget::Package(self.load_package(path, key.to_path_buf(), files, root)),
         }
     }
 

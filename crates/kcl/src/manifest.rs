@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use kcl_check::Edition;
 use kcl_mod::{Lock, Requirement, Source};
-use toml::{Table, Value};
+use toml::Value;
 
 use crate::files::{Files, normalise};
 use crate::request::Request;
@@ -64,10 +64,7 @@ impl Manifest {
     /// # Errors
     /// A sentence about a text that is not TOML, or an edition that does not exist.
     pub fn parse(text: &str) -> Result<Manifest, String> {
-        let table: Table = text.parse().map_err(|e: toml::de::Error| {
-            let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            format!("kcl.mod:{}: {}", before.matches('\n').count() + 1, e.message())
-        })?;
+        let table = kcl_mod::read_table("kcl.mod", text)?;
         let edition = match table.get("language").and_then(|l| l.get("edition")).and_then(Value::as_str) {
             None => None,
             Some("0.12" | "0.12.4") => Some(Edition::Reference),

@@ -21,6 +21,8 @@ pub(crate) enum Fact {
     IsDir(Arc<OsStr>, bool),
     /// Sorted.
     Names(Arc<OsStr>, Arc<Vec<String>>),
+    /// The `.k` files of a folder; sorted.
+    Sources(Arc<OsStr>, Arc<Vec<String>>),
 }
 
 impl Fact {
@@ -30,6 +32,7 @@ impl Fact {
             Fact::IsFile(path, _) => (path, 1),
             Fact::IsDir(path, _) => (path, 2),
             Fact::Names(path, _) => (path, 3),
+            Fact::Sources(path, _) => (path, 4),
         }
     }
 }
@@ -107,7 +110,7 @@ impl Reads {
     /// Returns the folders that were listed.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.facts.iter().filter_map(|fact| match fact {
-            Fact::Names(path, _) => Some(Path::new(path)),
+            Fact::Names(path, _) | Fact::Sources(path, _) => Some(Path::new(path)),
             _ => None,
         })
     }

@@ -126,7 +126,7 @@ pub struct Request {
     pub cover: bool,
     /// Tell all rules that do not hold, not only the first.
     pub keep_going: bool,
-    /// The process ends after this run: do not spend time on giving memory back.
+    /// The process ends after this run: do not spend time on giving memory back, or on notes of the files that were read.
     pub one_shot: bool,
 }
 

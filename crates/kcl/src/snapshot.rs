@@ -16,11 +16,19 @@ struct Known {
     is_file: Option<bool>,
     is_dir: Option<bool>,
     names: Option<Arc<Vec<String>>>,
+    sources: Option<Arc<Vec<String>>>,
 }
 
 impl Known {
     fn new(path: &Path) -> Known {
-        Known { path: path.as_os_str().into(), text: None, is_file: None, is_dir: None, names: None }
+        Known {
+            path: path.as_os_str().into(),
+            text: None,
+            is_file: None,
+            is_dir: None,
+            names: None,
+            sources: None,
+        }
     }
 }
 
@@ -104,6 +112,10 @@ impl<'f> Snapshot<'f> {
         self.ask(path, |known| &mut known.names, names)
     }
 
+    fn sources(&self, path: &Path) -> (Arc<OsStr>, Arc<Vec<String>>) {
+        self.ask(path, |known| &mut known.sources, |files| Arc::new(files.sources(path)))
+    }
+
     /// Whether a question would be answered as it was.
     pub(crate) fn holds(&self, fact: &Fact) -> bool {
         match fact {
@@ -111,6 +123,7 @@ impl<'f> Snapshot<'f> {
             Fact::IsFile(path, answer) => self.is_file(Path::new(path)).1 == *answer,
             Fact::IsDir(path, answer) => self.is_dir(Path::new(path)).1 == *answer,
             Fact::Names(path, names) => self.names(Path::new(path)).1 == *names,
+            Fact::Sources(path, names) => self.sources(Path::new(path)).1 == *names,
         }
     }
 
@@ -133,21 +146,30 @@ impl<'f> Snapshot<'f> {
 /// The files of one run: answers of the snapshot, and a note of each.
 pub(crate) struct Watched<'a> {
     snapshot: &'a Snapshot<'a>,
-    facts: Mutex<Vec<Fact>>,
+    /// None if nobody will ask what was read.
+    facts: Option<Mutex<Vec<Fact>>>,
 }
 
 impl<'a> Watched<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot<'a>) -> Self {
-        Watched { snapshot, facts: Mutex::default() }
+        Watched { snapshot, facts: Some(Mutex::default()) }
     }
 
-    fn note(&self, fact: Fact) {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+    /// As [`Watched::new`], without notes.
+    pub(crate) fn without_notes(snapshot: &'a Snapshot<'a>) -> Self {
+        Watched { snapshot, facts: None }
+    }
+
+    fn note(&self, fact: impl FnOnce() -> Fact) {
+        if let Some(facts) = &self.facts {
+            facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact());
+        }
     }
 
     /// Returns what was asked, each question once.
     pub(crate) fn into_facts(self) -> Vec<Fact> {
-        let mut facts = self.facts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Some(facts) = self.facts else { return Vec::new() };
+        let mut facts = facts.into_inner().unwrap_or_else(PoisonError::into_inner);
         facts.sort_by(|a, b| a.question().cmp(&b.question()));
         facts.dedup_by(|a, b| a.question() == b.question());
         facts
@@ -157,25 +179,31 @@ impl<'a> Watched<'a> {
 impl Files for Watched<'_> {
     fn read(&self, path: &Path) -> Result<Arc<str>, String> {
         let (path, text) = self.snapshot.text(path);
-        self.note(Fact::Text(path, text.clone()));
+        self.note(|| Fact::Text(path, text.clone()));
         text
     }
 
     fn is_file(&self, path: &Path) -> bool {
         let (path, answer) = self.snapshot.is_file(path);
-        self.note(Fact::IsFile(path, answer));
+        self.note(|| Fact::IsFile(path, answer));
         answer
     }
 
     fn is_dir(&self, path: &Path) -> bool {
         let (path, answer) = self.snapshot.is_dir(path);
-        self.note(Fact::IsDir(path, answer));
+        self.note(|| Fact::IsDir(path, answer));
         answer
     }
 
     fn list(&self, path: &Path) -> Vec<String> {
         let (path, names) = self.snapshot.names(path);
-        self.note(Fact::Names(path, names.clone()));
+        self.note(|| Fact::Names(path, names.clone()));
+        names.to_vec()
+    }
+
+    fn sources(&self, path: &Path) -> Vec<String> {
+        let (path, names) = self.snapshot.sources(path);
+        self.note(|| Fact::Sources(path, names.clone()));
         names.to_vec()
     }
 }

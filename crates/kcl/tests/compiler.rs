@@ -142,9 +142,12 @@ fn a_change_is_seen_when_it_is_told() {
     files.write("/w/model.k", "");
     compiler.changed(["/w/model.k"]);
     assert!(compiler.still_valid(&third.reads, &request, &NoOutside), "the folder wins over the file");
-    files.write("/w/model/kcl.mod", "");
-    compiler.changed(["/w/model/kcl.mod"]);
-    assert!(!compiler.still_valid(&third.reads, &request, &NoOutside), "the folder has another name in it");
+    files.write("/w/model/README.md", "");
+    compiler.changed(["/w/model/README.md"]);
+    assert!(compiler.still_valid(&third.reads, &request, &NoOutside), "of a folder its sources count");
+    files.write("/w/model/even_more.k", "");
+    compiler.changed(["/w/model/even_more.k"]);
+    assert!(!compiler.still_valid(&third.reads, &request, &NoOutside), "the folder has another source in it");
 }
 
 /// A world with a file and an environment that change.

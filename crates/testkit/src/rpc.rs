@@ -60,8 +60,6 @@ pub const MEANT: &[(&str, &str, &[&str])] = &[
     ),
     ("test-report", "rpc-tests", &["result.report"]),
     ("gen-kcl-json", "rpc-documents", &["result.kcl"]),
-    ("gen-kcl-yaml", "rpc-documents", &["result.kcl"]),
-    ("gen-kcl-toml", "rpc-documents", &["result.kcl"]),
     ("gen-kcl-bad", "rpc-documents", &["error"]),
     ("gen-kcl-schema", "rpc-documents", &["error", "result"]),
     ("gen-openapi", "rpc-documents", &["result.spec"]),

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use kcl::{Compiler, Disk, Entry};
+use kcl::Entry;
 use kcl_fetch::{Options, Store, Trouble};
 
-use super::{folder, refuse_no_input, request};
+use super::{compiler, folder, refuse_no_input, request};
 use crate::messages::{
     ExternalPkg, ListDepFilesArgs, ListDepFilesResult, UpdateDependenciesArgs, UpdateDependenciesResult,
 };
@@ -54,7 +54,7 @@ pub fn list_dep_files(args: &ListDepFilesArgs, budget: &Budget) -> Answer<ListDe
     let work_dir = folder(&args.work_dir)?;
     let mut request = request(work_dir.clone(), &[], budget);
     request.entries = vec![Entry::Path(".".into())];
-    let loaded = Compiler::new(Disk).load(&request);
+    let loaded = compiler(budget).load(&request);
     refuse_no_input(&loaded.diagnostics, &loaded.program.sources)?;
     let main = loaded.program.main;
     let mut files = Vec::new();

@@ -1,9 +1,9 @@
 //! `ExecProgram`: run files or texts.
 
 use base_diag::{Code, Diagnostic, SourceMap};
-use kcl::{Compiler, Disk, DiskOutside, Formats, Request, RunResult};
+use kcl::{DiskOutside, Formats, Request, RunResult};
 
-use super::{entries, folder, overrides, request};
+use super::{compiler, entries, folder, overrides, request};
 use crate::messages::{ExecProgramArgs, ExecProgramResult};
 use crate::{Answer, Budget, Failure, Reason, texts};
 
@@ -19,7 +19,7 @@ pub fn exec_program(args: &ExecProgramArgs, budget: &Budget) -> Answer<ExecProgr
         "" | "json" | "yaml" => Formats { yaml, json: args.format != "yaml", ..Formats::NONE },
         other => return Err(Failure::wrong(format!("`{other}` is no format: use json or yaml"))),
     };
-    let compiler = Compiler::new(Disk);
+    let compiler = compiler(budget);
     if args.compile_only {
         let checked = compiler.checked(&request);
         return match checked.diagnostics.is_empty() {

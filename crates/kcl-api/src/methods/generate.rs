@@ -1,13 +1,13 @@
 //! `Generate*`: TOML of a run, KCL of data, documents of schemas.
 
-use kcl::{Compiler, Disk, DiskOutside, Formats};
+use kcl::{DiskOutside, Formats};
 use kcl_doc::Options;
 use kcl_import::{Input, Mode};
 use kcl_model::{Model, PackageName, Program, read_package};
 use kcl_syntax::program::PkgId;
 
 use super::exec::run_request;
-use super::{parse_request, refuse_no_input};
+use super::{compiler, parse_request, refuse_no_input};
 use crate::messages::{
     GenerateDocArgs, GenerateDocResult, GenerateKclArgs, GenerateKclResult, GenerateOpenAPIArgs,
     GenerateOpenAPIResult, GenerateProtoArgs, GenerateProtoResult, GenerateTomlArgs, GenerateTomlResult,
@@ -23,7 +23,7 @@ pub fn generate_toml(args: &GenerateTomlArgs, budget: &Budget) -> Answer<Generat
     let mut request = run_request(&args.exec_args.clone().unwrap_or_default(), budget)?;
     request.formats = Formats { toml: true, ..Formats::NONE };
     request.output.sort_keys |= args.sort_keys;
-    let outcome = Compiler::new(Disk).run(&request, &DiskOutside::new(&request.work_dir));
+    let outcome = compiler(budget).run(&request, &DiskOutside::new(&request.work_dir));
     match outcome.is_ok() {
         true => Ok(GenerateTomlResult { toml: outcome.other + "\n" }),
         false => Err(Failure::wrong(texts::pretty(&outcome.diagnostics, &outcome.sources))),
@@ -53,6 +53,10 @@ pub fn generate_kcl(args: &GenerateKclArgs, _: &Budget) -> Answer<GenerateKclRes
     let name = if args.filename.is_empty() { format!("data.{wanted}") } else { args.filename.clone() };
     let refuse = |path: &str| Err(format!("{path} is another file: only the given text is read"));
     let input = Input { name, text: args.source.clone(), load: &refuse };
+    if matches!(mode, Mode::Json | Mode::Yaml | Mode::Toml) {
+        let kcl = kcl_import::data_statements(&input, *mode).map_err(Failure::wrong)?;
+        return Ok(GenerateKclResult { kcl });
+    }
     let imported = kcl_import::import(&input, *mode, "").map_err(Failure::wrong)?;
     let text = imported.files.into_iter().next().map(|(_, text)| text);
     Ok(GenerateKclResult { kcl: text.unwrap_or_default() })
@@ -106,7 +110,7 @@ pub fn generate_doc(args: &GenerateDocArgs, budget: &Budget) -> Answer<GenerateD
 /// The schemas of a program; packages that it imports are only referred to.
 fn model(args: Option<&ParseProgramArgs>, budget: &Budget) -> Answer<Model> {
     let request = parse_request(&args.cloned().unwrap_or_default(), budget)?;
-    let checked = Compiler::new(Disk).checked(&request);
+    let checked = compiler(budget).checked(&request);
     refuse_no_input(&checked.diagnostics, &checked.program.sources)?;
     let program = &checked.program;
     let name = |(at, package): (usize, &kcl_syntax::program::Package)| PackageName {

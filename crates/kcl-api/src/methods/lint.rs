@@ -1,9 +1,9 @@
 //! `LintPath`: what is wrong or probably not meant, as sentences.
 
-use kcl::{Analysis, Compiler, Disk, Entry};
+use kcl::{Analysis, Entry};
 use kcl_lint::{Config, Input};
 
-use super::{folder, request};
+use super::{compiler, folder, request};
 use crate::messages::{LintPathArgs, LintPathResult};
 use crate::{Answer, Budget, Failure};
 
@@ -14,7 +14,7 @@ use crate::{Answer, Budget, Failure};
 pub fn lint_path(args: &LintPathArgs, budget: &Budget) -> Answer<LintPathResult> {
     let mut request = request(folder("")?, &[], budget);
     request.entries = args.paths.iter().cloned().map(Entry::Path).collect();
-    let analysis = Compiler::new(Disk).analyse(&request);
+    let analysis = compiler(budget).analyse(&request);
     let text = std::fs::read_to_string(analysis.root.join("kcl.mod")).unwrap_or_default();
     let config = Config::parse(&text).map_err(|why| Failure::wrong(format!("kcl.mod: {why}")))?;
     let mut results: Vec<String> = analysis.diagnostics.iter().map(|d| d.message().to_owned()).collect();

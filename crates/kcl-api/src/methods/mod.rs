@@ -22,7 +22,7 @@ pub mod variables;
 use std::path::{Path, PathBuf};
 
 use base_diag::{Diagnostic, SourceMap};
-use kcl::{Entry, Request};
+use kcl::{Compiler, Disk, Entry, Request};
 
 use crate::messages::{ExternalPkg, ParseProgramArgs};
 use crate::{Budget, Failure, texts};
@@ -36,6 +36,15 @@ fn folder(given: &str) -> Result<PathBuf, Failure> {
     }
     .map_err(|error| Failure::wrong(format!("the folder `{given}` cannot be used: {error}")))
 }
+
+/// A compiler of the files as they are now, over the packages that other calls with this budget have compiled.
+fn compiler(budget: &Budget) -> Compiler<'static> {
+    budget.packages.trim(MAX_TEXTS);
+    Compiler::sharing(Disk, budget.packages.clone())
+}
+
+/// Bytes of the texts of packages that are kept between calls: a dozen times the models of Kubernetes.
+const MAX_TEXTS: u64 = 16 << 20;
 
 /// A request without entries.
 fn request(work_dir: PathBuf, externals: &[ExternalPkg], budget: &Budget) -> Request {

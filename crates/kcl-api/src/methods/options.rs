@@ -1,10 +1,9 @@
 //! `ListOptions`: the calls of `option()` in a program.
 
-use kcl::{Compiler, Disk};
 use kcl_syntax::ast::{Call, Expr, ExprId, Tree};
 use kcl_syntax::program::{Package, Program};
 
-use super::{parse_request, refuse_no_input};
+use super::{compiler, parse_request, refuse_no_input};
 use crate::messages::{ListOptionsResult, OptionHelp, ParseProgramArgs};
 use crate::{Answer, Budget};
 
@@ -13,7 +12,7 @@ use crate::{Answer, Budget};
 /// # Errors
 /// No input.
 pub fn list_options(args: &ParseProgramArgs, budget: &Budget) -> Answer<ListOptionsResult> {
-    let loaded = Compiler::new(Disk).load(&parse_request(args, budget)?);
+    let loaded = compiler(budget).load(&parse_request(args, budget)?);
     refuse_no_input(&loaded.diagnostics, &loaded.program.sources)?;
     let main = loaded.program.main_package();
     let mut calls: Vec<(u32, &Call)> = Vec::new();

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base_diag::{Code, Diagnostic};
-use kcl::{Compiler, Disk, Index};
+use kcl::Index;
 use kcl_check::index::{DefKind, Level};
 use kcl_mod::{Pin, Requirement, Source};
 use kcl_syntax::program::ImportTarget;
 
-use super::{parse_request, refuse_no_input, tree};
+use super::{compiler, parse_request, refuse_no_input, tree};
 use crate::messages::{
     AppInfo, FileImports, ImportInfo, KclMod, KclModDependency, KclModGitSource, KclModLocalSource,
     KclModOciSource, KclModPackage, KclModProfile, KclType, LoadPackageArgs, LoadPackageResult, Scope,
@@ -23,7 +23,7 @@ use crate::{Answer, Budget, Failure, texts};
 /// No input, or a manifest that cannot be read.
 pub fn load_package(args: &LoadPackageArgs, budget: &Budget) -> Answer<LoadPackageResult> {
     let request = parse_request(&args.parse_args.clone().unwrap_or_default(), budget)?;
-    let compiler = Compiler::new(Disk);
+    let compiler = compiler(budget);
     let loaded = compiler.load(&request);
     let sources = &loaded.program.sources;
     refuse_no_input(&loaded.diagnostics, sources)?;
@@ -134,7 +134,7 @@ fn manifest(root: &Path) -> Answer<Option<KclMod>> {
     let text =
         std::fs::read_to_string(&path).map_err(|e| Failure::wrong(format!("{}: {e}", path.display())))?;
     let read = kcl::Manifest::parse(&text).map_err(Failure::wrong)?;
-    let table: toml::Table = text.parse().map_err(|e| Failure::wrong(format!("{}: {e}", path.display())))?;
+    let table = kcl_mod::read_table(&path.display().to_string(), &text).map_err(Failure::wrong)?;
     let list = |key: &str| -> Vec<String> {
         let items = table.get("package").and_then(|p| p.get(key)).and_then(toml::Value::as_array);
         items.into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect()

@@ -1,9 +1,9 @@
 //! `ParseFile` and `ParseProgram`: trees and syntax errors.
 
-use kcl::{Compiler, Disk, Loaded};
+use kcl::Loaded;
 use kcl_syntax::program::Package;
 
-use super::{folder, parse_request, refuse_no_input, request, tree};
+use super::{compiler, folder, parse_request, refuse_no_input, request, tree};
 use crate::messages::{ParseFileArgs, ParseFileResult, ParseProgramArgs, ParseProgramResult};
 use crate::{Answer, Budget, texts};
 
@@ -16,7 +16,7 @@ pub fn parse_file(args: &ParseFileArgs, budget: &Budget) -> Answer<ParseFileResu
     let texts_given: Vec<String> =
         Some(args.source.clone()).filter(|text| !text.is_empty()).into_iter().collect();
     request.entries = super::entries(std::slice::from_ref(&args.path), &texts_given);
-    let loaded = Compiler::new(Disk).load(&request);
+    let loaded = compiler(budget).load(&request);
     refuse_no_input(&loaded.diagnostics, &loaded.program.sources)?;
     let main = loaded.program.main_package();
     let own: Vec<_> = main.files.clone();
@@ -39,7 +39,7 @@ pub fn parse_file(args: &ParseFileArgs, budget: &Budget) -> Answer<ParseFileResu
 /// # Errors
 /// No such file.
 pub fn parse_program(args: &ParseProgramArgs, budget: &Budget) -> Answer<ParseProgramResult> {
-    let loaded = Compiler::new(Disk).load(&parse_request(args, budget)?);
+    let loaded = compiler(budget).load(&parse_request(args, budget)?);
     refuse_no_input(&loaded.diagnostics, &loaded.program.sources)?;
     Ok(ParseProgramResult {
         ast_json: tree::program(&loaded.program, &loaded.root).to_string(),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kcl::{Compiler, Disk, Index};
+use kcl::Index;
 use kcl_model::{Attribute, Model, PackageName, Schema, SchemaRef, Type, Value, read_package};
 use kcl_syntax::ast::{Stmt, StmtId};
 use kcl_syntax::program::PkgId;
 
 use super::exec::run_request;
-use super::refuse_no_input;
+use super::{compiler, refuse_no_input};
 use crate::messages::{
     Decorator, Example, FunctionType, GetSchemaTypeMappingArgs, GetSchemaTypeMappingResult,
     GetSchemaTypeMappingUnderPathResult, IndexSignature, KclType, Parameter, SchemaTypes,
@@ -67,7 +67,7 @@ pub fn under_path(
 
 fn model(args: &GetSchemaTypeMappingArgs, budget: &Budget) -> Answer<(Index, Model)> {
     let request = run_request(&args.exec_args.clone().unwrap_or_default(), budget)?;
-    let index = Compiler::new(Disk).index(&request);
+    let index = compiler(budget).index(&request);
     refuse_no_input(&index.diagnostics, &index.program.sources)?;
     let program = &index.program;
     let names: Vec<PackageName> = program

@@ -1,9 +1,9 @@
 //! `SymbolAt`: what is named at a place, of which type, where it is declared and where else it is named.
 
 use base_diag::Place;
-use kcl::{Compiler, Defined, Disk, Entry};
+use kcl::{Defined, Entry};
 
-use super::{folder, refuse_no_input, request};
+use super::{compiler, folder, refuse_no_input, request};
 use crate::messages::{SymbolAtArgs, SymbolAtResult};
 use crate::{Answer, Budget, texts};
 
@@ -17,7 +17,7 @@ pub fn symbol_at(args: &SymbolAtArgs, budget: &Budget) -> Answer<SymbolAtResult>
         Some(text) => Entry::Source { path: args.file.clone(), text: text.clone() },
         None => Entry::Path(args.file.clone()),
     }];
-    let index = Compiler::new(Disk).index(&request);
+    let index = compiler(budget).index(&request);
     refuse_no_input(&index.diagnostics, &index.program.sources)?;
     let sources = &index.program.sources;
     let main = index.program.main_package();

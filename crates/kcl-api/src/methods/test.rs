@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kcl::{Compiler, Coverage, Disk, DiskOutside, Request, sources};
+use kcl::{Coverage, DiskOutside, Request, sources};
 use kcl_test::coverage::{Covered, Ratio};
 use kcl_test::report::{Row, text};
 use kcl_test::snapshots::{self, FOLDER};
 use kcl_test::{Suite, Trial};
 use regex::Regex;
 
+use super::compiler;
 use super::exec::run_request;
 use crate::messages::{
     CoverageSummary, FileCoverage, FormatTestReportArgs, FormatTestReportResult, TestArgs, TestCaseInfo,
@@ -30,7 +31,7 @@ pub fn test(args: &TestArgs, budget: &Budget) -> Answer<TestResult> {
         "" => None,
         pattern => Some(Regex::new(pattern).map_err(|e| Failure::wrong(format!("run_regexp: {e}")))?),
     };
-    let mut job = Job { request: &request, filter, args, info: Vec::new(), covered: BTreeMap::new() };
+    let mut job = Job { budget, request: &request, filter, args, info: Vec::new(), covered: BTreeMap::new() };
     for (folder, files) in packages(args, &request.work_dir)? {
         if job.package(&folder, &files)? {
             break;
@@ -54,6 +55,7 @@ fn packages(args: &TestArgs, work_dir: &Path) -> Answer<BTreeMap<PathBuf, Vec<Pa
 }
 
 struct Job<'a> {
+    budget: &'a Budget,
     request: &'a Request,
     filter: Option<Regex>,
     args: &'a TestArgs,
@@ -65,7 +67,7 @@ impl Job<'_> {
     /// Runs the cases of one package; true if that is enough.
     fn package(&mut self, folder: &Path, files: &[PathBuf]) -> Answer<bool> {
         let texts_of = sources::texts(files).map_err(Failure::wrong)?;
-        let compiler = Compiler::new(Disk);
+        let compiler = compiler(self.budget);
         let request = kcl_test::request(self.request, &folder.display().to_string(), &texts_of);
         let suite = Suite::new(&compiler, &request)
             .map_err(|wrong| Failure::wrong(texts::pretty(&wrong.diagnostics, &wrong.sources)))?;

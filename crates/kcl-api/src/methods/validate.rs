@@ -1,9 +1,12 @@
 //! `ValidateCode`: data against a schema.
 
-use kcl::{Compiler, Disk, DiskOutside, Entry, ReadOnly, sources};
+use std::path::Path;
+
+use base_diag::{Diagnostic, FileId, SourceMap};
+use kcl::{DiskOutside, Entry, ReadOnly, sources};
 use kcl_vet::{Format, Source, Vet, Wish};
 
-use super::{folder, request};
+use super::{compiler, folder, request};
 use crate::messages::{ValidateCodeArgs, ValidateCodeResult};
 use crate::{Answer, Budget, Failure, texts};
 
@@ -35,19 +38,35 @@ pub fn validate_code(args: &ValidateCodeArgs, budget: &Budget) -> Answer<Validat
     if let Some(attribute) = named(&args.attribute_name) {
         wish.attribute = attribute;
     }
-    let world = ReadOnly(DiskOutside::new(&request.work_dir));
-    let compiler = Compiler::new(Disk);
+    let work_dir = request.work_dir.clone();
+    let told = |found: &[Diagnostic], sources: &SourceMap| {
+        wrong(texts::pretty(found, &with_names(sources, &work_dir)))
+    };
+    let world = ReadOnly(DiskOutside::new(&work_dir));
+    let compiler = compiler(budget);
     let vet = match Vet::new(&compiler, request, &wish) {
         Ok(vet) => vet,
-        Err(error) => return Ok(wrong(texts::pretty(&error.diagnostics, &error.sources))),
+        Err(error) => return Ok(told(&error.diagnostics, &error.sources)),
     };
     for document in &source.documents {
         let verdict = vet.check(&source, document, &world);
         if !verdict.is_ok() {
-            return Ok(wrong(texts::pretty(&verdict.diagnostics, &verdict.sources)));
+            return Ok(told(&verdict.diagnostics, &verdict.sources));
         }
     }
     Ok(ValidateCodeResult { success: true, err_message: String::new() })
+}
+
+/// The texts of a question stand in no folder: they have names, not paths.
+fn with_names(sources: &SourceMap, work_dir: &Path) -> SourceMap {
+    let mut out = SourceMap::default();
+    for file in (0..).map_while(|at| sources.get(FileId(at))) {
+        match [CODE, DATA].into_iter().find(|name| work_dir.join(name) == Path::new(&file.path)) {
+            Some(name) => out.add(name, file.text.clone()),
+            None => out.add_file(file.clone()),
+        };
+    }
+    out
 }
 
 fn wrong(message: String) -> ValidateCodeResult {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kcl::{Compiler, Disk, Entry};
+use kcl::Entry;
 use kcl_syntax::ast::{EntryOp, Expr, ExprId, Key, Stmt, StmtId};
 use kcl_syntax::program::{Package, Program};
 use kcl_syntax::source::{SourcePath, Step};
 
 use super::options::source_text;
-use super::{folder, refuse_no_input, request};
+use super::{compiler, folder, refuse_no_input, request};
 use crate::messages::{ListVariablesArgs, ListVariablesResult, MapEntry, Variable, VariableList};
 use crate::{Answer, Budget, Failure, texts};
 
@@ -20,7 +20,7 @@ use crate::{Answer, Budget, Failure, texts};
 pub fn list_variables(args: &ListVariablesArgs, budget: &Budget) -> Answer<ListVariablesResult> {
     let mut request = request(folder("")?, &[], budget);
     request.entries = args.files.iter().cloned().map(Entry::Path).collect();
-    let loaded = Compiler::new(Disk).load(&request);
+    let loaded = compiler(budget).load(&request);
     refuse_no_input(&loaded.diagnostics, &loaded.program.sources)?;
     let mut lister = Lister {
         program: &loaded.program,

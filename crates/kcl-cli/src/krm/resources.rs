@@ -103,6 +103,9 @@ impl Resources {
                     check(&items)?;
                     return Ok(self.written(items));
                 }
+                Some(_) if document.get("apiVersion").is_none() && document.get("kind").is_none() => {
+                    return Err("`items` of the program is no list of resources: items = [..]".to_owned());
+                }
                 _ if matches!(&document.value, Data::Map(entries) if entries.is_empty()) => {}
                 _ => added.push(document),
             }

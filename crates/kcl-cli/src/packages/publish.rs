@@ -52,7 +52,7 @@ fn packed(file: &Path) -> Result<(Package, Content), Wrong> {
     let manifest = content.get("kcl.mod").and_then(|bytes| std::str::from_utf8(bytes).ok());
     let manifest =
         manifest.ok_or_else(|| told("there is no kcl.mod in it: it is not a package".to_owned()))?;
-    let table = manifest.parse().map_err(|e: toml::de::Error| told(format!("kcl.mod: {}", e.message())))?;
+    let table = kcl_mod::read_table("kcl.mod", manifest).map_err(told)?;
     Ok((kcl_mod::package(&table).map_err(told)?, content))
 }
 

@@ -42,7 +42,7 @@ impl<S: Sink> Parser<'_, S> {
         let mark = self.mark();
         let doc = Str::from(strings::plain(lit.content, false).as_ref());
         // Placeholders must be expressions even here; nobody computes them.
-        if !lit.raw && lit.content.contains("${") {
+        if !lit.raw && lit.content.contains('$') && lit.content.contains("${") {
             self.joined(&lit, self.token().start as usize + lit.lead);
         }
         self.bump();

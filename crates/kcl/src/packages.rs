@@ -1,0 +1,189 @@
+//! Parsed and checked packages, by content: what compilers may share.
+//!
+//! An entry is found by everything that it depends on (paths, texts, edition, the packages below it), so it is never wrong, whoever
+//! finds it and whenever. Sharing is only a matter of memory: [`Packages::trim`] gives it back.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use base_diag::{Diagnostic, SourceFile};
+use kcl_check::{CheckOptions, Home, PackageIndex, PackageTypes};
+use kcl_eval::Outline;
+use kcl_syntax::ast::{Str, Tree};
+use kcl_syntax::program::{ImportTarget, Package};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A file of a package: where it is, and what it says or why it cannot be read.
+pub(crate) type PackageFile = (PathBuf, Result<Arc<str>, String>);
+
+/// A parsed package.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    /// Who it is.
+    pub(crate) number: u64,
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) files: Vec<Arc<SourceFile>>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// What a compiled package is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Address {
+    parsed: u64,
+    path: Str,
+    options: CheckOptions,
+    imports: Vec<Imported>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Imported {
+    Package(Home),
+    System(Str),
+    Plugin(Str),
+    Missing,
+}
+
+impl Address {
+    /// Where a package stands on top of those that it imports.
+    pub(crate) fn new(
+        parsed: u64,
+        package: &Package,
+        units: &[Arc<Compiled>],
+        options: CheckOptions,
+    ) -> Address {
+        let imports = package.imports.iter().map(|link| match &link.target {
+            ImportTarget::Package(id) => {
+                units.get(id.0 as usize).map_or(Imported::Missing, |u| Imported::Package(u.home))
+            }
+            ImportTarget::System(name) => Imported::System(name.clone()),
+            ImportTarget::Plugin(name) => Imported::Plugin(name.clone()),
+            ImportTarget::Missing => Imported::Missing,
+        });
+        Address { parsed, path: package.path.clone(), options, imports: imports.collect() }
+    }
+}
+
+/// A checked package; what it needs to run is made when it first runs.
+pub(crate) struct Compiled {
+    pub(crate) home: Home,
+    pub(crate) types: Arc<PackageTypes>,
+    pub(crate) index: OnceLock<Arc<PackageIndex>>,
+    pub(crate) runs: OnceLock<Arc<Outline>>,
+}
+
+impl Compiled {
+    pub(crate) fn home(&self) -> Home {
+        self.home
+    }
+
+    pub(crate) fn index(&self) -> Option<&Arc<PackageIndex>> {
+        self.index.get()
+    }
+}
+
+/// Several threads may want the same thing: one makes it, the others wait.
+type Shared<K, V> = Mutex<FxHashMap<K, Arc<OnceLock<Arc<V>>>>>;
+
+fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Default)]
+struct Known {
+    parsed: Shared<Vec<PackageFile>, Parsed>,
+    compiled: Shared<Address, Compiled>,
+    /// How many numbers were given.
+    given: AtomicU64,
+    /// Bytes of the texts in `parsed`; changed under its lock.
+    bytes: AtomicU64,
+}
+
+/// Packages that were parsed and checked, for one compiler or for many (`Compiler::sharing`). A clone is the same packages.
+#[derive(Clone, Default)]
+pub struct Packages(Arc<Known>);
+
+impl fmt::Debug for Packages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packages({} bytes)", self.0.bytes.load(Ordering::Relaxed))
+    }
+}
+
+impl Packages {
+    /// Forgets all packages if their texts are larger than this, so that whoever keeps them for long does not grow. Runs that use
+    /// them go on.
+    pub fn trim(&self, bytes: u64) {
+        if self.0.bytes.load(Ordering::Relaxed) <= bytes {
+            return;
+        }
+        let mut parsed = open(&self.0.parsed);
+        self.0.bytes.store(0, Ordering::Relaxed);
+        parsed.clear();
+        open(&self.0.compiled).clear();
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.0.given.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Returns a parsed package.
+    pub(crate) fn parsed(
+        &self,
+        files: Vec<PackageFile>,
+        parse: impl FnOnce(&[PackageFile], u64) -> Parsed,
+    ) -> Arc<Parsed> {
+        let known = open(&self.0.parsed).get(&files).cloned();
+        let slot = known.unwrap_or_else(|| {
+            let mut all = open(&self.0.parsed);
+            let slot = all.entry(files.clone()).or_insert_with(|| {
+                self.0.bytes.fetch_add(size(&files), Ordering::Relaxed);
+                Arc::default()
+            });
+            slot.clone()
+        });
+        slot.get_or_init(|| Arc::new(parse(&files, self.number()))).clone()
+    }
+
+    /// Returns a checked package.
+    pub(crate) fn compiled(
+        &self,
+        address: Address,
+        compile: impl FnOnce() -> Arc<Compiled>,
+    ) -> Arc<Compiled> {
+        let slot = open(&self.0.compiled).entry(address).or_default().clone();
+        slot.get_or_init(compile).clone()
+    }
+
+    /// Drops the packages that contain one of the files, and those on top of them.
+    pub(crate) fn forget(&self, texts: &FxHashSet<Arc<OsStr>>) {
+        let mut gone: FxHashSet<u64> = FxHashSet::default();
+        open(&self.0.parsed).retain(|files, parsed| {
+            let hit = files.iter().any(|(path, _)| texts.contains(path.as_os_str()));
+            if hit {
+                self.0.bytes.fetch_sub(size(files), Ordering::Relaxed);
+                gone.extend(parsed.get().map(|parsed| parsed.number));
+            }
+            !hit
+        });
+        let mut compiled = open(&self.0.compiled);
+        loop {
+            let before = compiled.len();
+            compiled.retain(|address, unit| {
+                let on_top =
+                    |import: &Imported| matches!(import, Imported::Package(Home(n)) if gone.contains(n));
+                let hit = gone.contains(&address.parsed) || address.imports.iter().any(on_top);
+                gone.extend(unit.get().filter(|_| hit).map(|unit| unit.home.0));
+                !hit
+            });
+            if compiled.len() == before {
+                return;
+            }
+        }
+    }
+}
+
+fn size(files: &[PackageFile]) -> u64 {
+    files.iter().map(|(_, text)| text.as_ref().map_or(0, |text| text.len() as u64)).sum()
+}
