@@ -38,8 +38,8 @@ pub(crate) struct Keeper<'k> {
 }
 
 impl Keeper<'_> {
-    /// Keeps until the walk has ended and everything is written, or cannot be.
-    pub(crate) async fn run(mut self) -> Result<(), StoreError> {
+    /// Keeps until the walk has ended. Returns what is not written yet: it goes with the end of the release.
+    pub(crate) async fn run(mut self) -> Result<Vec<Outcome>, StoreError> {
         let (mut group, mut waiting) = (Vec::new(), Vec::<Sender<()>>::new());
         let mut beat = self.clock.sleep(HEARTBEAT);
         let mut due: BoxFuture<'static, ()> = Box::pin(pending());
@@ -59,7 +59,7 @@ impl Keeper<'_> {
                     due = Box::pin(pending());
                     self.commit(&mut group).await
                 }
-                Either::Left((None, _)) => return self.commit(&mut group).await,
+                Either::Left((None, _)) => return Ok(group),
                 Either::Left((Some(Told::Idle), _)) | Either::Right((Either::Right(_), _)) => {
                     due = Box::pin(pending());
                     self.commit(&mut group).await
@@ -99,7 +99,7 @@ impl Keeper<'_> {
     }
 
     /// A state that cannot be written stops the run: what is in flight ends, nothing new starts, and it is heard to its end.
-    async fn give_up(mut self, error: StoreError) -> Result<(), StoreError> {
+    async fn give_up(mut self, error: StoreError) -> Result<Vec<Outcome>, StoreError> {
         self.trouble.cancel();
         // A step that waits is told by the end of its channel.
         while self.inbox.next().await.is_some() {}

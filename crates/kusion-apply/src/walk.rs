@@ -391,7 +391,7 @@ impl<'i> Walk<'i> {
     pub(crate) async fn finish(
         self,
         session: &mut Session,
-        kept: Result<(), StoreError>,
+        kept: Result<Vec<Outcome>, StoreError>,
     ) -> Result<Report, ApplyError> {
         let report = self.report();
         let message = report.steps.iter().find_map(|(key, end)| match end {
@@ -411,7 +411,7 @@ impl<'i> Walk<'i> {
             outputs: report.outputs.clone(),
         };
         let written = match kept {
-            Ok(()) => session.end(self.release, end).await,
+            Ok(rest) => session.end(self.release, rest, end).await,
             Err(error) => Err(error),
         };
         self.emit(EventKind::ReleaseEnded {

@@ -105,13 +105,13 @@ fn failed(error: RuntimeError) -> ObjectError {
 /// The whole of an object; `None` if one of its parts is gone: it was replaced or taken away meanwhile.
 async fn whole(chest: &KubeChest, kept: Kept) -> Result<Option<Vec<u8>>, ObjectError> {
     let (number, blob) = parts_of(&kept)?;
+    let names = (0..number).map(|at| part_name(&kept.name, &blob, at));
+    let get = |name: String| async move { chest.get(&name).await.map_err(failed) };
+    let parts: Vec<_> = stream::iter(names).map(get).buffered(AT_ONCE).try_collect().await?;
     let mut bytes = kept.bytes;
-    for at in 0..number {
-        let part = chest.get(&part_name(&kept.name, &blob, at)).await.map_err(failed)?;
-        match part {
-            Some(part) => bytes.extend_from_slice(&part.bytes),
-            None => return Ok(None),
-        }
+    for part in parts {
+        let Some(part) = part else { return Ok(None) };
+        bytes.extend_from_slice(&part.bytes);
     }
     Ok(Some(bytes))
 }
@@ -121,12 +121,11 @@ async fn wholes(
     chest: &KubeChest,
     wanted: Vec<(String, Kept)>,
 ) -> Result<Option<Vec<(String, Vec<u8>)>>, ObjectError> {
-    let mut all = Vec::with_capacity(wanted.len());
-    for (name, kept) in wanted {
-        let Some(bytes) = whole(chest, kept).await? else { return Ok(None) };
-        all.push((name, bytes));
-    }
-    Ok(Some(all))
+    let read = |(name, kept): (String, Kept)| async move {
+        Ok::<_, ObjectError>(whole(chest, kept).await?.map(|bytes| (name, bytes)))
+    };
+    let all: Vec<Option<_>> = stream::iter(wanted).map(read).buffered(AT_ONCE).try_collect().await?;
+    Ok(all.into_iter().collect())
 }
 
 async fn get(chest: &KubeChest, name: &str) -> Result<Option<Object>, ObjectError> {
@@ -152,14 +151,16 @@ async fn put(
     let (secret, blob) = (secret_name(name), uuid::Uuid::new_v4().to_string());
     let mut pieces = bytes.chunks(PART);
     let first = pieces.next().unwrap_or_default().to_vec();
-    let mut n_parts = 0;
-    for piece in pieces {
-        let part = part_name(&secret, &blob, n_parts);
-        let thing = Kept { name: part, bytes: piece.to_vec(), ..Kept::default() };
-        // Nobody else has this name; if it is there, an answer was lost on the way.
-        chest.put(&thing, None).await.map_err(failed)?;
-        n_parts += 1;
-    }
+    let n_parts = pieces.len();
+    let part = |(at, piece): (usize, &[u8])| Kept {
+        name: part_name(&secret, &blob, at),
+        bytes: piece.to_vec(),
+        ..Kept::default()
+    };
+    // Nobody else has these names; if one is there, an answer was lost on the way.
+    let put = |part: Kept| async move { chest.put(&part, None).await.map(drop).map_err(failed) };
+    let puts = stream::iter(pieces.enumerate().map(part)).map(put).buffer_unordered(AT_ONCE);
+    puts.try_collect::<()>().await?;
     let mut annotations = BTreeMap::from([(NAME.to_owned(), name.to_owned())]);
     if n_parts > 0 {
         annotations.insert(PARTS.to_owned(), format!("{n_parts} {blob}"));

@@ -14,6 +14,9 @@ use crate::{Fence, Head, Lease, StoreError};
 /// An answer that may take its time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
+/// What somebody sees who looks while he does something else.
+pub type Look = Result<Written, StoreError>;
+
 /// A position behind everything: whoever reads from there reads the head alone. No log is as long as that.
 pub const HEAD_ONLY: u64 = 1 << 40;
 
@@ -31,17 +34,24 @@ pub trait Backend: Send + Sync {
     /// reach at least as far as it says.
     fn read<'a>(&'a self, scope: &'a Scope, from: u64) -> Answer<'a, Written>;
 
+    /// All that is written, the head and the records asked for at once: a head that is ahead of them may be a record that was
+    /// written meanwhile. Whoever finds damage in it reads again.
+    fn glance<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Written> {
+        self.read(scope, 0)
+    }
+
     /// Makes the log with its first record, unless there is a log.
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()>;
 
-    /// Adds a record if the log still ends at a position and the lease is still ours, then moves the head. Returns the new end.
-    /// A crash in the middle leaves the log as it was, a piece of the record behind it, or all of it with the head unmoved.
+    /// Adds records if the log still ends at a position and the lease is still ours, then moves the head. Returns the new end.
+    /// A crash in the middle leaves the log as it was, the first of them or a piece of one behind it, or all of them with the
+    /// head unmoved.
     fn append_if<'a>(
         &'a self,
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64>;
 
@@ -75,6 +85,23 @@ pub trait Backend: Send + Sync {
         lease: &'a Lease,
     ) -> Answer<'a, bool>;
 
+    /// Swaps the lease, and looks what is written from a position on since then, head and records in any order. `None` if
+    /// another was quicker; a look that fails does not undo the swap.
+    fn swap_and_look<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+        from: u64,
+    ) -> Answer<'a, Option<Look>> {
+        Box::pin(async move {
+            match self.swap_lease(scope, read, lease).await? {
+                true => Ok(Some(self.read(scope, from).await)),
+                false => Ok(None),
+            }
+        })
+    }
+
     /// A small private thing beside the log: the key.
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>>;
 
@@ -95,6 +122,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).read(scope, from)
     }
 
+    fn glance<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Written> {
+        (**self).glance(scope)
+    }
+
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
         (**self).create(scope, first)
     }
@@ -104,10 +135,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64> {
-        (**self).append_if(scope, fence, at, record, head)
+        (**self).append_if(scope, fence, at, records, head)
     }
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
@@ -139,6 +170,16 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).swap_lease(scope, read, lease)
     }
 
+    fn swap_and_look<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+        from: u64,
+    ) -> Answer<'a, Option<Look>> {
+        (**self).swap_and_look(scope, read, lease, from)
+    }
+
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
         (**self).kept(scope, name)
     }
@@ -149,7 +190,7 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 }
 
 /// What a medium has of a stack.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The records, one behind the other; absent if there is no log.
     pub log: Option<Records>,
@@ -159,7 +200,7 @@ pub struct Written {
 }
 
 /// Records as they are on the medium, good or not.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     /// All of their bytes.
     pub bytes: Vec<u8>,

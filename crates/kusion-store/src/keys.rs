@@ -261,7 +261,7 @@ impl StackStore {
         now: Timestamp,
         lock: Option<&Lock>,
     ) -> Result<u64, StoreError> {
-        let (state, old) = self.open_for(fence, known).await?;
+        let (state, old) = self.open_for(fence, known, None).await?;
         let written = self.backend.read(&self.scope, 0).await?;
         let (Some(found), Some(head)) = (&written.log, state.head()) else {
             return Err(self.damaged(Damage::Removed { head: None }));

@@ -26,6 +26,7 @@ mod log;
 mod migrate;
 mod object_lease;
 mod object_log;
+mod object_pack;
 mod object_requests;
 mod objects;
 mod plug;
@@ -44,7 +45,7 @@ mod upstream;
 mod vault;
 mod wait;
 
-pub use backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Records, Replacement, Written};
+pub use backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Look, Records, Replacement, Written};
 pub use damage::{Damage, Fault};
 pub use entry::{Outcome, ReleaseEnd, Way};
 pub use error::StoreError;

@@ -121,17 +121,17 @@ impl Backend for LocalFolder {
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64> {
-        let (fence, line, head) = (fence.clone(), format!("{record}\n"), head.clone());
-        self.write(scope, move |folder| folder.append(&fence, at, &line, &head))
+        let (fence, text, head) = (fence.clone(), lines(records), head.clone());
+        self.write(scope, move |folder| folder.append(&fence, at, &text, &head))
     }
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
         let Replacement { at, records, head, keep_as } = by;
-        let text: String = records.iter().flat_map(|record| [record.as_str(), "\n"]).collect();
-        let (fence, head, copy) = (fence.clone(), head.clone(), keep_as.map(str::to_owned));
+        let (fence, text, head) = (fence.clone(), lines(records), head.clone());
+        let copy = keep_as.map(str::to_owned);
         self.write(scope, move |folder| {
             folder.make()?;
             let _guard = folder.guard()?;
@@ -254,18 +254,18 @@ impl Folder {
         Err(StoreError::Stale { expected: head.serial.saturating_sub(1) })
     }
 
-    fn append(&self, fence: &Fence, at: u64, line: &str, head: &Head) -> Result<u64, StoreError> {
+    fn append(&self, fence: &Fence, at: u64, text: &str, head: &Head) -> Result<u64, StoreError> {
         let _guard = self.guard()?;
         self.check(fence, at, head)?;
         let path = self.file("log");
-        let added = self.add(&path, line.as_bytes()).map_err(StoreError::io("write", &path));
+        let added = self.add(&path, text.as_bytes()).map_err(StoreError::io("write", &path));
         if let Err(error) = added.and_then(|()| self.put_head(head)) {
             // A piece of a line may be there. Cut it, so that the next line does not continue it; if even that fails, the
             // length differs and every later write is refused until the log is opened anew.
             let _ = self.cut(&path, at);
             return Err(error);
         }
-        Ok(at + line.len() as u64)
+        Ok(at + text.len() as u64)
     }
 
     fn add(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -380,6 +380,10 @@ fn safe(name: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let cleaned: String = name.chars().map(|c| if keep(c) { c } else { '_' }).collect();
     if cleaned.starts_with('.') || cleaned.is_empty() { format!("_{cleaned}") } else { cleaned }
+}
+
+fn lines(records: &[String]) -> String {
+    records.iter().flat_map(|record| [record.as_str(), "\n"]).collect()
 }
 
 fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {

@@ -147,7 +147,7 @@ async fn carry_under(
 ) -> Result<Migrated, StoreError> {
     let left = matches!(state.way, Some(Way::Leaving(_)));
     let (state, keys) =
-        if left { here.as_it_lies().await? } else { here.store.open_for(&here.fence, state).await? };
+        if left { here.as_it_lies().await? } else { here.store.open_for(&here.fence, state, None).await? };
     let written = here.store.backend.read(&here.store.scope, 0).await?;
     let Some(found) = &written.log else {
         return Err(here.store.damaged(Damage::Removed { head: None }));
@@ -170,13 +170,13 @@ async fn carry_under(
     if !left {
         let mut session = Session::new(here.store.clone(), state, keys, here.fence.clone());
         let (token, way) = (here.fence.token, Way::Leaving(places.to.clone()));
-        session.write(serial, Entry::Moved { serial, token, at: now, way }).await?;
+        session.write(vec![Entry::Moved { serial, token, at: now, way }]).await?;
     }
     let (arriving, keys) = there.as_it_lies().await?;
     let serial = arriving.serial + 1;
     let mut session = Session::new(there.store.clone(), arriving, keys, there.fence.clone());
     let token = there.fence.token;
-    session.write(serial, Entry::Moved { serial, token, at: now, way: Way::Arrived }).await?;
+    session.write(vec![Entry::Moved { serial, token, at: now, way: Way::Arrived }]).await?;
     Ok(Migrated::Done { entries: n_entries, serial })
 }
 

@@ -7,6 +7,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
+use futures::future::join;
 use kusion_model::Scope;
 
 use crate::backend::LeaseSlot;
@@ -60,25 +61,32 @@ impl<O: Objects> ObjectLog<O> {
         Err(StoreError::Unanswered { place: self.stack_place(scope), tries: TRIES })
     }
 
-    /// Puts a lease behind the one that was read. False if another was quicker.
-    pub(crate) async fn next_lease(
+    /// Puts a lease behind the one that was read, and does something else while it looks whether it counts. `None` if another
+    /// was quicker.
+    pub(crate) async fn next_lease<T>(
         &self,
         scope: &Scope,
         read: Option<&str>,
         lease: &Lease,
-    ) -> Result<bool, StoreError> {
+        meanwhile: impl Future<Output = T>,
+    ) -> Result<Option<T>, StoreError> {
         let before = match read.map(str::parse::<u64>) {
             None => 0,
             Some(Ok(number)) => number,
             // Never given out here.
-            Some(Err(_)) => return Ok(false),
+            Some(Err(_)) => return Ok(None),
         };
-        let Some(number) = before.checked_add(1) else { return Ok(false) };
+        let Some(number) = before.checked_add(1) else { return Ok(None) };
         let name = self.lease_name(scope, number);
         if !self.make(&name, &serde_json::to_vec(lease).unwrap_or_default()).await? {
-            return Ok(false);
+            return Ok(None);
         }
-        let all = self.lease_numbers(scope).await?;
+        if self.is_own(scope, lease) && lease.owner.is_none() {
+            // Given back: if others have come between, it was not ours any more, and is not now.
+            return Ok(Some(meanwhile.await));
+        }
+        let (all, meanwhile) = join(self.lease_numbers(scope), meanwhile).await;
+        let all = all?;
         let ours = all.iter().max().is_some_and(|top| *top < number.saturating_add(STAY));
         let old = |other: &u64| other.saturating_add(STAY) <= number;
         let gone: Vec<String> = match ours {
@@ -94,7 +102,11 @@ impl<O: Objects> ObjectLog<O> {
         if ours {
             self.held().insert(scope.clone(), (lease.clone(), number));
         }
-        Ok(ours)
+        Ok(ours.then_some(meanwhile))
+    }
+
+    fn is_own(&self, scope: &Scope, lease: &Lease) -> bool {
+        self.held().get(scope).is_some_and(|(held, _)| held.session == lease.session)
     }
 
     /// Refuses a writer whose lease is not the one that counts.

@@ -18,19 +18,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use futures::future::join3;
+use futures::future::{join, join3, ready};
 use kusion_model::Scope;
 
-use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Records, Replacement, Written};
+use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Look, Records, Replacement, Written};
+use crate::object_pack::Behinds;
 use crate::objects::{Objects, TRIES, When};
 use crate::{Fence, Head, Lease, Plug, StoreError};
 
 /// A generation of more objects than this is put together when somebody opens it for writing.
 const SCATTERED: usize = 64;
-/// A log that is told by more objects than this is worth a pack.
-const LOOSE: usize = 2;
 /// What closes a generation begins with this: no record.
-const CLOSED: &str = "closed ";
+pub(crate) const CLOSED: &str = "closed ";
 
 /// The lease that we have put last, and its number.
 pub(crate) type Held = BTreeMap<Scope, (Lease, u64)>;
@@ -42,24 +41,25 @@ pub struct ObjectLog<O> {
     /// The head as we have last seen or put it: another's is not overwritten unseen.
     heads: Mutex<BTreeMap<Scope, String>>,
     pub(crate) held: Mutex<Held>,
+    pub(crate) behind: Mutex<Behinds>,
 }
 
 /// A position: the generation, and how many of its objects.
-fn position(generation: u32, objects: usize) -> u64 {
+pub(crate) fn position(generation: u32, objects: usize) -> u64 {
     (u64::from(generation) << 32) | objects as u64
 }
 
-fn parts(position: u64) -> (u32, usize) {
+pub(crate) fn parts(position: u64) -> (u32, usize) {
     (u32::try_from(position >> 32).unwrap_or(u32::MAX), usize::try_from(position & 0xffff_ffff).unwrap_or(0))
 }
 
 /// What the name of an object of a log says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spot {
-    generation: u32,
+pub(crate) struct Spot {
+    pub(crate) generation: u32,
     /// How many objects come before it, or are in it if it is a pack.
-    number: usize,
-    pack: bool,
+    pub(crate) number: usize,
+    pub(crate) pack: bool,
 }
 
 impl Spot {
@@ -97,7 +97,7 @@ impl<O: Objects> ObjectLog<O> {
 
     /// The same with a plug that can be pulled, for tests.
     pub fn with_plug(objects: O, plug: Plug) -> Self {
-        ObjectLog { objects, plug, heads: Mutex::default(), held: Mutex::default() }
+        ObjectLog { objects, plug, heads: Mutex::default(), held: Mutex::default(), behind: Mutex::default() }
     }
 
     /// The medium below.
@@ -168,8 +168,25 @@ impl<O: Objects> ObjectLog<O> {
         }
     }
 
+    /// Head and records at once; where that leaves a question, in order.
+    async fn glance(&self, scope: &Scope) -> Result<Written, StoreError> {
+        let (head, log) = join(self.head(scope), self.records(scope, 0)).await;
+        match (head?, log?) {
+            (head, Some(log)) if head != Kept::Absent || log.bounds.len() <= 1 => {
+                Ok(Written { log: Some(log), head, leased: true })
+            }
+            _ => self.read(scope, 0).await,
+        }
+    }
+
+    /// What is written behind a position, by somebody who holds the lease: there is a log.
+    async fn look(&self, scope: &Scope, from: u64) -> Result<Written, StoreError> {
+        let (head, log) = join(self.head(scope), self.records(scope, from)).await;
+        Ok(Written { log: log?, head: head?, leased: true })
+    }
+
     /// The records behind a position, as they were at one moment; `None` if there is no log.
-    async fn records(&self, scope: &Scope, from: u64) -> Result<Option<Records>, StoreError> {
+    pub(crate) async fn records(&self, scope: &Scope, from: u64) -> Result<Option<Records>, StoreError> {
         let prefix = self.name(scope, "log/");
         let (generation, known) = parts(from);
         let after = if known == 0 { String::new() } else { self.record_name(scope, generation, known - 1) };
@@ -183,6 +200,9 @@ impl<O: Objects> ObjectLog<O> {
         let mut found: Vec<(Spot, Vec<u8>)> =
             found.into_iter().filter_map(|(name, bytes)| Some((Spot::of(&name)?, bytes))).collect();
         found.sort_by_key(|(spot, _)| (spot.number, !spot.pack));
+        if from == 0 {
+            self.note_read(scope, &found);
+        }
         for (spot, bytes) in found {
             // An object that is missing leaves a gap in the serials, which is told as such.
             records.end = position(spot.generation, spot.number + usize::from(!spot.pack));
@@ -206,13 +226,14 @@ impl<O: Objects> ObjectLog<O> {
         scope: &Scope,
         fence: &Fence,
         at: u64,
-        record: &str,
+        records: &[String],
         head: &Head,
     ) -> Result<u64, StoreError> {
         self.check(scope, fence).await?;
         let stale = || StoreError::Stale { expected: head.serial.saturating_sub(1) };
         let (generation, count) = parts(at);
-        if !self.make(&self.record_name(scope, generation, count), record.as_bytes()).await? {
+        let text = records.join("\n");
+        if !self.make(&self.record_name(scope, generation, count), text.as_bytes()).await? {
             return Err(stale());
         }
         // In a generation that was taken away every place is free.
@@ -220,6 +241,7 @@ impl<O: Objects> ObjectLog<O> {
             return Err(stale());
         }
         self.put_head(scope, head).await?;
+        self.note_appended(scope, at, &text);
         Ok(position(generation, count + 1))
     }
 
@@ -246,6 +268,7 @@ impl<O: Objects> ObjectLog<O> {
         // The head follows: who loses the race has not moved it, and a log ahead of its head is whole.
         self.put_head(scope, by.head).await?;
         self.sweep(scope, next).await;
+        self.note_replaced(scope, position(next, 1));
         Ok(position(next, 1))
     }
 
@@ -307,31 +330,6 @@ impl<O: Objects> ObjectLog<O> {
         }
         let _ = self.objects.remove(&old).await;
     }
-
-    /// Copies what came behind the first object into one, so that the next reader asks for two objects instead of many.
-    async fn pack(&self, scope: &Scope, at: u64) -> Result<(), StoreError> {
-        let (generation, count) = parts(at);
-        let names = self.names(&self.name(scope, "log/")).await?;
-        if telling(&names, 0).len() <= LOOSE {
-            return Ok(());
-        }
-        let Some(records) = self.records(scope, 0).await? else { return Ok(()) };
-        // Somebody has written since, or has closed the generation.
-        if records.end != at {
-            return Ok(());
-        }
-        let first = position(generation, 1);
-        let behind = records.iter().zip(&records.ends).filter(|(_, end)| **end > first);
-        let text: Vec<u8> = behind.flat_map(|(record, _)| [record, b"\n"].concat()).collect();
-        self.make(&self.name(scope, &format!("log/{generation:08}/pack-{count:08}")), &text).await?;
-        let old: Vec<String> =
-            names.into_iter().filter(|name| Spot::of(name).is_some_and(|spot| spot.pack)).collect();
-        if !old.is_empty() {
-            // Nobody needs them; whoever is reading one looks again.
-            let _ = self.objects.remove(&old).await;
-        }
-        Ok(())
-    }
 }
 
 /// How many objects of a generation somebody knows who stands at a position.
@@ -376,6 +374,10 @@ impl<O: Objects> Backend for ObjectLog<O> {
         Box::pin(self.read(scope, from))
     }
 
+    fn glance<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Written> {
+        Box::pin(self.glance(scope))
+    }
+
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
         Box::pin(async move { self.first_generation(scope, &[first.to_owned()]).await.map(|_| ()) })
     }
@@ -385,10 +387,10 @@ impl<O: Objects> Backend for ObjectLog<O> {
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64> {
-        Box::pin(self.append(scope, fence, at, record, head))
+        Box::pin(self.append(scope, fence, at, records, head))
     }
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
@@ -422,7 +424,17 @@ impl<O: Objects> Backend for ObjectLog<O> {
         read: Option<&'a str>,
         lease: &'a Lease,
     ) -> Answer<'a, bool> {
-        Box::pin(self.next_lease(scope, read, lease))
+        Box::pin(async move { Ok(self.next_lease(scope, read, lease, ready(())).await?.is_some()) })
+    }
+
+    fn swap_and_look<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+        from: u64,
+    ) -> Answer<'a, Option<Look>> {
+        Box::pin(self.next_lease(scope, read, lease, self.look(scope, from)))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {

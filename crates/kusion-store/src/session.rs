@@ -9,7 +9,7 @@ use kusion_model::{
 
 use crate::backend::Replacement;
 use crate::entry::{Entry, Outcome, ReleaseEnd};
-use crate::fold::{Link, Read, Source};
+use crate::fold::{Link, Source};
 use crate::seal::Bound;
 use crate::{Fence, Head, Keys, Lease, StackStore, State, StoreError, chain, log, vault};
 
@@ -127,7 +127,7 @@ impl Session {
         // The live values before are in the plan's own file; here they would only make the log longer.
         let steps = steps.map(|step| Step { before: None, ..step.clone() }).collect();
         let (serial, token) = (self.state.serial + 1, self.fence.token);
-        self.write(serial, Entry::Begin { serial, token, release: Box::new(release), steps }).await?;
+        self.write(vec![Entry::Begin { serial, token, release: Box::new(release), steps }]).await?;
         self.n_releases += 1;
         Ok(no)
     }
@@ -140,14 +140,26 @@ impl Session {
         self.check_open(release)?;
         let (serial, token) = (self.state.serial + 1, self.fence.token);
         let secrets = vault::new_values(&outcomes, &self.state, &self.keys)?;
-        self.write(serial, Entry::Outcomes { serial, token, release, outcomes, secrets }).await
+        self.write(vec![Entry::Outcomes { serial, token, release, outcomes, secrets }]).await
     }
 
-    /// Ends a release. Old ones are folded together when there are many.
-    pub async fn end(&mut self, release: ReleaseNo, end: ReleaseEnd) -> Result<(), StoreError> {
+    /// Ends a release with what came of its last steps, in one write. Old ones are folded together when there are many.
+    pub async fn end(
+        &mut self,
+        release: ReleaseNo,
+        outcomes: Vec<Outcome>,
+        end: ReleaseEnd,
+    ) -> Result<(), StoreError> {
         self.check_open(release)?;
-        let (serial, token) = (self.state.serial + 1, self.fence.token);
-        self.write(serial, Entry::End { serial, token, release, end }).await?;
+        let (mut serial, token, mut entries) = (self.state.serial, self.fence.token, Vec::new());
+        if !outcomes.is_empty() {
+            serial += 1;
+            let secrets = vault::new_values(&outcomes, &self.state, &self.keys)?;
+            entries.push(Entry::Outcomes { serial, token, release, outcomes, secrets });
+        }
+        serial += 1;
+        entries.push(Entry::End { serial, token, release, end });
+        self.write(entries).await?;
         let keep = self.store.keep_releases;
         if self.n_releases > 2 * keep { self.compact(keep).await } else { Ok(()) }
     }
@@ -181,10 +193,9 @@ impl Session {
         };
         let outputs = outputs.clone();
         let no = self.begin_with(&plan, draft, now).await?;
-        self.record(no, outcomes).await?;
         let tally = Tally::default();
-        self.end(no, ReleaseEnd { phase: Phase::Succeeded, ended: now, tally, message: None, outputs })
-            .await?;
+        let end = ReleaseEnd { phase: Phase::Succeeded, ended: now, tally, message: None, outputs };
+        self.end(no, outcomes, end).await?;
         Ok(Some(no))
     }
 
@@ -264,39 +275,45 @@ impl Session {
         self.state.read.0.as_ref().map_or(&[], |read| &read.links)
     }
 
-    pub(crate) async fn write(&mut self, serial: u64, entry: Entry) -> Result<(), StoreError> {
-        let prev = self.links().last().map_or(chain::NOTHING, |link| &link.hash);
-        let record = chain::write(prev, &log::json(&entry));
-        let hash = chain::hash_of(&record);
-        let release = match &entry {
-            Entry::Begin { release, .. } => release.no,
-            _ => ReleaseNo(self.state.next_release().0 - 1),
-        };
-        let (lineage, seal) = (self.state.lineage.clone(), Some(self.keys.mark()));
-        let bound = Bound { what: "record", scope: &self.store.scope, lineage: &lineage, serial };
-        let sealed = self.keys.seal(&bound, record.as_bytes())?;
-        let head = Head { lineage, serial, hash: hash.clone(), release, seal };
-        self.end = self.append(&sealed, &head).await?;
-        self.state.fold(entry);
-        if let Source(Some(Read { links, end, .. })) = &mut self.state.read {
-            links.push(Link { serial, hash });
-            *end = self.end;
+    /// Writes entries, one behind the other: all of them are there, or the first ones, or none.
+    pub(crate) async fn write(&mut self, entries: Vec<Entry>) -> Result<(), StoreError> {
+        let mut prev = self.links().last().map_or(chain::NOTHING, |link| &link.hash).to_owned();
+        let (lineage, mut release) = (self.state.lineage.clone(), ReleaseNo(self.state.next_release().0 - 1));
+        let (mut records, mut links) = (Vec::new(), Vec::new());
+        for entry in &entries {
+            if let Entry::Begin { release: begun, .. } = entry {
+                release = begun.no;
+            }
+            let record = chain::write(&prev, &log::json(entry));
+            prev = chain::hash_of(&record);
+            let serial = entry.serial();
+            let bound = Bound { what: "record", scope: &self.store.scope, lineage: &lineage, serial };
+            records.push(self.keys.seal(&bound, record.as_bytes())?);
+            links.push(Link { serial, hash: prev.clone() });
+        }
+        let Some(serial) = links.last().map(|link| link.serial) else { return Ok(()) };
+        let head = Head { lineage, serial, hash: prev, release, seal: Some(self.keys.mark()) };
+        self.end = self.append(&records, &head).await?;
+        entries.into_iter().for_each(|entry| self.state.fold(entry));
+        if let Source(Some(read)) = &mut self.state.read {
+            read.links.append(&mut links);
+            read.end = self.end;
         }
         Ok(())
     }
 
-    /// Appends a record; where the answer is lost, looks whether it is there.
-    async fn append(&self, record: &str, head: &Head) -> Result<u64, StoreError> {
+    /// Appends records; where the answer is lost, looks whether they are there.
+    async fn append(&self, records: &[String], head: &Head) -> Result<u64, StoreError> {
         let StackStore { backend, scope, .. } = &self.store;
         let mut unsure = false;
         for _ in 0..TRIES {
-            match backend.append_if(scope, &self.fence, self.end, record, head).await {
+            match backend.append_if(scope, &self.fence, self.end, records, head).await {
                 Err(StoreError::Unanswered { .. }) => unsure = true,
                 Err(StoreError::Stale { .. }) if unsure => {}
                 done => return done,
             }
             let tail = backend.read(scope, self.end).await?.log.unwrap_or_default();
-            if tail.iter().next() == Some(record.as_bytes()) && tail.bounds.len() == 1 {
+            if tail.iter().eq(records.iter().map(String::as_bytes)) {
                 return Ok(tail.end);
             }
         }

@@ -96,15 +96,17 @@ impl Stack {
         self.records.as_ref().map_or(0, Vec::len) as u64 + u64::from(self.piece.is_some())
     }
 
-    fn append(&mut self, plug: &Plug, record: &str, head: &Head) -> std::io::Result<()> {
-        let half = &record.as_bytes()[..record.len() / 2];
-        plug.step()?;
-        self.piece = Some(half.to_vec());
-        plug.room(record.len())?;
-        plug.step()?;
-        self.piece = None;
-        self.records.get_or_insert_default().push(record.as_bytes().to_vec());
-        plug.step()?;
+    fn append(&mut self, plug: &Plug, records: &[String], head: &Head) -> std::io::Result<()> {
+        for record in records {
+            let half = &record.as_bytes()[..record.len() / 2];
+            plug.step()?;
+            self.piece = Some(half.to_vec());
+            plug.room(record.len())?;
+            plug.step()?;
+            self.piece = None;
+            self.records.get_or_insert_default().push(record.as_bytes().to_vec());
+            plug.step()?;
+        }
         self.head = Some(serde_json::to_vec(head).unwrap_or_default());
         plug.step()
     }
@@ -162,16 +164,18 @@ impl Backend for SimMedium {
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64> {
         let place = self.place(scope);
         self.write(scope, move |plug, stack| {
             stack.check(fence, at, head)?;
-            if let Err(error) = stack.append(plug, record, head) {
+            if let Err(error) = stack.append(plug, records, head) {
                 // A medium that still has power cleans up what it could not finish.
                 if !plug.is_dead() {
                     stack.piece = None;
+                    let before = usize::try_from(at).unwrap_or(usize::MAX);
+                    stack.records.get_or_insert_default().truncate(before);
                 }
                 return Err(StoreError::io("write", &place)(error));
             }

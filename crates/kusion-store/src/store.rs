@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::try_join;
 use kusion_model::{Head, Records, ReleaseNo, Scope, Timestamp};
 
-use crate::backend::{LeaseSlot, Replacement};
+use crate::backend::{LeaseSlot, Look, Replacement, Written};
 use crate::entry::{Entry, FORMAT, SEALED, Way};
 use crate::fold::{Source, Unsettled};
 use crate::session::{KEEP_RELEASES, TRIES};
@@ -127,9 +128,19 @@ impl StackStore {
 
     /// Reads the state, whether it counts here or not.
     pub(crate) async fn read_anyway(&self) -> Result<State, StoreError> {
+        let glance = self.backend.glance(&self.scope).await?;
+        let told = match self.state_in(&glance).await {
+            Err(error @ StoreError::Damaged { .. }) => error,
+            opened => return opened,
+        };
+        // Somebody may have written between head and records: what is the same in order is damaged.
         let written = self.backend.read(&self.scope, 0).await?;
-        let keys = self.keys_of(&written).await?;
-        let state = log::open(&written, &self.reader(keys.as_ref(), &self.place()))?;
+        if written == glance { Err(told) } else { self.state_in(&written).await }
+    }
+
+    async fn state_in(&self, written: &Written) -> Result<State, StoreError> {
+        let keys = self.keys_of(written).await?;
+        let state = log::open(written, &self.reader(keys.as_ref(), &self.place()))?;
         Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone())))
     }
 
@@ -200,17 +211,20 @@ impl StackStore {
         known: Option<&State>,
         watch: &mut Watch,
     ) -> Result<Session, StoreError> {
-        let held = self.free_lease(claim, watch).await?;
         // Read before anything is written: a damaged folder is left as it is.
-        let state = match known {
-            Some(state) if state.read.0.is_some() => state.clone(),
-            _ => self.read().await?,
+        let (held, state) = match known {
+            Some(state) if state.read.0.is_some() => (self.free_lease(claim, watch).await?, state.clone()),
+            _ => {
+                // Who finds it held does not wait for the state.
+                try_join(self.free_lease(claim, watch), self.read()).await?
+            }
         };
         if state.read.0.is_none() {
             self.create(claim.now).await?;
         }
-        let fence = self.take_lease(held, state.token, claim).await?;
-        let opened = self.open_for(&fence, state).await;
+        let from = state.read.0.as_ref().map(|read| read.end);
+        let (fence, look) = self.take_and_look(held, state.token, claim, from).await?;
+        let opened = self.open_for(&fence, state, look).await;
         if opened.is_err() {
             self.give_back(&fence, claim.now).await;
         }
@@ -245,6 +259,17 @@ impl StackStore {
         written: u64,
         claim: &Claim<'_>,
     ) -> Result<Fence, StoreError> {
+        Ok(self.take_and_look(held, written, claim, None).await?.0)
+    }
+
+    /// The same for who wants to know what stands behind a position from then on.
+    async fn take_and_look(
+        &self,
+        held: Option<LeaseSlot>,
+        written: u64,
+        claim: &Claim<'_>,
+        from: Option<u64>,
+    ) -> Result<(Fence, Option<Look>), StoreError> {
         let before = held.as_ref().and_then(|slot| slot.lease.as_ref()).map_or(0, |lease| lease.token);
         let lease = Lease {
             token: before.max(written) + 1,
@@ -256,13 +281,23 @@ impl StackStore {
         };
         let version = held.as_ref().map(|slot| slot.version.as_str());
         for _ in 0..TRIES {
-            match self.backend.swap_lease(&self.scope, version, &lease).await {
-                Ok(true) => return Ok(lease.fence()),
-                Ok(false) | Err(StoreError::Unanswered { .. }) => {}
+            let swapped = match from {
+                Some(from) => {
+                    let swapped = self.backend.swap_and_look(&self.scope, version, &lease, from).await;
+                    swapped.map(|look| look.map(Some))
+                }
+                None => {
+                    let swapped = self.backend.swap_lease(&self.scope, version, &lease).await;
+                    swapped.map(|won| won.then_some(None))
+                }
+            };
+            match swapped {
+                Ok(Some(look)) => return Ok((lease.fence(), look)),
+                Ok(None) | Err(StoreError::Unanswered { .. }) => {}
                 Err(error) => return Err(error),
             }
             match self.lease().await? {
-                (_, Some(now)) if now.session == lease.session => return Ok(lease.fence()),
+                (_, Some(now)) if now.session == lease.session => return Ok((lease.fence(), None)),
                 // Not taken, by nobody: the request is lost.
                 (now, _) if now.as_ref().map(|slot| slot.version.as_str()) == version => {}
                 (_, Some(now)) => return Err(lost_race(&now, &lease)),
@@ -324,12 +359,20 @@ impl StackStore {
     }
 
     /// The state under our lease, with a torn tail cut, an older format brought forward, everything sealed and the head in place.
-    pub(crate) async fn open_for(&self, fence: &Fence, known: State) -> Result<(State, Keys), StoreError> {
+    pub(crate) async fn open_for(
+        &self,
+        fence: &Fence,
+        known: State,
+        look: Option<Look>,
+    ) -> Result<(State, Keys), StoreError> {
         if let Source(Some(read)) = &known.read
             && read.unsettled == Unsettled::No
             && let Some(keys) = read.keys.clone()
         {
-            let tail = self.backend.read(&self.scope, read.end).await?;
+            let tail = match look {
+                Some(look) => look?,
+                None => self.backend.read(&self.scope, read.end).await?,
+            };
             let nothing_new = tail.log.is_some_and(|log| log.bounds.is_empty() && log.end == read.end);
             let same_head = tail.head == known.head().map_or(crate::Kept::Absent, crate::Kept::Head);
             if nothing_new && same_head && fence.token > known.token {

@@ -47,9 +47,9 @@ async fn write(
     let written: Result<ReleaseNo, StoreError> = async {
         let no = session.begin(&plan, ask.draft.clone(), engine.now()).await?;
         let outcome = |record| Outcome::Recorded(Box::new(ResourceRecord { release: no, ..record }));
-        session.record(no, records.into_iter().map(outcome).collect()).await?;
+        let outcomes = records.into_iter().map(outcome).collect();
         let end = ReleaseEnd { phase: Phase::Succeeded, ended: engine.now(), tally, message: None, outputs };
-        session.end(no, end).await?;
+        session.end(no, outcomes, end).await?;
         Ok(no)
     }
     .await;

@@ -118,7 +118,7 @@ static WHOLE: LazyLock<(SimStack, State)> = LazyLock::new(|| {
                 outputs: Default::default(),
             };
             if let Ok(no) = wait(session.begin(&plan, ReleaseDraft::default(), now)) {
-                let _ = wait(session.end(no, end));
+                let _ = wait(session.end(no, Vec::new(), end));
             }
         }
     }

@@ -34,7 +34,7 @@ use std::time::Duration;
 use testkit::{Program, Verdict};
 use workloads::{WORKLOADS, Workload};
 
-const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|import|lint|mod [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] [--no-tofu] | bench terraform … | bench before FOLDER [--samples N] | bench files FOLDER";
+const USAGE: &str = "usage: cargo xtask bench kcl [--rows 1,2,…] [--samples N] [--no-growth] [--no-oracle] | bench fmt|edit|import|lint|mod [--samples N] | bench vet|test | bench languages [--samples N] [--plot FILE] | bench engine … | bench state [--scale PERCENT] [--no-tofu] [--requests] | bench terraform … | bench before FOLDER [--samples N] | bench files FOLDER";
 
 struct Wish {
     rows: Vec<usize>,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use kusion_model::{Head, Scope};
-use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Replacement, Written};
+use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Look, Replacement, Written};
 use serde_json::{Value, json};
 
 /// The sums so far.
@@ -65,6 +65,10 @@ impl<B: Backend> Backend for Metered<B> {
         self.timed(Box::pin(async move { self.below.read(scope, from).await }))
     }
 
+    fn glance<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Written> {
+        self.timed(self.below.glance(scope))
+    }
+
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
         self.written(first.len());
         self.timed(self.below.create(scope, first))
@@ -75,11 +79,11 @@ impl<B: Backend> Backend for Metered<B> {
         scope: &'a Scope,
         fence: &'a Fence,
         at: u64,
-        record: &'a str,
+        records: &'a [String],
         head: &'a Head,
     ) -> Answer<'a, u64> {
-        self.written(record.len());
-        self.timed(self.below.append_if(scope, fence, at, record, head))
+        self.written(records.iter().map(String::len).sum());
+        self.timed(self.below.append_if(scope, fence, at, records, head))
     }
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
@@ -111,6 +115,17 @@ impl<B: Backend> Backend for Metered<B> {
     ) -> Answer<'a, bool> {
         self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
         self.timed(self.below.swap_lease(scope, read, lease))
+    }
+
+    fn swap_and_look<'a>(
+        &'a self,
+        scope: &'a Scope,
+        read: Option<&'a str>,
+        lease: &'a Lease,
+        from: u64,
+    ) -> Answer<'a, Option<Look>> {
+        self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
+        self.timed(self.below.swap_and_look(scope, read, lease, from))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {

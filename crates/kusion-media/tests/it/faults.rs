@@ -32,9 +32,9 @@ fn at_every_step(server: Server) {
             let context = format!("{server:?}, {fault:?} at request {steps}");
             let mut done = Vec::new();
             scenario(&medium, &mut done).unwrap_or_else(|error| panic!("{context}: {error}"));
-            assert_eq!(medium.read().serial, 7, "{context}: written twice, or not at all");
+            assert_eq!(medium.read().serial, 8, "{context}: written twice, or not at all");
             rotate(&medium.store(), None).unwrap_or_else(|error| panic!("{context}, rotating: {error}"));
-            assert_eq!(medium.read().serial, 8, "{context}");
+            assert_eq!(medium.read().serial, 9, "{context}");
             migrates(&medium, &behind(&proxy, server).0, &context);
             let struck = proxy.has_struck();
             proxy.arm(i64::MAX, Fault::Drop);

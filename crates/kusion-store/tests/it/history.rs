@@ -94,7 +94,7 @@ fn one_change_to_ten_thousand_resources_costs_one_record() {
     let plan = plan(session.state(), Vec::new());
     let no = wait(session.begin(&plan, Default::default(), at(1))).unwrap();
     wait(session.record(no, names.iter().map(|name| recorded(name, no)).collect())).unwrap();
-    wait(session.end(no, end(Phase::Succeeded))).unwrap();
+    wait(session.end(no, Vec::new(), end(Phase::Succeeded))).unwrap();
     let before = medium.plug.n_bytes();
     release(&mut session, &["m0"]).unwrap();
     let cost = medium.plug.n_bytes() - before;
@@ -120,4 +120,23 @@ fn log_at_rest_is_opened_with_five_requests_however_many_releases_it_has() {
     // What comes behind the pack is read beside it.
     release(&mut medium.open().unwrap(), &["later"]).unwrap();
     assert_eq!(medium.read().records.len(), 31);
+}
+
+#[test]
+fn run_asks_little_beside_its_steps() {
+    let medium = Medium::objects();
+    let asked = medium.objects.clone().unwrap();
+    let mut session = medium.open().unwrap();
+    release(&mut session, &["a"]).unwrap();
+    wait(session.close(at(2))).unwrap();
+    let before = asked.n_requests();
+    let mut session = medium.open().unwrap();
+    let plan = plan(session.state(), Vec::new());
+    let no = wait(session.begin(&plan, Default::default(), at(3))).unwrap();
+    wait(session.end(no, vec![recorded("b", no)], end(Phase::Succeeded))).unwrap();
+    wait(session.close(at(4))).unwrap();
+    // The lease and its number, the state (5), taking the lease and looking (4), the plan and the end (4 each), giving the
+    // lease back, the next pack, the old one.
+    assert_eq!(asked.n_requests() - before, 22);
+    assert_eq!(medium.read().records.len(), 2);
 }

@@ -175,6 +175,6 @@ pub(crate) fn release(session: &mut Session, names: &[&str]) -> Result<ReleaseNo
     for name in names {
         wait(session.record(no, vec![recorded(name, no)]))?;
     }
-    wait(session.end(no, end(Phase::Succeeded)))?;
+    wait(session.end(no, Vec::new(), end(Phase::Succeeded)))?;
     Ok(no)
 }

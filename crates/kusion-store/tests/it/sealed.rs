@@ -166,7 +166,7 @@ fn old_values_of_secrets_come_back_with_their_release(new: fn() -> Medium) {
         let secret = Secret::new(&value.clone().into(), &digest);
         record.attributes = Attr::map([("data", Attr::map([("pw", Attr::Secret(secret))]))]);
         wait(session.record(no, vec![Outcome::Recorded(record)])).unwrap();
-        wait(session.end(no, crate::setup::end(kusion_model::Phase::Succeeded))).unwrap();
+        wait(session.end(no, Vec::new(), crate::setup::end(kusion_model::Phase::Succeeded))).unwrap();
     }
     let value_at = |no: u64| {
         let records = wait(medium.store().state_at(ReleaseNo(no))).unwrap();

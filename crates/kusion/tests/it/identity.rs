@@ -1,7 +1,8 @@
 //! A cluster is more than a name, and an object more than its name: another of either is not ours.
 
 use kusion::model::{Action, Reason, Spec};
-use kusion::{DryRun, Engine, PlanFailure, Ready, StepEnd};
+use kusion::{DryRun, Engine, Exit, Hand, PlanFailure, Ready, StepEnd};
+use kusion_store::{Liveness, Owner, wait};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, key};
@@ -121,6 +122,38 @@ async fn another_cluster_is_refused_by_both_names() {
     }
     assert_eq!(lab.state().records.len(), 2, "nothing is forgotten");
     assert!(plan_on(&lab.engine(), &lab, &wanted).await.unwrap().plan().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_are_given_to_another_stack_only_on_their_cluster() {
+    let lab = Lab::new();
+    lab.apply(&spec(&[namespace(), config_map("a", "1"), config_map("b", "1")])).await;
+    let mut there = elsewhere(&lab, "00000000-0000-4000-8000-0000000000ff");
+    there.stack = "prod";
+    there.apply(&spec(&[namespace()])).await;
+    let owner = Owner { user: "li".into(), host: "h".into(), pid: 1, started: 0, command: "mv".into() };
+    let (now, alive) = (|| lab.now(), |_: &Owner| Liveness::Alive);
+    let hand = Hand { owner, by: Default::default(), command: "kusion state mv", alive: &alive, now: &now };
+    let given = |to: &Lab, name: &str| {
+        let (from, to, ids) = (lab.target(), to.target(), [key(name).to_string()]);
+        wait(hand.give(&from, &to, &ids, &kusion::platforms()))
+    };
+    let refused = given(&there, "a").unwrap_err();
+    assert_eq!(
+        (refused.exit, refused.what.as_str()),
+        (Exit::Conflict, "the two stacks are on different clusters")
+    );
+    assert!(lab.state().records.contains_key(&key("a")), "it stays");
+    assert!(!there.state().records.contains_key(&key("a")), "and is recorded nowhere else");
+    // A stack that has been nowhere yet is on the cluster of what it is given: from then on another cluster is refused.
+    let mut new = lab.clone();
+    new.stack = "new";
+    given(&new, "b").unwrap();
+    assert_eq!(new.state().clusters()[""], lab.state().clusters()[""]);
+    assert!(!lab.state().records.contains_key(&key("b")) && new.state().records.contains_key(&key("b")));
+    there.stack = "new";
+    let elsewhere = plan_on(&there.engine(), &there, &spec(&[])).await;
+    assert!(matches!(elsewhere, Err(PlanFailure::OtherCluster(_))));
 }
 
 #[tokio::test(start_paused = true)]

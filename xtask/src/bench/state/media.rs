@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use kusion_media::{Address, Patience, Surroundings, objects};
@@ -30,11 +30,28 @@ pub(super) struct Count {
     requests: AtomicU64,
     out: AtomicU64,
     back: AtomicU64,
+    /// What was asked, in order, with the time since the first.
+    told: Mutex<Vec<(Instant, String)>>,
 }
 
 impl Count {
     pub(super) fn take(&self) -> [u64; 3] {
         [&self.requests, &self.out, &self.back].map(|number| number.swap(0, Ordering::Relaxed))
+    }
+
+    /// Prints what was asked since the last time.
+    pub(super) fn tell(&self, print: bool) {
+        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        let begun = told.first().map(|(at, _)| *at);
+        for (at, what) in told.iter().filter(|_| print) {
+            let since = begun.map_or(Duration::ZERO, |begun| at.duration_since(begun));
+            println!("    {:>9.1} ms  {what}", since.as_secs_f64() * 1e3);
+        }
+    }
+
+    fn asks(&self, what: &str, name: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.push((Instant::now(), format!("{what} {name}")));
     }
 
     fn asked(&self, out: usize, back: usize) {
@@ -56,6 +73,7 @@ impl Objects for Counted {
     }
 
     fn get<'a>(&'a self, name: &'a str) -> ObjectAnswer<'a, Option<Object>> {
+        self.count.asks("get", name);
         Box::pin(async move {
             let found = self.below.get(name).await?;
             self.count.asked(0, found.as_ref().map_or(0, |found| found.bytes.len()));
@@ -64,11 +82,13 @@ impl Objects for Counted {
     }
 
     fn put<'a>(&'a self, name: &'a str, bytes: &'a [u8], when: When<'a>) -> ObjectAnswer<'a, Option<String>> {
+        self.count.asks("put", name);
         self.count.asked(bytes.len(), 0);
         self.below.put(name, bytes, when)
     }
 
     fn list<'a>(&'a self, prefix: &'a str) -> ObjectAnswer<'a, Vec<String>> {
+        self.count.asks("list", prefix);
         Box::pin(async move {
             let names = self.below.list(prefix).await?;
             self.count.asked(0, names.iter().map(String::len).sum());
@@ -77,6 +97,7 @@ impl Objects for Counted {
     }
 
     fn remove<'a>(&'a self, names: &'a [String]) -> ObjectAnswer<'a, ()> {
+        self.count.asks("remove", names.first().map_or("", String::as_str));
         self.count.asked(0, 0);
         self.below.remove(names)
     }
@@ -89,6 +110,7 @@ impl Objects for Counted {
     ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
         Box::pin(async move {
             if !self.asks_for_each() {
+                self.count.asks("get all of", prefix);
                 let found = self.below.get_chosen(prefix, after, choose).await?;
                 self.count.asked(0, found.iter().map(|(_, bytes)| bytes.len()).sum());
                 return Ok(found);

@@ -27,16 +27,17 @@ use self::work::{now, owner, release, scope};
 use super::verdict;
 use crate::ChoreResult;
 
-const USAGE: &str = "usage: cargo xtask bench state [--scale PERCENT] [--no-tofu]";
+const USAGE: &str = "usage: cargo xtask bench state [--scale PERCENT] [--no-tofu] [--requests]";
 /// How often a state is opened; the best counts, for a machine is never idle.
 const OPENINGS: usize = 5;
 
 pub(super) fn main(words: &[String]) -> ChoreResult {
-    let (mut scale, mut tofu, mut words) = (100, true, words.iter());
+    let (mut scale, mut tofu, mut requests, mut words) = (100, true, false, words.iter());
     while let Some(word) = words.next() {
         match word.as_str() {
             "--scale" => scale = words.next().and_then(|percent| percent.parse().ok()).ok_or(USAGE)?,
             "--no-tofu" => tofu = false,
+            "--requests" => requests = true,
             _ => return Err(USAGE.into()),
         }
     }
@@ -47,7 +48,7 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
     let mut good = true;
     println!("{:<44} {:>9} {:>9} {:>11} {:>11}", "work", "ms", "requests", "bytes out", "bytes in");
     for medium in media::media(&folder) {
-        good &= Bench { medium, scale }.all()?;
+        good &= Bench { medium, scale, requests }.all()?;
     }
     if tofu {
         peers::tofu(&folder, (1_000 * scale / 100).max(10))?;
@@ -60,6 +61,8 @@ pub(super) fn main(words: &[String]) -> ChoreResult {
 struct Bench {
     medium: Medium,
     scale: usize,
+    /// Print the requests of the run.
+    requests: bool,
 }
 
 impl Bench {
@@ -131,7 +134,9 @@ impl Bench {
         let n = self.size(3_000);
         self.fill("creates", 1, 1)?;
         self.medium.count.take();
+        self.medium.count.tell(false);
         let run = walk::run(&self.medium.far, "creates", n)?;
+        self.medium.count.tell(self.requests);
         let cost = run.around + run.beside;
         self.row(&format!("{n} creates, what state adds"), cost, self.medium.count.take());
         let (whole, share) = (run.whole.as_secs_f64(), cost.as_secs_f64() / run.whole.as_secs_f64());

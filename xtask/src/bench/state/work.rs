@@ -99,9 +99,11 @@ pub(super) fn release(session: &mut Session, numbers: std::ops::Range<usize>) ->
     let plan = plan(session, numbers.clone())?;
     let no = wait(session.begin(&plan, Default::default(), now())).map_err(told)?;
     let all: Vec<usize> = numbers.collect();
-    for group in all.chunks(GROUP) {
-        let outcomes = group.iter().map(|number| record(*number, no)).collect();
-        wait(session.record(no, outcomes)).map_err(told)?;
+    let outcomes = |group: &[usize]| group.iter().map(|number| record(*number, no)).collect();
+    // The last group goes with the end, as the keeper has it.
+    let (groups, last) = all.split_at(all.len().saturating_sub(1) / GROUP * GROUP);
+    for group in groups.chunks(GROUP) {
+        wait(session.record(no, outcomes(group))).map_err(told)?;
     }
     let end = ReleaseEnd {
         phase: Phase::Succeeded,
@@ -110,5 +112,5 @@ pub(super) fn release(session: &mut Session, numbers: std::ops::Range<usize>) ->
         message: None,
         outputs: BTreeMap::new(),
     };
-    wait(session.end(no, end)).map_err(told)
+    wait(session.end(no, outcomes(last), end)).map_err(told)
 }
