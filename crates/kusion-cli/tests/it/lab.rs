@@ -95,6 +95,26 @@ impl Lab {
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        self.wait_for_the_end_of_providers();
+    }
+
+    /// Providers end with kusion, however that ended; they are known by what they were given.
+    fn wait_for_the_end_of_providers(&self) {
+        let given = format!("LAB_TRACE={}\0", self.path().join("trace").display());
+        let is_ours = |process: &Path| {
+            let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+            text(&environment).contains(&given)
+        };
+        let began = Instant::now();
+        loop {
+            let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+            let left: Vec<_> = all.filter(|process| is_ours(process)).collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(5), "still there: {left:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn objects(&self) -> usize {
