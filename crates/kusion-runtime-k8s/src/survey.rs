@@ -56,6 +56,7 @@ impl KubeHealth {
             kind: target.kind.clone(),
             prior: None,
             extensions: Map::new(),
+            wanted: None,
         };
         let asks: Vec<ObserveAsk<'_>> = open.iter().map(ask).collect();
         match self.runtime.observe_all(&asks).await {

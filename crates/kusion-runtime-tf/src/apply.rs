@@ -67,6 +67,7 @@ impl TfRuntime {
             // What a failed create left is not whole.
             tainted: wrong.is_some() && draft.prior.is_null(),
             secrets: secrets_of(ask.attributes, &self.key),
+            passing: self.passing(ask.key).await?,
             ..self.held(&of, &settings.source, &state, &provider_config)?
         };
         let seen = Arc::new(Seen { of, state, identity: made.identity, held, recorded: None });
@@ -165,7 +166,7 @@ impl TfRuntime {
             ));
         }
         let held = Held::open(kept, &self.key).map_err(invalid)?;
-        let config = self.config_of(&settings, None, Some(&held));
+        let config = self.connection(ask.key, &settings, Some(&held)).await?;
         let backend = self.backend(&settings, &config).await?;
         let of = backend.resource(&settings.type_name)?;
         let seen = self.memory().seen.get(ask.key).filter(|seen| is_same(seen, &held)).cloned();

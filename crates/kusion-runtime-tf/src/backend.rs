@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kusion_runtime::{ErrorKind, RuntimeError};
 use tf_host::{
-    Applied, ApplyAsk, DataRead, DataSource, Diagnostic, Ephemeral, Failure, HostError, ImportedObject,
-    MoveAsk, Moved, PlanAsk, Planned, Provider, Read, ReadAsk, Resource,
+    Applied, ApplyAsk, DataRead, DataSource, Diagnostic, Ephemeral, Failure, HostError, Imported, MoveAsk,
+    Moved, PlanAsk, Planned, Provider, Read, ReadAsk, Resource,
 };
 use tf_value::Value;
 
@@ -148,11 +148,7 @@ impl Backend {
         }
     }
 
-    pub(crate) async fn import(
-        &self,
-        of: &Resource,
-        id: &str,
-    ) -> Answer<(Vec<ImportedObject>, Vec<Diagnostic>)> {
+    pub(crate) async fn import(&self, of: &Resource, id: &str) -> Answer<Imported> {
         match self {
             Backend::Process(provider) => provider.import(of, id).await.map_err(|e| failed(&e)),
             Backend::Builtin => Ok(builtin::import(of, id)),

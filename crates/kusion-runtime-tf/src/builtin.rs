@@ -3,7 +3,9 @@
 use std::sync::{Arc, LazyLock};
 
 use kusion_runtime::RuntimeError;
-use tf_host::{Applied, ApplyAsk, Diagnostic, ImportedObject, PlanAsk, Planned, Read, ReadAsk, Resource};
+use tf_host::{
+    Applied, ApplyAsk, Diagnostic, Imported, ImportedObject, PlanAsk, Planned, Read, ReadAsk, Resource,
+};
 use tf_schema::{Attribute, Block, Schema};
 use tf_value::{Dynamic, Map, Path, Refinement, Type, Value};
 
@@ -45,12 +47,13 @@ pub(crate) fn read(ask: ReadAsk<'_>) -> Read {
     }
 }
 
-pub(crate) fn import(of: &Resource, id: &str) -> (Vec<ImportedObject>, Vec<Diagnostic>) {
+pub(crate) fn import(of: &Resource, id: &str) -> Imported {
     let names = of.schema.block.attributes.keys();
     let state =
         Value::map(names.map(|name| (name.clone(), if name == "id" { id.into() } else { Value::Null })));
     let (type_name, state) = (of.name.clone(), Some(state));
-    (vec![ImportedObject { type_name, state, private: Vec::new(), identity: None }], Vec::new())
+    let objects = vec![ImportedObject { type_name, state, private: Vec::new(), identity: None }];
+    Imported { objects, deferred: None, said: Vec::new() }
 }
 
 fn member<'v>(object: &'v Value, name: &str) -> &'v Value {

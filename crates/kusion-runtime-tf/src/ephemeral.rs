@@ -74,13 +74,24 @@ impl TfRuntime {
         settings: &Settings,
         backend: &Backend,
     ) -> Result<Applied, RuntimeError> {
-        let (provider, of) = ephemeral(backend, settings)?;
-        let config = configure(&of.schema.block, &loose_resource(ask.attributes)?);
-        let config = config.map_err(|p| invalid(told(&p)))?;
-        let state = self.opened(ask.key, provider, &of, config).await?;
-        let attributes = Live::from(self.handed_over(&state));
-        let observed = Observed { attributes, ..Observed::default() };
+        let attributes = self.open_ephemeral(ask.key, settings, backend, ask.attributes).await?;
+        let observed = Observed { attributes: Live::from(attributes), ..Observed::default() };
         Ok(Applied { observed, warnings: Vec::new(), trouble: None })
+    }
+
+    /// Opens an ephemeral resource of which everything is known; its values are for handing over.
+    pub(crate) async fn open_ephemeral(
+        &self,
+        key: &ResourceKey,
+        settings: &Settings,
+        backend: &Backend,
+        attributes: &Attr,
+    ) -> Result<Attr, RuntimeError> {
+        let (provider, of) = ephemeral(backend, settings)?;
+        let config = configure(&of.schema.block, &loose_resource(attributes)?);
+        let config = config.map_err(|p| invalid(told(&p)))?;
+        let state = self.opened(key, provider, &of, config).await?;
+        Ok(self.handed_over(&state))
     }
 
     fn handed_over(&self, state: &Value) -> Attr {

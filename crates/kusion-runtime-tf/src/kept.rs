@@ -11,6 +11,8 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use kusion_model::{Attr, Blob, DigestKey, Kept};
 use serde::{Deserialize, Serialize};
 
+use crate::connection::Passing;
+
 const SEAL_KEY: &str = "kusion 2026 state of Terraform providers: seal";
 const NONCE_KEY: &str = "kusion 2026 state of Terraform providers: nonce";
 const NONCE: usize = 24;
@@ -43,6 +45,9 @@ pub struct Held {
     /// The configuration that the provider had; null for none.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub config: serde_json::Value,
+    /// What was only handed over to it.
+    #[serde(default, skip_serializing_if = "Passing::is_none")]
+    pub passing: Passing,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]

@@ -15,6 +15,7 @@ mod attr;
 mod backend;
 mod builtin;
 mod changes;
+mod connection;
 mod draft;
 mod ephemeral;
 mod kept;
@@ -28,6 +29,7 @@ mod takeover;
 mod tfstate;
 
 pub use attr::PROVIDER;
+pub use connection::Passing;
 pub use kept::Held;
 pub use platform::{TfPlatform, settle};
 pub use pool::Locate;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kusion_model::{Observed, ResourceKey};
 use kusion_runtime::{ErrorKind, ObserveAsk, RuntimeError};
-use tf_host::{ReadAsk, Resource, errors};
+use tf_host::{Imported, ReadAsk, Resource, errors};
 use tf_schema::fill_blocks;
 use tf_value::Value;
 
@@ -29,7 +29,7 @@ impl TfRuntime {
         }
         let kept = ask.prior.and_then(|record| record.kept.as_ref());
         let held = kept.map(|kept| Held::open(kept, &self.key).map_err(invalid)).transpose()?;
-        let config = self.config_of(&settings, None, held.as_ref());
+        let config = self.connection(&ask.key, &settings, held.as_ref()).await?;
         let (Some(held), Some(kept)) = (held, kept) else {
             return self.imported(ask, &settings, &config).await;
         };
@@ -37,6 +37,7 @@ impl TfRuntime {
         let of = backend.resource(&settings.type_name)?;
         let stored = upgraded(&backend, &of, &held).await?;
         let before = held.clone();
+        let held = self.reached(&ask.key, &config, held).await?;
         let Some(seen) = self.refreshed(&backend, &of, &settings.source, stored, held).await? else {
             return Ok(None);
         };
@@ -67,7 +68,7 @@ impl TfRuntime {
         let Some(state) = found.filter(|state| !state.is_null()) else { return Ok(None) };
         let state = fill_blocks(&of.schema.block, &state);
         let identity = read.identity.or(identity);
-        let config = held.config.clone();
+        let (config, passing) = (held.config.clone(), held.passing.clone());
         let fresh = self.held(of, source, &state, &kusion_model::Attr::Null)?;
         let fresh = Held {
             private: read.private,
@@ -76,6 +77,7 @@ impl TfRuntime {
             tainted: held.tainted,
             secrets: held.secrets,
             config,
+            passing,
             ..fresh
         };
         let recorded = (stored != state).then_some(stored);
@@ -92,9 +94,13 @@ impl TfRuntime {
         let Some(id) = &settings.import_id else { return Ok(None) };
         let backend = self.backend(settings, config).await?;
         let of = backend.resource(&settings.type_name)?;
-        let (mut found, said) = backend.import(&of, id).await?;
+        let Imported { objects: mut found, deferred, said } = backend.import(&of, id).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(format!("import of `{id}`: {what}")));
+        }
+        if let Some(why) = deferred {
+            let then = "nothing was taken over: run the same command again when that has changed";
+            return Err(invalid(format!("import of `{id}`: the provider puts it off: {why}; {then}")));
         }
         let n_found = found.len();
         let one = found.pop().filter(|one| n_found == 1 && one.type_name == of.name);
@@ -106,7 +112,7 @@ impl TfRuntime {
             private: one.private,
             identity: identity_text(&of, one.identity.as_ref()),
             identity_version: identity_version(&of),
-            ..held
+            ..self.reached(&ask.key, config, held).await?
         };
         let seen = self.refreshed(&backend, &of, &settings.source, state, held).await?;
         let seen = seen.ok_or_else(|| invalid(format!("import of `{id}`: there is no such object")))?;

@@ -11,6 +11,7 @@ use tf_value::Value;
 use crate::attr::{field_path, loose_resource, seal_known, sealed, secrets_of};
 use crate::backend::Backend;
 use crate::changes::changes;
+use crate::connection::has_lost;
 use crate::draft::{draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Object, Seen, TfRuntime};
@@ -21,7 +22,12 @@ impl TfRuntime {
     pub(crate) async fn propose_one(&self, ask: &ProposeAsk<'_>) -> Result<Proposal, RuntimeError> {
         let desired = ask.desired;
         let settings = Settings::read(&desired.key, desired.extensions)?;
-        let config = self.config_of(&settings, Some(&desired.attributes), None);
+        let mut config = self.config_of(&settings, Some(&desired.attributes), None);
+        if has_lost(&config) {
+            let kept = ask.prior.and_then(|record| record.kept.as_ref());
+            let held = kept.map(|kept| Held::open(kept, &self.key).map_err(invalid)).transpose()?;
+            config = self.connection(&desired.key, &settings, held.as_ref()).await?;
+        }
         let backend = self.backend(&settings, &config).await?;
         match settings.role {
             Role::Managed => {}
@@ -137,9 +143,10 @@ impl TfRuntime {
         let source = Source { address: held.provider.clone(), version: None };
         let fresh = self.held(of, &source, &state, &Attr::Null)?;
         let (secrets, config, tainted) = (held.secrets.clone(), held.config.clone(), held.tainted);
+        let passing = held.passing.clone();
         let (text, version) = (identity_text(of, identity.as_ref()), identity_version(of));
-        let held =
-            Held { private, identity: text, identity_version: version, secrets, config, tainted, ..fresh };
+        let held = Held { private, identity: text, identity_version: version, secrets, tainted, ..fresh };
+        let held = Held { config, passing, ..held };
         Ok(Seen { of: Arc::clone(of), state, identity, held, recorded: None })
     }
 

@@ -16,6 +16,7 @@ use tf_value::Value;
 
 use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
+use crate::connection::Known;
 use crate::draft::Draft;
 use crate::ephemeral::OpenOne;
 use crate::platform::TfPlatform;
@@ -66,6 +67,8 @@ impl Seen {
 pub(crate) struct Memory {
     pub(crate) seen: BTreeMap<ResourceKey, Arc<Seen>>,
     pub(crate) drafts: BTreeMap<ResourceKey, Draft>,
+    /// What the configuration of a provider may refer to.
+    pub(crate) known: Arc<Known>,
     /// Proposed to change, or not known yet.
     pub(crate) changing: BTreeSet<ResourceKey>,
 }
@@ -175,16 +178,20 @@ impl TfRuntime {
         config: &Attr,
     ) -> Result<Held, RuntimeError> {
         let state = tf_value::json::encode(state, &of.ty);
-        let config = kept_part(config).expose(kusion_model::Unknowns::LeaveOut).unwrap_or_default();
         Ok(Held {
             provider: source.address.clone(),
             type_name: of.name.clone(),
             schema_version: of.schema.version,
             state: state.map_err(|e| crate::settings::invalid(e.to_string()))?,
-            config,
+            config: kept_config(config),
             ..Held::default()
         })
     }
+}
+
+/// The configuration of a provider as it is recorded.
+pub(crate) fn kept_config(config: &Attr) -> serde_json::Value {
+    kept_part(config).expose(kusion_model::Unknowns::LeaveOut).unwrap_or_default()
 }
 
 /// The configuration of a provider without what is only handed over.
@@ -225,6 +232,9 @@ impl Runtime for TfRuntime {
         asks: &'a [ObserveAsk<'a>],
     ) -> BoxFuture<'a, Result<BTreeMap<ResourceKey, Observed>, RuntimeError>> {
         Box::pin(async move {
+            if asks.iter().any(|ask| ask.wanted.is_some()) {
+                self.memory().known = Arc::new(Known::of(asks));
+            }
             let looks: Vec<BoxFuture<'a, Look>> =
                 asks.iter().map(|ask| Box::pin(self.observe_one(ask)) as BoxFuture<'a, Look>).collect();
             let mut answers = iter(looks).buffer_unordered(AT_ONCE);

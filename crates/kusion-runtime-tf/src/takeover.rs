@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kusion_model::{Attr, Deposed, Kept, Observed, ResourceKey};
+use kusion_model::{Attr, Deposed, Kept, Observed, ResourceKey, Spec};
 use kusion_runtime::{ObserveAsk, RuntimeError};
 use serde_json::{Map, Value, json};
 use tf_host::{Resource, errors};
@@ -14,6 +14,7 @@ use crate::IMPORT_ID;
 use crate::apply::put_off;
 use crate::attr::{field_path, loose_resource, sealed, secrets_of, to_attr};
 use crate::backend::Backend;
+use crate::connection::Known;
 use crate::draft::{Draft, draft, told};
 use crate::observe::at;
 use crate::runtime::{Object, Seen, TfRuntime};
@@ -74,7 +75,8 @@ impl TfRuntime {
         })
     }
 
-    /// Takes over the object that its provider finds by an id.
+    /// Takes over the object that its provider finds by an id; `wanted` is what the configuration of the provider may refer
+    /// to.
     ///
     /// # Errors
     /// There is no such object, or the provider cannot be asked.
@@ -83,7 +85,9 @@ impl TfRuntime {
         key: &ResourceKey,
         extensions: Map<String, Value>,
         id: &str,
+        wanted: &Spec,
     ) -> Result<Takeover, RuntimeError> {
+        self.memory().known = Arc::new(Known::wanted(wanted));
         self.imported_by(key, extensions, id).await.map_err(RuntimeError::of_provider)
     }
 
@@ -95,14 +99,15 @@ impl TfRuntime {
     ) -> Result<Takeover, RuntimeError> {
         extensions.insert(IMPORT_ID.to_owned(), id.into());
         let kind = kusion_model::ResourceType::terraform();
-        let ask = ObserveAsk { key: key.clone(), kind, prior: None, extensions: extensions.clone() };
+        let ask =
+            ObserveAsk { key: key.clone(), kind, prior: None, extensions: extensions.clone(), wanted: None };
         let (_, Observed { attributes, kept, .. }) =
             self.observe_one(&ask).await?.ok_or_else(|| invalid(format!("there is no `{id}`")))?;
         extensions.remove(IMPORT_ID);
         let seen = attributes.native::<Object>().map(|object| Arc::clone(&object.seen));
         let (Some(seen), Some(kept)) = (seen, kept) else { return Err(invalid("nothing was found")) };
         let settings = Settings::read(key, &extensions)?;
-        let backend = self.backend(&settings, &self.config_of(&settings, None, None)).await;
+        let backend = self.backend(&settings, &self.connection(key, &settings, None).await?).await;
         let (recovered, doubt) = self.recovered(backend, key, &extensions, &seen).await?;
         Ok(Takeover {
             key: key.clone(),

@@ -41,7 +41,8 @@ impl Lab {
 
     async fn look(&self) -> Option<Observed> {
         let (key, kind) = (self.key.clone(), ResourceType::terraform());
-        let ask = ObserveAsk { key, kind, prior: self.record.as_ref(), extensions: self.extensions.clone() };
+        let (prior, extensions) = (self.record.as_ref(), self.extensions.clone());
+        let ask = ObserveAsk { key, kind, prior, extensions, wanted: None };
         self.runtime.observe(&[ask]).await.unwrap().remove(&self.key)
     }
 

@@ -26,6 +26,8 @@ pub struct ObserveAsk<'a> {
     pub kind: ResourceType,
     pub prior: Option<&'a ResourceRecord>,
     pub extensions: Map<String, Value>,
+    /// What is wanted of it, with references that are not filled in yet; none for what is only recorded.
+    pub wanted: Option<&'a Attr>,
 }
 
 /// Which object is meant?

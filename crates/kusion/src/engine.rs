@@ -1,10 +1,13 @@
 //! The whole road: a [`Target`] (which stack), an [`Engine`] (which platforms), plan and apply between them.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::{Either, select};
 use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
 use kusion_generate::StackFolder;
 use kusion_health::Verdict;
@@ -401,7 +404,11 @@ impl Engine {
             uses: ready.uses.clone(),
             ..ask.draft.clone()
         };
-        let result = execute(&ready.planned, &mut session, draft, &with).await;
+        let work = execute(&ready.planned, &mut session, draft, &with);
+        let result = match select(pin!(work), pin!(stopping(&ask.cancel, &ready.sites))).await {
+            Either::Left((result, _)) => result,
+            Either::Right((never, _)) => match never {},
+        };
         let closed = session.close(self.clock.now()).await;
         ready.sites.close().await;
         let report = result?;
@@ -438,4 +445,11 @@ impl Engine {
             self.clock.sleep(LOCK_PAUSE).await;
         }
     }
+}
+
+/// Passes the wish to stop on to the platforms; what is in flight is waited for by others.
+async fn stopping(cancel: &CancelToken, sites: &Sites) -> Infallible {
+    cancel.cancelled().await;
+    sites.stop().await;
+    std::future::pending().await
 }

@@ -215,7 +215,7 @@ async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identiti
 /// Asks every runtime once about everything that is wanted or recorded.
 async fn observe<'a>(
     ask: &'a PlanAsk<'_>,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared<'a>,
 ) -> Result<BTreeMap<ResourceKey, Observed>, PlanFailure> {
     let mut by_place: BTreeMap<PlaceKey, Vec<ObserveAsk<'_>>> = BTreeMap::new();
     let mut add = |ask: ObserveAsk<'a>| {
@@ -223,12 +223,13 @@ async fn observe<'a>(
     };
     for (resource, key) in prepared.resources.iter().zip(&prepared.keys) {
         let (kind, extensions) = (resource.kind.clone(), resource.extensions.clone());
-        add(ObserveAsk { key: key.clone(), kind, prior: ask.prior.get(key), extensions });
+        let wanted = Some(&resource.attributes);
+        add(ObserveAsk { key: key.clone(), kind, prior: ask.prior.get(key), extensions, wanted });
     }
     for key in ask.prior.keys() {
         if let Some(record) = ask.prior.get(key).filter(|_| !prepared.index.contains_key(key)) {
             let (kind, extensions) = (record.kind.clone(), record.extensions.clone());
-            add(ObserveAsk { key: key.clone(), kind, prior: Some(record), extensions });
+            add(ObserveAsk { key: key.clone(), kind, prior: Some(record), extensions, wanted: None });
         }
     }
     let mut live = BTreeMap::new();

@@ -166,6 +166,18 @@ pub(crate) async fn resolve(
     resolve_secrets(spec, &stores, platforms, &target.key).await.map_err(crate::PlanFailure::Secrets)
 }
 
+impl Sites {
+    /// A Spec as a plan has it: what platforms know about it is settled, the secrets of stores are in it.
+    ///
+    /// # Errors
+    /// A platform that cannot be asked, or secrets that are not to be had.
+    pub async fn settled(&self, target: &crate::Target, mut spec: Spec) -> Result<Spec, crate::PlanFailure> {
+        let platforms = self.learn(&mut spec).await.map_err(crate::PlanFailure::Remote)?;
+        let resolved = resolve(target, &spec, self, &platforms).await?;
+        Ok(resolved.unwrap_or(spec))
+    }
+}
+
 fn no_text() -> SecretError {
     SecretError::new(Refusal::Unusable, "its value is no text")
         .next("keep it as base64 in the store, and write it under `data`")

@@ -102,6 +102,11 @@ pub trait Site: Any + Send + Sync {
         None
     }
 
+    /// Tells whoever works for the operation that the user wants it to stop: what is in flight should come to an end.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
     /// Closes what was opened for this operation only, and leaves the rest ready for the next.
     fn give_back(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
@@ -275,6 +280,11 @@ impl Sites {
             return Err(RuntimeError::new(ErrorKind::Unexpected, text));
         }
         Ok(platforms.sensitive(&resource.kind, &resource.id, &resource.attributes))
+    }
+
+    /// Tells everybody that the user wants to stop.
+    pub(crate) async fn stop(&self) {
+        join_all(self.sites.values().map(|site| site.stop())).await;
     }
 
     /// Closes what was opened for this operation only.

@@ -73,12 +73,17 @@ impl Site for TfSite {
                 kind: record.kind.clone(),
                 prior: Some(record),
                 extensions: record.extensions.clone(),
+                wanted: None,
             };
             let asks: Vec<ObserveAsk<'_>> = records.iter().map(ask).collect();
             let seen = self.runtime.observe(&asks).await;
             self.runtime.close().await;
             Ok(Box::new(TfLook(seen?.into_keys().collect())) as Box<dyn Look>)
         })
+    }
+
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.runtime.stop())
     }
 
     fn give_back(&self) -> BoxFuture<'_, ()> {

@@ -121,6 +121,15 @@ pub struct ImportedObject {
     pub identity: Option<Value>,
 }
 
+/// What a provider has found by an id.
+#[derive(Clone)]
+pub struct Imported {
+    /// Empty if it is put off.
+    pub objects: Vec<ImportedObject>,
+    pub deferred: Option<Deferral>,
+    pub said: Vec<Diagnostic>,
+}
+
 /// An object that becomes one of another type.
 #[derive(Clone, Copy)]
 pub struct MoveAsk<'a> {
@@ -300,21 +309,13 @@ impl Provider {
         })
     }
 
-    /// Finds existing objects by an id; none if the provider puts it off.
-    pub async fn import(
-        &self,
-        of: &Resource,
-        id: &str,
-    ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
+    /// Finds existing objects by an id.
+    pub async fn import(&self, of: &Resource, id: &str) -> Result<Imported, HostError> {
         self.import_as(of, id, None).await
     }
 
     /// Finds existing objects by their identity.
-    pub async fn import_identity(
-        &self,
-        of: &Resource,
-        identity: &Value,
-    ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
+    pub async fn import_identity(&self, of: &Resource, identity: &Value) -> Result<Imported, HostError> {
         self.import_as(of, "", Some(identity)).await
     }
 
@@ -323,23 +324,21 @@ impl Provider {
         of: &Resource,
         id: &str,
         identity: Option<&Value>,
-    ) -> Result<(Vec<ImportedObject>, Vec<Diagnostic>), HostError> {
+    ) -> Result<Imported, HostError> {
         let rpc = &rpc::IMPORT;
         let (type_name, id) = (of.name.clone(), id.to_owned());
         let identity = self.identity_in(rpc, of, identity)?;
         let ask = wire::Import { type_name, id, capabilities: Some(self.able), identity };
         let answer: wire::ImportAnswer = self.client.call(rpc, ask).await?;
-        if self.deferred(rpc, answer.deferred)?.is_some() {
-            return Ok((Vec::new(), diagnostic::read(answer.diagnostics)));
-        }
-        let mut found = Vec::new();
-        for one in answer.imported {
+        let deferred = self.deferred(rpc, answer.deferred)?;
+        let mut objects = Vec::new();
+        for one in answer.imported.into_iter().filter(|_| deferred.is_none()) {
             let same = one.type_name == of.name;
             let state = if same { self.decode(rpc, one.state, &of.ty)? } else { None };
             let identity = if same { self.identity_out(rpc, of, one.identity)? } else { None };
-            found.push(ImportedObject { type_name: one.type_name, state, private: one.private, identity });
+            objects.push(ImportedObject { type_name: one.type_name, state, private: one.private, identity });
         }
-        Ok((found, diagnostic::read(answer.diagnostics)))
+        Ok(Imported { objects, deferred, said: diagnostic::read(answer.diagnostics) })
     }
 
     /// Turns an object of another type into one of this.

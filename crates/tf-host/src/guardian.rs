@@ -4,14 +4,16 @@
 //! (`PR_SET_PDEATHSIG`) needs code between fork and exec, which Rust calls unsafe, and is bound to the thread that
 //! started it. So one small shell for each host process reads the numbers of running providers from a pipe; when the pipe
 //! closes, however we ended, it kills what is left and removes the folders. Numbers of providers that ended are taken
-//! back at once, so nobody else's process is hit.
+//! back at once, so nobody else's process is hit. One that was started when we ended, and whose number was not told yet,
+//! ends by itself: nobody reads the pipe into which it says where it listens.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Reads `+ PID FOLDER` and `- PID FOLDER`; at the end kills the groups that are left.
+/// Reads `+ PID FOLDER` and `- PID FOLDER`; at the end kills the groups that are left. `kill -9 -- -PID` is no way to say
+/// that: some shells take the `--` for a number.
 const SCRIPT: &str = r#"
 left=
 while read -r sign pid folder; do
@@ -23,7 +25,7 @@ $pid $folder" ;;
 done
 printf '%s\n' "$left" | while read -r pid folder; do
   [ -n "$pid" ] || continue
-  kill -9 -- "-$pid" 2>/dev/null
+  kill -s KILL -- "-$pid" 2>/dev/null
   case $folder in */tfp*) rm -rf -- "$folder" ;; esac
 done
 "#;
@@ -51,8 +53,9 @@ fn guardian() -> Option<&'static Mutex<Guardian>> {
 fn tell(sign: char, pid: u32, folder: &Path) {
     let Some(guardian) = guardian() else { return };
     let mut guardian = guardian.lock().unwrap_or_else(PoisonError::into_inner);
-    // Without a shell on this machine only the orderly end is left.
-    let _ = writeln!(guardian.pipe, "{sign} {pid} {}", folder.display());
+    // In one piece: we may end between two. Without a shell on this machine only the orderly end is left.
+    let line = format!("{sign} {pid} {}\n", folder.display());
+    let _ = guardian.pipe.write_all(line.as_bytes());
 }
 
 /// This process has to end with us.

@@ -42,8 +42,8 @@ mod tls;
 pub mod wire;
 
 pub use calls::{
-    Applied, ApplyAsk, DataRead, Deferral, ImportedObject, MoveAsk, Moved, Opened, PlanAsk, Planned, Read,
-    ReadAsk, Renewed,
+    Applied, ApplyAsk, DataRead, Deferral, Imported, ImportedObject, MoveAsk, Moved, Opened, PlanAsk,
+    Planned, Read, ReadAsk, Renewed,
 };
 pub use client::MESSAGE_LIMIT;
 pub use diagnostic::{Diagnostic, Severity, errors};

@@ -24,9 +24,14 @@ func object(of *tfprotov6.Schema, texts map[string]string) (tftypes.Value, *tfpr
 	return value, &data, err
 }
 
-// ImportResourceState takes over what an id or an identity names: `NAME`, or `COUNTRY/NAME`. `none` and `two` are those many.
+// ImportResourceState takes over what an id or an identity names: `NAME`, or `COUNTRY/NAME`. `none` and `two` are those many,
+// `later` is put off if that is allowed.
 func (s *server) ImportResourceState(ctx context.Context, ask *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
-	answer := &tfprotov6.ImportResourceStateResponse{}
+	answer := &tfprotov6.ImportResourceStateResponse{Diagnostics: s.locked()}
+	if ask.ID == "later" && ask.ClientCapabilities != nil && ask.ClientCapabilities.DeferralAllowed {
+		answer.Deferred = &tfprotov6.Deferred{Reason: tfprotov6.DeferredReasonAbsentPrereq}
+		return answer, s.before(ctx, "ImportResourceState")
+	}
 	texts := map[string]string{"id": "id-" + ask.ID, "name": ask.ID, "title": ask.ID}
 	if schema := s.identities()[ask.TypeName]; schema != nil {
 		country, name, _ := strings.Cut(ask.ID, "/")

@@ -49,6 +49,15 @@ func (s *server) before(ctx context.Context, call string) error {
 	return nil
 }
 
+// locked refuses whoever came without the token that objects are locked with.
+func (s *server) locked() []*tfprotov6.Diagnostic {
+	lock := os.Getenv("LAB_LOCK")
+	if lock == "" || lock == s.token {
+		return nil
+	}
+	return []*tfprotov6.Diagnostic{problem("Not allowed", "the provider has another token than the lock")}
+}
+
 // fault finds what was asked for a call.
 func fault(call string) string {
 	for _, one := range strings.Split(os.Getenv("LAB_FAULT"), ",") {

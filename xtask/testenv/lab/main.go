@@ -8,6 +8,7 @@
 //	LAB_WORLD=FOLDER  objects live there as files: they can be changed, removed and met twice
 //	LAB_TLS=insist    it does not start without the certificate of a client; `wrong`: it shows another one than its own
 //	LAB_LINE=TEXT     printed instead of the handshake
+//	LAB_LOCK=TOKEN    objects are there only for who configures the provider with this token
 package main
 
 import (

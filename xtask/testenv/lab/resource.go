@@ -72,7 +72,7 @@ func (s *server) ReadResource(ctx context.Context, ask *tfprotov6.ReadResourceRe
 		return nil, err
 	}
 	answer := &tfprotov6.ReadResourceResponse{NewState: &state, Private: ask.Private, NewIdentity: s.identity(ask.TypeName, value)}
-	answer.NewState, answer.Diagnostics = spoiled("ReadResource", answer.NewState, nil)
+	answer.NewState, answer.Diagnostics = spoiled("ReadResource", answer.NewState, s.locked())
 	return answer, s.before(ctx, "ReadResource")
 }
 
@@ -140,6 +140,9 @@ func (s *server) ApplyResourceChange(ctx context.Context, ask *tfprotov6.ApplyRe
 	// A fault strikes before anything is done; `late` ones after the world has changed.
 	if err := s.before(ctx, "ApplyResourceChange"); err != nil {
 		return nil, err
+	}
+	if said := s.locked(); said != nil {
+		return &tfprotov6.ApplyResourceChangeResponse{NewState: ask.PriorState, Diagnostics: said}, nil
 	}
 	answer := &tfprotov6.ApplyResourceChangeResponse{NewState: ask.PlannedState, Private: ask.PlannedPrivate}
 	if plan.IsNull() {

@@ -11,6 +11,7 @@ import (
 type server struct {
 	name    string
 	with6   bool
+	token   string
 	stopped chan struct{}
 }
 
@@ -78,6 +79,7 @@ func (s *server) ConfigureProvider(ctx context.Context, ask *tfprotov6.Configure
 	if text(config, "token") == "wrong" {
 		answer.Diagnostics = append(answer.Diagnostics, problem("Not allowed", "the token is not known", "token"))
 	}
+	s.token = text(config, "token")
 	return answer, s.before(ctx, "ConfigureProvider")
 }
 

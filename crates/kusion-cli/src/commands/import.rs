@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kusion::{DryRun, Engine, LockFile, TfSite, remote_failed, take_over};
-use kusion_model::{Attr, ReleaseNo, ResourceId, ResourceKey, ResourceRecord, ResourceType, Spec};
+use kusion::{DryRun, Engine, LockFile, Sites, TfSite, plan_failed, remote_failed, take_over};
+use kusion_model::{Attr, ReleaseNo, Resource, ResourceId, ResourceKey, ResourceRecord, ResourceType, Spec};
 use kusion_runtime::RuntimeError;
 use kusion_runtime_tf::{Found, Takeover, TfRuntime, found_in};
 use serde_json::{Value, json};
@@ -128,7 +128,8 @@ async fn take(
     let taken = match wish {
         Wish::State(file) => from_state(given, chosen, runtime, &file).await,
         Wish::One { resource, id } => {
-            one(given, chosen, spec, runtime, resource, id).await.map_err(|e| match e {
+            let settled = settled(&sites, chosen, spec, &resource).await?;
+            one(given, chosen, &settled, runtime, resource, id).await.map_err(|e| match e {
                 Trouble::Ours(failure) => failure,
                 Trouble::Theirs(error) => failed(error),
             })
@@ -141,6 +142,22 @@ async fn take(
 enum Trouble {
     Ours(Failure),
     Theirs(RuntimeError),
+}
+
+/// The Spec, with everything in it that the configuration of a resource's provider may refer to.
+async fn settled(
+    sites: &Sites,
+    chosen: &ChosenStack,
+    spec: &Spec,
+    key: &ResourceKey,
+) -> Result<Spec, Failure> {
+    let is_configured =
+        |resource: &&Resource| resource.key() == *key && resource.extensions.contains_key("providerMeta");
+    if !spec.resources.iter().any(|resource| is_configured(&resource)) {
+        return Ok(spec.clone());
+    }
+    let settled = sites.settled(&chosen.target, spec.clone()).await;
+    settled.map_err(|failure| plan_failed(failure, &chosen.target, ""))
 }
 
 /// One object, found by its provider.
@@ -174,7 +191,7 @@ async fn one(
             json!({"provider": format!("{address}/{version}")}).as_object().cloned().unwrap_or_default()
         }
     };
-    let taken = runtime.import(&key, extensions, &id).await.map_err(Trouble::Theirs)?;
+    let taken = runtime.import(&key, extensions, &id, spec).await.map_err(Trouble::Theirs)?;
     let notes = doubt(&taken).into_iter().collect();
     let names = BTreeMap::from([(key, id)]);
     Ok(Taken { records: vec![record(taken)], names, notes })

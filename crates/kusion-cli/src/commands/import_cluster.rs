@@ -14,8 +14,13 @@ pub(crate) async fn take(sites: &Sites, key: &ResourceKey, target: &Target) -> R
         return Err(Failure::new(Exit::Bug, "nobody asks the cluster"));
     };
     let kind = ResourceType::kubernetes();
-    let ask =
-        ObserveAsk { key: key.clone(), kind: kind.clone(), prior: None, extensions: Default::default() };
+    let ask = ObserveAsk {
+        key: key.clone(),
+        kind: kind.clone(),
+        prior: None,
+        extensions: Default::default(),
+        wanted: None,
+    };
     let mut seen = runtime.observe(&[ask]).await.map_err(|error| remote_failed(&error, ""))?;
     let Some(observed) = seen.remove(key) else {
         return Err(Failure::usage(format!("there is no {key} in the cluster"))

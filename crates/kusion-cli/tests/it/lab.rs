@@ -1,18 +1,18 @@
 //! Stacks of the provider that was made for tests: kusion killed at each of its calls, objects half made, moved and identified.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{kusion, run, text};
 
-const THING: &str = "acme:lab:lab_thing:first";
+pub(crate) const THING: &str = "acme:lab:lab_thing:first";
 
 /// A project whose provider is the lab; its objects live in a folder.
-struct Lab(tempfile::TempDir);
+pub(crate) struct Lab(tempfile::TempDir);
 
 impl Lab {
-    fn new() -> Option<Lab> {
+    pub(crate) fn new() -> Option<Lab> {
         let program = testenv::needed("terraform-provider-lab")?;
         let lab = Lab(tempfile::tempdir().unwrap());
         let bin = program.parent().unwrap().display().to_string();
@@ -25,18 +25,18 @@ impl Lab {
         Some(lab)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    fn write(&self, path: &str, content: &str) {
+    pub(crate) fn write(&self, path: &str, content: &str) {
         let path = self.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
     /// Rows of id, attributes and further extensions, in KCL.
-    fn stack(&self, rows: &[(&str, &str, &str)]) {
+    pub(crate) fn stack(&self, rows: &[(&str, &str, &str)]) {
         let row = |(id, attributes, extensions): &(&str, &str, &str)| {
             format!(
                 "    {{id = \"{id}\", $type = \"Terraform\", attributes = {{{attributes}}}, extensions = \
@@ -51,7 +51,7 @@ impl Lab {
         std::fs::remove_dir_all(self.path().join("world")).unwrap();
     }
 
-    fn command(&self, fault: &str) -> std::process::Command {
+    pub(crate) fn command(&self, fault: &str) -> std::process::Command {
         let mut command = kusion(&self.path().join("home"));
         command.current_dir(self.path()).env("HOME", self.path());
         command.env("TF_CLI_CONFIG_FILE", self.path().join("rc"));
@@ -64,21 +64,36 @@ impl Lab {
         command
     }
 
-    fn call(&self, words: &str, code: i32) -> String {
+    pub(crate) fn call(&self, words: &str, code: i32) -> String {
         self.call_with("", words, code)
     }
 
-    fn call_with(&self, fault: &str, words: &str, code: i32) -> String {
-        let output = run(self.command(fault).args(words.split_whitespace()), code);
+    pub(crate) fn call_with(&self, fault: &str, words: &str, code: i32) -> String {
+        self.call_in(&[("LAB_FAULT", fault)], words, code)
+    }
+
+    /// With further variables.
+    pub(crate) fn call_in(&self, variables: &[(&str, &str)], words: &str, code: i32) -> String {
+        let mut command = self.command("");
+        command.envs(variables.iter().copied()).args(words.split_whitespace());
+        let output = run(&mut command, code);
         format!("{}{}", text(&output.stderr), text(&output.stdout))
     }
 
-    fn trace(&self) -> String {
+    pub(crate) fn trace(&self) -> String {
         std::fs::read_to_string(self.path().join("trace")).unwrap_or_default()
     }
 
     /// Lets a call hang, waits until it is made, and ends kusion with SIGKILL.
     fn kill_at(&self, call: &str, words: &str) {
+        let mut child = self.hang_at(call, words);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        self.wait_for_the_end_of_providers();
+    }
+
+    /// Lets a call hang and waits until it is made.
+    pub(crate) fn hang_at(&self, call: &str, words: &str) -> Child {
         let _ = std::fs::remove_file(self.path().join("trace"));
         let mut child = self
             .command(&format!("{call}:hang"))
@@ -93,11 +108,29 @@ impl Lab {
             assert!(child.try_wait().unwrap().is_none(), "it ended before {call}: {}", self.trace());
             std::thread::sleep(Duration::from_millis(5));
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child
     }
 
-    fn objects(&self) -> usize {
+    /// Providers end with kusion, however that ended; they are known by what they were given.
+    pub(crate) fn wait_for_the_end_of_providers(&self) {
+        let given = format!("LAB_TRACE={}\0", self.path().join("trace").display());
+        let is_ours = |process: &Path| {
+            let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+            text(&environment).contains(&given)
+        };
+        let began = Instant::now();
+        loop {
+            let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+            let left: Vec<_> = all.filter(|process| is_ours(process)).collect();
+            if left.is_empty() {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(5), "still there: {left:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn objects(&self) -> usize {
         let all = std::fs::read_dir(self.path().join("world")).unwrap().flatten();
         all.filter(|entry| entry.file_name().to_string_lossy().ends_with(".json")).count()
     }
@@ -241,7 +274,7 @@ fn secrets_of_providers_are_nowhere_in_clear() {
     }
 }
 
-const TOKEN: &str = "acme:lab:lab_token:t";
+pub(crate) const TOKEN: &str = "acme:lab:lab_token:t";
 
 #[test]
 fn an_ephemeral_value_is_opened_renewed_handed_over_closed_and_kept_nowhere() {

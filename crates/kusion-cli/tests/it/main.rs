@@ -8,6 +8,8 @@ mod export;
 mod forward;
 mod health;
 mod lab;
+mod lab_connection;
+mod lab_faults;
 mod offline;
 mod picture;
 mod providers;

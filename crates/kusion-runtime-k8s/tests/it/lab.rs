@@ -116,6 +116,7 @@ impl Lab {
             kind: ResourceType::kubernetes(),
             prior: prior.get(key),
             extensions: Map::new(),
+            wanted: None,
         };
         let asks: Vec<ObserveAsk<'_>> = keys.map(ask).collect();
         let mut live = runtime.observe(&asks).await?;

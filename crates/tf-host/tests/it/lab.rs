@@ -105,11 +105,11 @@ async fn objects_have_identities() {
         let state = made.state.unwrap();
         let ask = ReadAsk { state: &state, private: &made.private, identity: Some(&who), meta: None };
         assert_eq!(lab.read(&citizen, ask).await.unwrap().identity.as_ref(), Some(&who));
-        let (found, said) = lab.import_identity(&citizen, &who).await.unwrap();
-        assert_eq!((found.len(), said.len()), (1, 0));
-        assert_eq!(found[0].identity.as_ref(), Some(&who));
-        let (found, _) = lab.import(&citizen, "uk/ada").await.unwrap();
-        assert_eq!(found[0].state.as_ref().unwrap().get("country"), Some(&"uk".into()));
+        let found = lab.import_identity(&citizen, &who).await.unwrap();
+        assert_eq!((found.objects.len(), found.said.len()), (1, 0));
+        assert_eq!(found.objects[0].identity.as_ref(), Some(&who));
+        let found = lab.import(&citizen, "uk/ada").await.unwrap();
+        assert_eq!(found.objects[0].state.as_ref().unwrap().get("country"), Some(&"uk".into()));
         let old = br#"{"land": "uk", "name": "ada"}"#;
         assert_eq!(lab.upgrade_identity(&citizen, 0, old).await.unwrap().0, Some(who));
     }

@@ -46,8 +46,8 @@ async fn an_object_lives_its_whole_life() {
     assert_eq!(upgraded.as_ref(), Some(&state));
     let read = provider.read(&pet, ReadAsk { state: &state, private: &made.private, identity, meta }).await;
     assert_eq!(read.unwrap().state, Some(state));
-    let (found, said) = provider.import(&pet, "secret12").await.unwrap();
-    assert!(said.is_empty() && found.len() == 1);
+    let found = provider.import(&pet, "secret12").await.unwrap();
+    assert!(found.said.is_empty() && found.objects.len() == 1);
     provider.end().await;
 }
 

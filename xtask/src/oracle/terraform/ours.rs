@@ -170,7 +170,7 @@ impl Ours {
         let block = &of.schema.block;
         let mut marked = Vec::new();
         let loose = loosen(&arguments(body), changes, &mut Path::default(), &mut marked)?;
-        marked.iter_mut().for_each(|path| *path = whole_set(path, &of.ty));
+        marked.iter_mut().for_each(|path| *path = as_stored(path, &of.ty));
         let original = configure(block, &loose).map_err(|problems| problems[0].to_string())?;
         refuse(&provider.validate(&of, &original).await.map_err(|e| e.to_string())?)?;
         let stored = prior::stored(step, before, address);
@@ -294,19 +294,22 @@ pub(super) fn names<'s>(step: &'s Json, section: &str) -> impl Iterator<Item = &
     step.get(section).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)
 }
 
-/// A mark inside a set is one of the set.
-fn whole_set(path: &Path, ty: &Type) -> Path {
+/// A path of a configuration as tofu stores it: a mark inside a set is one of the set, and only maps have keys. What has
+/// no type is written as an object.
+fn as_stored(path: &Path, ty: &Type) -> Path {
     let (mut kept, mut at) = (Path::default(), ty);
     for step in path.steps() {
-        at = match (at, step) {
+        let (step, next) = match (at, step) {
             (Type::Set(_), _) => return kept,
             (Type::Object(object), Step::Attribute(name) | Step::Key(name)) => {
-                object.attributes.get(name).unwrap_or(&Type::Dynamic)
+                (Step::Attribute(name.clone()), object.attributes.get(name).unwrap_or(&Type::Dynamic))
             }
-            (Type::List(of) | Type::Map(of), _) => of,
-            _ => &Type::Dynamic,
+            (Type::List(of) | Type::Map(of), step) => (step.clone(), &**of),
+            (_, Step::Key(name)) => (Step::Attribute(name.clone()), &Type::Dynamic),
+            (_, step) => (step.clone(), &Type::Dynamic),
         };
-        kept.push(step.clone());
+        kept.push(step);
+        at = next;
     }
     kept
 }

@@ -1,6 +1,6 @@
 //! What a plan starts from: the stored object, one that moved here, or one that is imported.
 
-use tf_host::{MoveAsk, Provider, ReadAsk, Resource};
+use tf_host::{Imported, MoveAsk, Provider, ReadAsk, Resource};
 use tf_schema::fill_blocks;
 use tf_schema::state::{Instance, State};
 use tf_value::Value;
@@ -80,9 +80,11 @@ async fn imported(provider: &Provider, of: &Resource, step: &Json, address: &str
     let Some(id) = imports.iter().find(to).and_then(|one| one.get("id")).and_then(Json::as_str) else {
         return Ok(Prior::default());
     };
-    let (mut found, said) = provider.import(of, id).await.map_err(|e| e.to_string())?;
+    let Imported { mut objects, said, .. } = provider.import(of, id).await.map_err(|e| e.to_string())?;
     refuse(&said)?;
-    let (1, Some(one)) = (found.len(), found.pop()) else { return Err("not one object was found".into()) };
+    let (1, Some(one)) = (objects.len(), objects.pop()) else {
+        return Err("not one object was found".into());
+    };
     let prior = refreshed(provider, of, one.state.unwrap_or_default(), &one.private).await?;
     if prior.state.is_null() { Err("what is imported does not exist".into()) } else { Ok(prior) }
 }
