@@ -34,7 +34,7 @@ impl KubeRuntime {
             Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(Deleted::Gone),
             Err(error) => return Err(error),
         };
-        let asked = kind.one(self.namespace_of(&id), &id.name);
+        let asked = kind.one(self.home_of(&id, ask.prior), &id.name);
         let mut version = ask.version.map(str::to_owned);
         for _ in 0..ROUNDS {
             let options = delete_options(ask.uid, version.as_deref());
@@ -80,7 +80,7 @@ impl KubeRuntime {
             Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(Deleted::Gone),
             Err(error) => return Err(error),
         };
-        let namespace = self.namespace_of(&id);
+        let namespace = self.home_of(&id, ask.prior);
         let asked = kind.one(namespace, &id.name);
         let object = match self.read_same(&asked, ask.uid).await? {
             Same::Here(object) => object,

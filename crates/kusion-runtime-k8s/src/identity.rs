@@ -1,7 +1,8 @@
 //! Which object an id means to the cluster, however it is written.
 //!
 //! The version is a way to look at an object, not a part of its name. A few kinds are served by two groups from one store. A
-//! namespaced object without a namespace lies in the context's own; a cluster-scoped one has none, whatever is written.
+//! namespaced object without a namespace lies where it was made, a new one in the context's own; a cluster-scoped one has none,
+//! whatever is written.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +44,9 @@ impl KubeRuntime {
                     found
                 }
             };
-            out.push(identity(&id, namespaced, &self.namespace));
+            // What was made is where it was made; what is wanted goes where the context says.
+            let own = self.home(ask.prior.filter(|_| !ask.wanted));
+            out.push(identity(&id, namespaced, own));
         }
         Ok(out)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{StreamExt, TryStreamExt};
+use kube_meaning::id::KubeId;
 use kusion_model::{Observed, ResourceKey};
 use kusion_runtime::{ObserveAsk, RuntimeError};
 use serde_json::Value;
@@ -23,7 +24,7 @@ struct Batch {
     kind: Arc<Kind>,
     namespace: String,
     /// One object may be known under several ids.
-    names: BTreeMap<String, Vec<ResourceKey>>,
+    names: BTreeMap<String, Vec<(ResourceKey, KubeId)>>,
 }
 
 impl KubeRuntime {
@@ -55,11 +56,12 @@ impl KubeRuntime {
                 unknown.insert(kind);
                 continue;
             };
-            let namespace = if kind.namespaced { self.namespace_of(&id).to_owned() } else { String::new() };
+            let namespace =
+                if kind.namespaced { self.home_of(&id, ask.prior).to_owned() } else { String::new() };
             let place = (id.api_version.clone(), id.kind.clone(), namespace.clone());
             let batch =
                 batches.entry(place).or_insert_with(|| Batch { kind, namespace, names: BTreeMap::new() });
-            batch.names.entry(id.name).or_default().push(ask.key.clone());
+            batch.names.entry(id.name.clone()).or_default().push((ask.key.clone(), id));
         }
         Ok(batches.into_values().collect())
     }
@@ -76,10 +78,12 @@ impl KubeRuntime {
         let mut found = Vec::new();
         for object in objects {
             let name = object.pointer("/metadata/name").and_then(Value::as_str);
-            let Some((last, others)) = name.and_then(|name| names.get(name)?.split_last()) else { continue };
+            let Some(known) = name.and_then(|name| names.get(name)) else { continue };
             let observed = self.observed(object);
-            found.extend(others.iter().map(|key| (key.clone(), observed.clone())));
-            found.push((last.clone(), observed));
+            let placed = |(key, id): &(ResourceKey, KubeId)| {
+                (key.clone(), self.placed(observed.clone(), id, &kind, &namespace))
+            };
+            found.extend(known.iter().map(placed));
         }
         Ok(found)
     }

@@ -75,7 +75,7 @@ impl KubeRuntime {
             Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(()),
             Err(error) => return Err(error),
         };
-        let asked = kind.one(self.namespace_of(&id), &id.name);
+        let asked = kind.one(self.home_of(&id, ask.prior), &id.name);
         let path = format!("{}?fieldManager={FIELD_MANAGER}", asked.path());
         for _ in 0..ROUNDS {
             // What is gone, or another object of its name, is not ours to give up.

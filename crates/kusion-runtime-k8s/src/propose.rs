@@ -1,6 +1,7 @@
 //! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
 
 mod judged;
+mod moved;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -88,16 +89,22 @@ impl KubeRuntime {
         let id = parse(&ask.desired.key)?;
         let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
         let sealer = Sealer::new(&self.key, &ask.desired.attributes, ask.live);
+        let cleaned = |mut error: RuntimeError| {
+            error.message = sealer.clean(&error.message);
+            error
+        };
+        if let Some(from) = self.moved_from(ask, &id, &kind)
+            && let Some(proposal) =
+                self.propose_move(ask, &id, &kind, &from, coming).await.map_err(cleaned)?
+        {
+            return Ok(proposal);
+        }
         if ask.live.is_none() && self.dry_run == DryRun::Updates && kind.namespaced {
             self.check_home(self.namespace_of(&id), coming).await?;
         }
         let judged = match ask.live {
             None => self.judge_new(ask, &id, &kind, coming),
             Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
-        };
-        let cleaned = |mut error: RuntimeError| {
-            error.message = sealer.clean(&error.message);
-            error
         };
         let (proposal, question) = judged.map_err(cleaned)?;
         match question {

@@ -93,7 +93,7 @@ impl KubeRuntime {
         self.api.n_requests.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// Where an object lives; an object without a namespace is in the context's own.
+    /// Where an object is to live; an object without a namespace goes to the context's own.
     pub(crate) fn namespace_of<'a>(&'a self, id: &'a KubeId) -> &'a str {
         id.namespace.as_deref().unwrap_or(&self.namespace)
     }

@@ -5,6 +5,7 @@ mod causes;
 mod clusters;
 mod forge;
 mod healthy;
+mod homes;
 mod identity;
 mod import;
 mod kill;
