@@ -19,6 +19,7 @@ mod race;
 mod renamed;
 mod road;
 mod rollout;
+mod scaled;
 mod secrets;
 mod terraform;
 mod toy;
