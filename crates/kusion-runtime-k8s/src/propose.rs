@@ -26,6 +26,7 @@ use serde_json::Value;
 use self::judged::Judged;
 use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
+use crate::failure::refused;
 use crate::kinds::{Asked, Kind, builtin_kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
@@ -390,7 +391,7 @@ fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
     let by = Writer { manager: FIELD_MANAGER, force: false, now, uid, admit: &mut admit };
     match write(target, None, Verb::Apply(object), by) {
         Ok(_) => Ok(()),
-        Err(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+        Err(refusal) => Err(refused(&refusal.message)),
     }
 }
 

@@ -4,7 +4,7 @@ use kube_meaning::decide::{Change, Decision};
 use kube_meaning::id::KubeId;
 use kube_meaning::ssa::Target;
 use kusion_model::{ConflictPolicy, FieldChange, Proposal, Proposed};
-use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
+use kusion_runtime::{ProposeAsk, RuntimeError};
 use serde_json::Value;
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     unchanged, update, was_foreign,
 };
 use crate::conflict::{Clash, policy};
+use crate::failure::refused;
 use crate::handover::is_shared;
 use crate::kinds::Kind;
 use crate::redact::Sealer;
@@ -37,7 +38,7 @@ impl Judged<'_> {
         match decision {
             Decision::NoChange if half_imported => Ok((update(self.left), None)),
             Decision::NoChange => Ok((unchanged(self.left), None)),
-            Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+            Decision::Refused(refusal) => Err(refused(&refusal.message)),
             Decision::Replace(replace) => {
                 let known = self.ask.desired.unknown.is_empty();
                 let check = known.then(|| replacement(self.id, self.object)).flatten();
