@@ -24,6 +24,12 @@ const MOVED: [(&str, &str, &str); 7] = [
     ("events.k8s.io", "Event", ""),
 ];
 
+/// The group that serves the objects of this one by now.
+pub(crate) fn later_group(group: &str, kind: &str) -> Option<&'static str> {
+    let moved = MOVED.iter().find(|(from, of, _)| *from == group && *of == kind);
+    moved.map(|(_, _, to)| *to)
+}
+
 impl KubeRuntime {
     pub(crate) async fn identify_all(&self, asks: &[IdentifyAsk<'_>]) -> Result<Vec<String>, RuntimeError> {
         let defined = defined_scopes(asks);
@@ -68,8 +74,7 @@ fn defined_scopes(asks: &[IdentifyAsk<'_>]) -> BTreeMap<(String, String), bool> 
 /// The canonical text; where nobody knows the kind, the namespace counts as it is written.
 fn identity(id: &KubeId, namespaced: Option<bool>, own: &str) -> String {
     let (group, _) = split_api_version(&id.api_version);
-    let moved = MOVED.iter().find(|(from, kind, _)| *from == group && *kind == id.kind);
-    let group = moved.map_or(group, |(_, _, to)| to);
+    let group = later_group(group, &id.kind).unwrap_or(group);
     let namespace = match namespaced {
         Some(true) => id.namespace.as_deref().unwrap_or(own),
         Some(false) => "",

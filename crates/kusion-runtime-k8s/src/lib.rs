@@ -19,6 +19,7 @@ mod claim;
 mod conflict;
 mod connect;
 mod edges;
+mod elsewhere;
 mod failure;
 mod forward;
 mod gone;

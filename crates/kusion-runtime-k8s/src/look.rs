@@ -38,7 +38,11 @@ impl KubeRuntime {
         let mut collections: BTreeMap<String, (Collection, bool)> = BTreeMap::new();
         for &(key, record) in asked {
             let id = parse(key)?;
-            let Some(kind) = self.kinds.get(&self.api, &id).await? else { continue };
+            let kind = match record {
+                Some(_) => self.kinds.reachable(&self.api, &id).await?,
+                None => self.kinds.get(&self.api, &id).await?,
+            };
+            let Some(kind) = kind else { continue };
             let namespace = self.home_of(&id, record);
             let own = Collection { kind, namespace: namespace.to_owned() };
             collections.insert(own.path(), (own, true));

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use futures::stream::{StreamExt, TryStreamExt};
 use kube_meaning::id::KubeId;
 use kusion_model::{Observed, ResourceKey};
-use kusion_runtime::{ObserveAsk, RuntimeError};
+use kusion_runtime::{ErrorKind, ObserveAsk, RuntimeError};
 use serde_json::Value;
 
 use crate::kinds::Kind;
@@ -23,9 +23,11 @@ type Found = Vec<(ResourceKey, Observed)>;
 struct Batch {
     kind: Arc<Kind>,
     namespace: String,
-    /// One object may be known under several ids.
-    names: BTreeMap<String, Vec<(ResourceKey, KubeId)>>,
+    names: Names,
 }
+
+/// One object may be known under several ids.
+type Names = BTreeMap<String, Vec<(ResourceKey, KubeId)>>;
 
 impl KubeRuntime {
     pub(crate) async fn observe_all(
@@ -44,21 +46,25 @@ impl KubeRuntime {
 
     async fn batches(&self, asks: &[ObserveAsk<'_>]) -> Result<Vec<Batch>, RuntimeError> {
         let mut batches: BTreeMap<(String, String, String), Batch> = BTreeMap::new();
+        // Whose kind the cluster does not have: nothing is there. Of a recorded one that takes more than a look at its version.
         let mut unknown = BTreeSet::new();
         for ask in asks {
             let id = parse(&ask.key)?;
-            let kind = (id.api_version.clone(), id.kind.clone());
-            if unknown.contains(&kind) {
+            let named = (id.api_version.clone(), id.kind.clone(), ask.prior.is_some());
+            if unknown.contains(&named) {
                 continue;
             }
-            // A kind that the cluster does not know has no objects.
-            let Some(kind) = self.kinds.get(&self.api, &id).await? else {
-                unknown.insert(kind);
+            let kind = match ask.prior {
+                Some(_) => self.kinds.reachable(&self.api, &id).await?,
+                None => self.kinds.get(&self.api, &id).await?,
+            };
+            let Some(kind) = kind else {
+                unknown.insert(named);
                 continue;
             };
             let namespace =
                 if kind.namespaced { self.home_of(&id, ask.prior).to_owned() } else { String::new() };
-            let place = (id.api_version.clone(), id.kind.clone(), namespace.clone());
+            let place = (kind.api_version.clone(), kind.kind.clone(), namespace.clone());
             let batch =
                 batches.entry(place).or_insert_with(|| Batch { kind, namespace, names: BTreeMap::new() });
             batch.names.entry(id.name.clone()).or_default().push((ask.key.clone(), id));
@@ -69,11 +75,15 @@ impl KubeRuntime {
     /// What is absent from the answer is proved not to exist.
     async fn read_batch(&self, batch: Batch) -> Result<Found, RuntimeError> {
         let Batch { kind, namespace, names } = batch;
-        let objects = match names.keys().next() {
-            Some(name) if names.len() == 1 => {
-                self.api.object(&kind.one(&namespace, name)).await?.into_iter().collect()
+        let objects = match self.read_names(&kind, &namespace, &names).await {
+            // A kind that we know without asking, in a version that this cluster does not serve any more.
+            Err(error) if error.kind == ErrorKind::UnknownKind => {
+                match self.kinds.elsewhere(&self.api, &kind.api_version, &kind.kind).await? {
+                    Some(kind) => self.read_names(&kind, &namespace, &names).await?,
+                    None => return Ok(Vec::new()),
+                }
             }
-            _ => self.api.list(&kind, &namespace).await?.items,
+            other => other?,
         };
         let mut found = Vec::new();
         for object in objects {
@@ -86,5 +96,19 @@ impl KubeRuntime {
             found.extend(known.iter().map(placed));
         }
         Ok(found)
+    }
+
+    async fn read_names(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        names: &Names,
+    ) -> Result<Vec<Value>, RuntimeError> {
+        match names.keys().next() {
+            Some(name) if names.len() == 1 => {
+                Ok(self.api.object(&kind.one(namespace, name)).await?.into_iter().collect())
+            }
+            _ => Ok(self.api.list(kind, namespace).await?.items),
+        }
     }
 }

@@ -106,6 +106,16 @@ impl KubeRuntime {
         }
     }
 
+    /// The kind in which a recorded object can be reached; `None` if it is proved that it has none, and so no objects.
+    pub(crate) async fn recorded_kind(
+        &self,
+        key: &ResourceKey,
+    ) -> Result<Option<(KubeId, Arc<Kind>)>, RuntimeError> {
+        let id = parse(key)?;
+        let kind = self.kinds.reachable(&self.api, &id).await?;
+        Ok(kind.map(|kind| (id, kind)))
+    }
+
     /// Takes an object of the server.
     pub(crate) fn observed(&self, object: Value) -> Observed {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);

@@ -21,6 +21,7 @@ mod road;
 mod rollout;
 mod scaled;
 mod secrets;
+mod served;
 mod terraform;
 mod toy;
 mod walk;
