@@ -11,7 +11,7 @@ use kusion_runtime::{ErrorKind, ObserveAsk, RuntimeError};
 use serde_json::Value;
 
 use crate::kinds::Kind;
-use crate::runtime::{KubeRuntime, parse};
+use crate::runtime::{KubeRuntime, object_of, parse};
 
 /// How many lists run at once.
 const LISTS: usize = 8;
@@ -41,6 +41,7 @@ impl KubeRuntime {
         }
         let read = futures::stream::iter(reads).buffer_unordered(LISTS);
         let all: Vec<Found> = read.try_collect().await?;
+        check_uids(all.iter().flatten())?;
         Ok(all.into_iter().flatten().collect())
     }
 
@@ -111,4 +112,24 @@ impl KubeRuntime {
             _ => Ok(self.api.list(kind, namespace).await?.items),
         }
     }
+}
+
+/// A uid belongs to one object: whoever gives it to two shows neither. One object in two groups has one kind and one name.
+fn check_uids<'f>(found: impl Iterator<Item = &'f (ResourceKey, Observed)>) -> Result<(), RuntimeError> {
+    let mut first: BTreeMap<&str, (&ResourceKey, [String; 3])> = BTreeMap::new();
+    for (key, observed) in found {
+        let Some(uid) = observed.uid.as_deref() else { continue };
+        let object = object_of(observed);
+        let text =
+            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = ["/kind", "/metadata/namespace", "/metadata/name"].map(text);
+        let (other, known) = first.entry(uid).or_insert_with(|| (key, name.clone()));
+        if *known != name {
+            let text = format!(
+                "the API server shows `{other}` and `{key}` with one uid ({uid}), so it cannot be believed"
+            );
+            return Err(RuntimeError::new(ErrorKind::Unreadable, text));
+        }
+    }
+    Ok(())
 }

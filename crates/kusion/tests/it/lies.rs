@@ -206,3 +206,13 @@ async fn half_a_definition_is_a_failed_read() {
         assert_eq!(error.kind, ErrorKind::Unreadable, "{lie:?}: {error}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_uid_for_many_objects_is_a_failed_read() {
+    let trial = Trial::new().await;
+    for wanted in [stack("1"), changed(), spec(&[])] {
+        trial.liar.set(Some(Mood { lie: Lie::OneUid, about: About::Reads, after: 1, times: usize::MAX }));
+        let Err(PlanFailure::Remote(error)) = trial.plan(&wanted).await else { panic!("it was believed") };
+        assert_eq!(error.kind, ErrorKind::Unreadable, "{error}");
+    }
+}
