@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::immutable::is_fixed;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
@@ -66,7 +67,7 @@ fn of_status(code: u16, status: &Value, message: &str) -> ErrorKind {
         404 if detail("name").is_some() => ErrorKind::NotFound,
         409 if has_cause(status, "FieldManagerConflict") => ErrorKind::Owned,
         409 => ErrorKind::Conflict,
-        422 if message.contains("immutable") => ErrorKind::Immutable,
+        422 if is_fixed(message) => ErrorKind::Immutable,
         500 if reason.is_empty() && is_about_schema(message) => ErrorKind::Invalid,
         _ => of_code(code),
     }
