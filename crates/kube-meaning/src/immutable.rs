@@ -88,7 +88,12 @@ pub fn immutable_changes(resource: &Resource, live: &Value, new: &Value) -> Vec<
 
 /// Whether a cause means that the object must be deleted and made again.
 pub fn needs_replace(cause: &Cause) -> bool {
-    let texts = [
+    matches!(cause.reason, "FieldValueInvalid" | "FieldValueForbidden") && is_fixed(&cause.message)
+}
+
+/// Whether a sentence of the server says that a field cannot be changed on a live object.
+pub fn is_fixed(message: &str) -> bool {
+    const TEXTS: [&str; 10] = [
         "immutable",
         "may not change once set",
         "cannot change roleRef",
@@ -100,8 +105,7 @@ pub fn needs_replace(cause: &Cause) -> bool {
         "updates to reclaimPolicy are forbidden",
         "spec.persistentvolumesource is immutable",
     ];
-    matches!(cause.reason, "FieldValueInvalid" | "FieldValueForbidden")
-        && texts.iter().any(|t| cause.message.contains(t))
+    TEXTS.iter().any(|text| message.contains(text))
 }
 
 fn at<'v>(object: &'v Value, field: &str) -> &'v Value {

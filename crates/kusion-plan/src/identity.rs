@@ -44,6 +44,11 @@ pub fn unite(
             problems.push(same_object(prepared, first, second));
             continue;
         }
+        // One record would be forgotten, and its object with it.
+        if let Some((first, second)) = apart(group, live) {
+            problems.push(Problem::TwoObjects { first: first.clone(), second: second.clone() });
+            continue;
+        }
         let Some(chosen) = wanted.first().copied().or_else(|| newest(group, prior)) else { continue };
         let others: Vec<ResourceKey> = group.iter().copied().filter(|key| *key != chosen).cloned().collect();
         carry_over(&mut united.prior, group, chosen);
@@ -61,6 +66,17 @@ pub fn unite(
     rename_edges(&mut united.prior.records, &names);
     rename_edges(&mut united.prior.intents, &names);
     Ok(united)
+}
+
+/// Two keys of a group that are two objects after all: each was made somewhere else than its id means now.
+fn apart<'k>(
+    group: &[&'k ResourceKey],
+    live: &BTreeMap<ResourceKey, Observed>,
+) -> Option<(&'k ResourceKey, &'k ResourceKey)> {
+    let uid = |key: &ResourceKey| live.get(key).and_then(|observed| observed.uid.clone());
+    let first = group.iter().find(|key| uid(key).is_some())?;
+    let second = group.iter().find(|key| uid(key).is_some_and(|other| uid(first) != Some(other)))?;
+    Some((first, second))
 }
 
 /// All keys, those that mean one object together.

@@ -36,6 +36,8 @@ pub enum Problem {
         second: ResourceKey,
         places_of: Box<(Option<SourceRef>, Option<SourceRef>)>,
     },
+    #[error("`{first}` and `{second}` mean one object now, and each has made its own")]
+    TwoObjects { first: ResourceKey, second: ResourceKey },
     #[error("resources depend on each other in a circle:{}", circle(edges))]
     Cycle { edges: Vec<(ResourceKey, ResourceKey, Via)> },
     #[error("`{from}` depends on `{to}` ({via}), which is not in the configuration")]
@@ -59,6 +61,7 @@ impl Problem {
         match self {
             Problem::DuplicateId { .. } => "duplicate-resource-id",
             Problem::SameObject { .. } => "one-object-twice",
+            Problem::TwoObjects { .. } => "two-objects-of-one-id",
             Problem::Cycle { .. } => "resource-cycle",
             Problem::UnknownDependency { .. } => "unknown-dependency",
             Problem::AmbiguousDependency { .. } => "ambiguous-dependency",

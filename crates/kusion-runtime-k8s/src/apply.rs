@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
-use kusion_model::{ConflictPolicy, NotPlain, Unknowns};
+use kusion_model::{Action, ConflictPolicy, NotPlain, Unknowns};
 use kusion_runtime::{Applied, ErrorKind, RuntimeError, WriteAsk};
 use serde_json::Value;
 
@@ -33,7 +33,10 @@ impl KubeRuntime {
         kind.settle(&mut object);
         let mut object = object.into_owned();
         self.mark(&mut object, ask.imported);
-        let asked = kind.one(self.namespace_of(&id), &id.name);
+        // What is changed is changed where it is; what is made goes where the context says.
+        let prior = ask.prior.filter(|_| ask.action == Action::Update);
+        let namespace = self.home_of(&id, prior);
+        let asked = kind.one(namespace, &id.name);
         let cleaned = |mut error: RuntimeError| {
             error.message = sealer.clean(&error.message);
             error
@@ -43,7 +46,8 @@ impl KubeRuntime {
             made = self.take_from_former_tools(&asked, made).await.map_err(cleaned)?;
         }
         let warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect();
-        Ok(Applied { observed: self.observed(made.object), warnings, trouble: None })
+        let observed = self.placed(self.observed(made.object), &id, &kind, namespace);
+        Ok(Applied { observed, warnings, trouble: None })
     }
 
     async fn apply_by_rules(

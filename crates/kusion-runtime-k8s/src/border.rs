@@ -231,6 +231,10 @@ pub(crate) fn page(kind: &Kind, namespace: &str, mut answer: Answer) -> Result<P
         Some(Value::String(next)) => Some(next.clone()).filter(|next| !next.is_empty()),
         Some(_) => return refused("a list whose next page is no text"),
     };
+    let left = list.pointer("/metadata/remainingItemCount").filter(|left| !left.is_null());
+    if next.is_none() && left.is_some_and(|left| left.as_u64() != Some(0)) {
+        return refused("a list that leaves items out and does not say where they are");
+    }
     let Some(Value::Array(mut items)) = list.get_mut("items").map(Value::take) else {
         return refused("a list without items");
     };
@@ -422,6 +426,8 @@ mod tests {
             ("/apiVersion", json!("v2")),
             ("/metadata/resourceVersion", json!("")),
             ("/metadata", json!({"resourceVersion": "7", "continue": 3})),
+            ("/metadata", json!({"resourceVersion": "7", "remainingItemCount": 5})),
+            ("/metadata", json!({"resourceVersion": "7", "continue": "", "remainingItemCount": 1})),
             ("/items", Value::Null),
             ("/items/0", json!("a")),
             ("/items/0/metadata/namespace", json!("elsewhere")),

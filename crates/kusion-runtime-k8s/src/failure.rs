@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube_meaning::immutable::is_fixed;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::border::Answer;
 /// A short pause before asking again for something that is about to appear.
 const SOON: Duration = Duration::from_millis(500);
 
-/// Reads a failed answer. Programs branch on code, reason and causes, never on messages, with two exceptions that the
+/// Reads a failed answer. Programs branch on code, reason and causes, never on messages, with three exceptions that the
 /// server does not name otherwise. An answer that is no proper `Status` (a gateway's own, a login page) is known by its code alone.
 pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
     let status = answer.status();
@@ -38,6 +39,11 @@ pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
     error
 }
 
+/// What does not fit the schema, found here before the server was asked: in the same words.
+pub(crate) fn refused(message: &str) -> RuntimeError {
+    RuntimeError::new(ErrorKind::Invalid, in_words(message))
+}
+
 /// A server's sentence without the names of its own types: `got &value.valueUnstructured{Value:1}` is `got 1`.
 fn in_words(message: &str) -> String {
     const SIGN: &str = "&value.valueUnstructured{Value:";
@@ -61,11 +67,23 @@ fn of_status(code: u16, status: &Value, message: &str) -> ErrorKind {
         404 if detail("name").is_some() => ErrorKind::NotFound,
         409 if has_cause(status, "FieldManagerConflict") => ErrorKind::Owned,
         409 => ErrorKind::Conflict,
-        422 if message.contains("immutable") => ErrorKind::Immutable,
-        // A manifest that does not fit the schema is a 500 without a reason; trying again would not help.
-        500 if reason.is_empty() => ErrorKind::Invalid,
+        422 if is_fixed(message) => ErrorKind::Immutable,
+        500 if reason.is_empty() && is_about_schema(message) => ErrorKind::Invalid,
         _ => of_code(code),
     }
+}
+
+/// A manifest that does not fit the schema is a 500 without a reason, and so is a store that changes its leader: the first stays
+/// wrong however often it is sent. These are the sentences of the server's field manager and of its decoder.
+fn is_about_schema(message: &str) -> bool {
+    const SENTENCES: [&str; 5] = [
+        "failed to create typed patch object",
+        "failed to create typed live object",
+        "failed to create typed new object",
+        "unable to convert unstructured object",
+        "field not declared in schema",
+    ];
+    SENTENCES.iter().any(|sentence| message.contains(sentence))
 }
 
 fn of_code(code: u16) -> ErrorKind {
@@ -173,7 +191,19 @@ mod tests {
 
     #[test]
     fn schema_error_is_not_retried_although_it_is_a_500() {
-        assert_eq!(status(500, "", json!({})).kind, ErrorKind::Invalid);
+        let said = |message: &str| {
+            let body = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                "message": message, "code": 500});
+            failure(500, &serde_json::to_vec(&body).unwrap())
+        };
+        let schema = said(
+            "failed to create typed patch object (/d; apps/v1, Kind=Deployment): .spec.bogus: field not declared in schema",
+        );
+        assert_eq!((schema.kind, schema.is_transient()), (ErrorKind::Invalid, false));
+        for passing in ["etcdserver: leader changed", "etcdserver: request timed out", ""] {
+            let passing = said(passing);
+            assert_eq!((passing.kind, passing.is_transient()), (ErrorKind::Server, true), "{passing:?}");
+        }
         assert!(status(500, "InternalError", json!({})).is_transient());
     }
 

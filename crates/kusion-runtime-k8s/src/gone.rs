@@ -28,13 +28,9 @@ pub(crate) enum Same {
 
 impl KubeRuntime {
     pub(crate) async fn delete_one(&self, ask: DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
-        let (id, kind) = match self.kind_of(ask.key).await {
-            Ok(found) => found,
-            // The definition is gone, and its objects with it.
-            Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(Deleted::Gone),
-            Err(error) => return Err(error),
-        };
-        let asked = kind.one(self.namespace_of(&id), &id.name);
+        // The definition is gone, and its objects with it.
+        let Some((id, kind)) = self.recorded_kind(ask.key).await? else { return Ok(Deleted::Gone) };
+        let asked = kind.one(self.home_of(&id, ask.prior), &id.name);
         let mut version = ask.version.map(str::to_owned);
         for _ in 0..ROUNDS {
             let options = delete_options(ask.uid, version.as_deref());
@@ -47,7 +43,8 @@ impl KubeRuntime {
                 }
                 Ok(Ended::Leaving(object)) => return Ok(leaving(&object)),
                 Err(error) if error.kind == ErrorKind::UnknownKind => {
-                    return self.api.prove_unserved(&kind, error).await.map(|()| Deleted::Gone);
+                    let unserved = self.api.prove_unserved(&kind, error).await?;
+                    return unserved.nowhere(&kind).map(|()| Deleted::Gone);
                 }
                 // Another object may have the name now, so that the one we meant is gone; or somebody wrote since we looked,
                 // and it may be another stack's by now.
@@ -75,12 +72,8 @@ impl KubeRuntime {
         ask: DeleteAsk<'_>,
         limit: Duration,
     ) -> Result<Deleted, RuntimeError> {
-        let (id, kind) = match self.kind_of(ask.key).await {
-            Ok(found) => found,
-            Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(Deleted::Gone),
-            Err(error) => return Err(error),
-        };
-        let namespace = self.namespace_of(&id);
+        let Some((id, kind)) = self.recorded_kind(ask.key).await? else { return Ok(Deleted::Gone) };
+        let namespace = self.home_of(&id, ask.prior);
         let asked = kind.one(namespace, &id.name);
         let object = match self.read_same(&asked, ask.uid).await? {
             Same::Here(object) => object,

@@ -1,7 +1,8 @@
 //! Which object an id means to the cluster, however it is written.
 //!
 //! The version is a way to look at an object, not a part of its name. A few kinds are served by two groups from one store. A
-//! namespaced object without a namespace lies in the context's own; a cluster-scoped one has none, whatever is written.
+//! namespaced object without a namespace lies where it was made, a new one in the context's own; a cluster-scoped one has none,
+//! whatever is written.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,12 @@ const MOVED: [(&str, &str, &str); 7] = [
     ("events.k8s.io", "Event", ""),
 ];
 
+/// The group that serves the objects of this one by now.
+pub(crate) fn later_group(group: &str, kind: &str) -> Option<&'static str> {
+    let moved = MOVED.iter().find(|(from, of, _)| *from == group && *of == kind);
+    moved.map(|(_, _, to)| *to)
+}
+
 impl KubeRuntime {
     pub(crate) async fn identify_all(&self, asks: &[IdentifyAsk<'_>]) -> Result<Vec<String>, RuntimeError> {
         let defined = defined_scopes(asks);
@@ -43,7 +50,9 @@ impl KubeRuntime {
                     found
                 }
             };
-            out.push(identity(&id, namespaced, &self.namespace));
+            // What was made is where it was made; what is wanted goes where the context says.
+            let own = self.home(ask.prior.filter(|_| !ask.wanted));
+            out.push(identity(&id, namespaced, own));
         }
         Ok(out)
     }
@@ -65,8 +74,7 @@ fn defined_scopes(asks: &[IdentifyAsk<'_>]) -> BTreeMap<(String, String), bool> 
 /// The canonical text; where nobody knows the kind, the namespace counts as it is written.
 fn identity(id: &KubeId, namespaced: Option<bool>, own: &str) -> String {
     let (group, _) = split_api_version(&id.api_version);
-    let moved = MOVED.iter().find(|(from, kind, _)| *from == group && *kind == id.kind);
-    let group = moved.map_or(group, |(_, _, to)| to);
+    let group = later_group(group, &id.kind).unwrap_or(group);
     let namespace = match namespaced {
         Some(true) => id.namespace.as_deref().unwrap_or(own),
         Some(false) => "",

@@ -16,6 +16,7 @@ use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
 use crate::api::{Api, segment};
+use crate::elsewhere::Unserved;
 
 /// One kind in one version.
 #[derive(Clone, Debug)]
@@ -95,6 +96,8 @@ impl Asked<'_> {
 #[derive(Default)]
 pub(crate) struct Kinds {
     learnt: Mutex<BTreeMap<(String, String), Arc<Kind>>>,
+    /// Kinds that are not served as records name them, and where their objects are.
+    moved: Mutex<BTreeMap<(String, String), Arc<Kind>>>,
 }
 
 impl Kinds {
@@ -113,6 +116,32 @@ impl Kinds {
             self.lock().insert(key, Arc::clone(kind));
         }
         Ok(found)
+    }
+
+    /// Returns the kind in which recorded objects can be reached; `None` if it is proved that there are none.
+    pub(crate) async fn reachable(&self, api: &Api, id: &KubeId) -> Result<Option<Arc<Kind>>, RuntimeError> {
+        let key = (id.api_version.clone(), id.kind.clone());
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner).get(&key).map(Arc::clone);
+        match moved {
+            Some(kind) => Ok(Some(kind)),
+            None => match self.get(api, id).await? {
+                Some(kind) => Ok(Some(kind)),
+                None => self.elsewhere(api, &id.api_version, &id.kind).await,
+            },
+        }
+    }
+
+    /// Finds the kind in which the objects of one are that is not served, and remembers it.
+    pub(crate) async fn elsewhere(
+        &self,
+        api: &Api,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<Option<Arc<Kind>>, RuntimeError> {
+        let Unserved::As(found) = api.elsewhere(api_version, kind).await? else { return Ok(None) };
+        let (found, key) = (Arc::new(*found), (api_version.to_owned(), kind.to_owned()));
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&found));
+        Ok(Some(found))
     }
 
     /// Learns the kinds of a definition that the same plan brings; says which are new to the server.
@@ -169,13 +198,16 @@ fn list_kind(crd: &Value, kind: &str) -> String {
     said.map_or_else(|| format!("{kind}List"), str::to_owned)
 }
 
-const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+/// The kind of the definitions of kinds.
+pub(crate) fn definitions() -> Option<Kind> {
+    builtin_kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+}
 
-async fn discover(api: &Api, api_version: &str, kind: &str) -> Result<Option<Kind>, RuntimeError> {
+pub(crate) async fn discover(api: &Api, api_version: &str, kind: &str) -> Result<Option<Kind>, RuntimeError> {
     let Some(found) = api.served(api_version, kind).await? else { return Ok(None) };
     let (group, _) = split_api_version(api_version);
     let name = format!("{}.{group}", found.plural);
-    let crd = match builtin_kind(DEFINITIONS.0, DEFINITIONS.1) {
+    let crd = match definitions() {
         Some(definitions) => api.object(&definitions.one("", &name)).await,
         None => Ok(None),
     };

@@ -10,6 +10,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod address;
 mod api;
 mod apply;
 mod border;
@@ -18,6 +19,7 @@ mod claim;
 mod conflict;
 mod connect;
 mod edges;
+mod elsewhere;
 mod failure;
 mod forward;
 mod gone;
@@ -46,7 +48,7 @@ pub use connect::{ConnectError, Connected, ContextInfo, Identity, connect, conne
 pub use forward::Forward;
 pub use health::KubeHealth;
 pub use kube::Client;
-pub use look::LogAsk;
+pub use look::{LogAsk, LookAsk};
 pub use platform::KubePlatform;
 pub use runtime::{FIELD_MANAGER, KubeRuntime};
 pub use secrets::KubeSecrets;

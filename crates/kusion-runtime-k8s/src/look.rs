@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{Method, Request};
 use kube::client::Body;
 use kusion_health::Snapshot;
-use kusion_model::ResourceKey;
+use kusion_model::{ResourceKey, ResourceRecord};
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
@@ -26,17 +26,24 @@ pub struct LogAsk {
     pub tail: u32,
 }
 
+/// What to look at, and what the state has of it.
+pub type LookAsk<'a> = (&'a ResourceKey, Option<&'a ResourceRecord>);
+
 impl KubeRuntime {
     /// Lists the collections of these resources and those in which their causes show, each once.
     ///
     /// # Errors
     /// The first request that fails; a collection is empty only if that is proved.
-    pub async fn look(&self, keys: &[ResourceKey]) -> Result<Snapshot, RuntimeError> {
+    pub async fn look(&self, asked: &[LookAsk<'_>]) -> Result<Snapshot, RuntimeError> {
         let mut collections: BTreeMap<String, (Collection, bool)> = BTreeMap::new();
-        for key in keys {
+        for &(key, record) in asked {
             let id = parse(key)?;
-            let Some(kind) = self.kinds.get(&self.api, &id).await? else { continue };
-            let namespace = self.namespace_of(&id);
+            let kind = match record {
+                Some(_) => self.kinds.reachable(&self.api, &id).await?,
+                None => self.kinds.get(&self.api, &id).await?,
+            };
+            let Some(kind) = kind else { continue };
+            let namespace = self.home_of(&id, record);
             let own = Collection { kind, namespace: namespace.to_owned() };
             collections.insert(own.path(), (own, true));
             for collection in evidence(&id.kind, namespace) {

@@ -70,12 +70,8 @@ impl KubeRuntime {
     }
 
     pub(crate) async fn release_one(&self, ask: DeleteAsk<'_>) -> Result<(), RuntimeError> {
-        let (id, kind) = match self.kind_of(ask.key).await {
-            Ok(found) => found,
-            Err(error) if error.kind == ErrorKind::UnknownKind => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let asked = kind.one(self.namespace_of(&id), &id.name);
+        let Some((id, kind)) = self.recorded_kind(ask.key).await? else { return Ok(()) };
+        let asked = kind.one(self.home_of(&id, ask.prior), &id.name);
         let path = format!("{}?fieldManager={FIELD_MANAGER}", asked.path());
         for _ in 0..ROUNDS {
             // What is gone, or another object of its name, is not ours to give up.

@@ -1,6 +1,8 @@
 //! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
 
 mod judged;
+mod moved;
+mod replaced;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,6 +27,7 @@ use serde_json::Value;
 use self::judged::Judged;
 use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
+use crate::failure::refused;
 use crate::kinds::{Asked, Kind, builtin_kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
@@ -39,6 +42,14 @@ struct DryRunOf {
     name: String,
     object: Value,
     force: bool,
+    /// Nothing of it is known only later.
+    whole: bool,
+}
+
+impl DryRunOf {
+    fn of(id: &KubeId, object: Value, force: bool) -> Self {
+        DryRunOf { name: id.name.clone(), object, force, whole: true }
+    }
 }
 
 /// What comes into being with the plan: asking the server about things in it would only say that it is missing. It is
@@ -88,16 +99,22 @@ impl KubeRuntime {
         let id = parse(&ask.desired.key)?;
         let Some(kind) = self.kinds.get(&self.api, &id).await? else { return Err(unknown_kind(&id)) };
         let sealer = Sealer::new(&self.key, &ask.desired.attributes, ask.live);
+        let cleaned = |mut error: RuntimeError| {
+            error.message = sealer.clean(&error.message);
+            error
+        };
+        if let Some(from) = self.moved_from(ask, &id, &kind)
+            && let Some(proposal) =
+                self.propose_move(ask, &id, &kind, &from, coming).await.map_err(cleaned)?
+        {
+            return Ok(proposal);
+        }
         if ask.live.is_none() && self.dry_run == DryRun::Updates && kind.namespaced {
             self.check_home(self.namespace_of(&id), coming).await?;
         }
         let judged = match ask.live {
             None => self.judge_new(ask, &id, &kind, coming),
             Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
-        };
-        let cleaned = |mut error: RuntimeError| {
-            error.message = sealer.clean(&error.message);
-            error
         };
         let (proposal, question) = judged.map_err(cleaned)?;
         match question {
@@ -157,7 +174,7 @@ impl KubeRuntime {
             check_locally(kind, &object)?;
             return Ok((Proposal::create(), None));
         }
-        Ok((Proposal::create(), Some(DryRunOf { name: id.name.clone(), object, force: false })))
+        Ok((Proposal::create(), Some(DryRunOf::of(id, object, false))))
     }
 
     fn judge_live(
@@ -221,23 +238,12 @@ impl KubeRuntime {
         live: Option<&Observed>,
         sealer: &Sealer<'_>,
     ) -> Result<Proposal, RuntimeError> {
+        if matches!(proposal.what, Proposed::Replace { .. }) {
+            return self.dry_replace(asked, question, proposal, sealer).await;
+        }
         let answer = self.dry_apply(asked, &question.object, question.force).await;
         if let Ok(made) = &answer {
             proposal.warnings.extend(made.warnings.iter().map(|text| sealer.clean(text)));
-        }
-        if matches!(proposal.what, Proposed::Replace { .. }) {
-            return match answer {
-                Err(error) if is_refused_replacement(&error) => {
-                    let message = error.message.replace(CHECK_SUFFIX, "");
-                    Err(RuntimeError::new(
-                        ErrorKind::Invalid,
-                        format!("the replacement is refused: {message}"),
-                    ))
-                }
-                // A replacement destroys: without an answer there is none.
-                Err(error) if error.is_uncertain() => Err(error),
-                _ => Ok(proposal),
-            };
         }
         let result = match answer {
             Ok(made) => made.object,
@@ -276,26 +282,7 @@ fn judge_without_schema(
         return (Proposal::same(), None);
     }
     let proposal = Proposal { changes, ..Proposal::of(Proposed::Update) };
-    (proposal, Some(DryRunOf { name: id.name.clone(), object, force: false }))
-}
-
-/// Names of objects that are only asked about.
-const CHECK_SUFFIX: &str = "-kusion-check";
-
-/// A replacement deletes first: the server must have accepted the new object before, under a name that is free.
-fn replacement(id: &KubeId, mut object: Value) -> Option<DryRunOf> {
-    let name = format!("{}{CHECK_SUFFIX}", id.name);
-    let bound = matches!(id.kind.as_str(), "CustomResourceDefinition" | "APIService" | "Namespace" | "Node");
-    if bound || name.len() > 63 {
-        return None;
-    }
-    *object.pointer_mut("/metadata/name")? = Value::String(name.clone());
-    Some(DryRunOf { name, object, force: false })
-}
-
-/// A port that the present object holds is free once that is gone.
-fn is_refused_replacement(error: &RuntimeError) -> bool {
-    error.kind == ErrorKind::Invalid && !error.message.contains("already allocated")
+    (proposal, Some(DryRunOf::of(id, object, false)))
 }
 
 /// Whether another tool made the object: it still owns fields that were equal when we imported it.
@@ -383,7 +370,7 @@ fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
     let by = Writer { manager: FIELD_MANAGER, force: false, now, uid, admit: &mut admit };
     match write(target, None, Verb::Apply(object), by) {
         Ok(_) => Ok(()),
-        Err(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+        Err(refusal) => Err(refused(&refusal.message)),
     }
 }
 

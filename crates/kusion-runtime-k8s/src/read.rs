@@ -1,7 +1,7 @@
 //! Reading with proof: objects, lists, and which kinds the server has.
 //!
 //! Every read of this crate goes through here: it is judged by `border`, asked again while the answer proves nothing, and ends as
-//! a fact or an error. A 404 that is about no object is a fact only if discovery agrees that the kind is not served.
+//! a fact or an error. A 404 that is about no object is a fact only if the kind is served nowhere and nothing defines it.
 
 use kube_meaning::schema::split_api_version;
 use kusion_runtime::{ErrorKind, RuntimeError};
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::api::{Api, query};
 use crate::border::{self, Page, Served};
+use crate::elsewhere::Unserved;
 use crate::kinds::{Asked, Kind};
 
 /// Large, because a list is one request for the server however long it is; pages only bound what a giant namespace costs.
@@ -28,18 +29,20 @@ impl Api {
     /// Reads one object; `None` if it is proved that there is none.
     pub(crate) async fn object(&self, asked: &Asked<'_>) -> Result<Option<Value>, RuntimeError> {
         let path = asked.path();
-        self.patiently(|| async {
+        let read = self.patiently(|| async {
             match border::object(asked, self.get(&path).await?) {
                 Err(error) if error.kind == ErrorKind::UnknownKind => {
-                    self.prove_unserved(asked.kind, error).await.map(|()| None)
+                    let unserved = self.prove_unserved(asked.kind, error).await?;
+                    // That is known: asking again would not change it.
+                    Ok(unserved.nowhere(asked.kind).map(|()| None))
                 }
-                other => other,
+                other => other.map(Ok),
             }
-        })
-        .await
+        });
+        read.await?
     }
 
-    /// Reads a whole collection; one of a kind that is proved not to be served is empty.
+    /// Reads a whole collection; one of a kind that is proved to be served nowhere is empty.
     pub(crate) async fn list(&self, kind: &Kind, namespace: &str) -> Result<Whole, RuntimeError> {
         let mut whole = Whole::default();
         let mut next: Option<String> = None;
@@ -76,23 +79,24 @@ impl Api {
     ) -> Result<Option<Page>, RuntimeError> {
         let token = next.map_or(String::new(), |next| format!("&continue={}", query(next)));
         let path = format!("{}?limit={PAGE}{token}", kind.collection(namespace));
-        self.patiently(|| async {
+        let read = self.patiently(|| async {
             let answer = self.get(&path).await?;
             if answer.code == 410 && next.is_some() {
-                return Ok(None);
+                return Ok(Ok(None));
             }
             match border::page(kind, namespace, answer) {
                 Err(error) if error.kind == ErrorKind::UnknownKind && next.is_none() => {
-                    self.prove_unserved(kind, error).await?;
-                    Ok(Some(Page { items: Vec::new(), next: None, version: String::new() }))
+                    let empty = Page { items: Vec::new(), next: None, version: String::new() };
+                    let unserved = self.prove_unserved(kind, error).await?;
+                    Ok(unserved.nowhere(kind).map(|()| Some(empty)))
                 }
-                other => other.map(Some),
+                other => other.map(|page| Ok(Some(page))),
             }
-        })
-        .await
+        });
+        read.await?
     }
 
-    /// Asks discovery for a kind; `None` if it is proved that the server does not have it.
+    /// Asks discovery for a kind in one version; `None` if the server does not serve it so.
     pub(crate) async fn served(&self, api_version: &str, kind: &str) -> Result<Option<Served>, RuntimeError> {
         self.patiently(|| self.served_now(api_version, kind)).await
     }
@@ -116,10 +120,14 @@ impl Api {
         Ok(None)
     }
 
-    /// A path was answered 404 without a word about an object: fine if the kind is not there, no answer at all otherwise.
-    pub(crate) async fn prove_unserved(&self, kind: &Kind, error: RuntimeError) -> Result<(), RuntimeError> {
+    /// A path was answered 404 without a word about an object: says where the kind is, if it is not there; no answer otherwise.
+    pub(crate) async fn prove_unserved(
+        &self,
+        kind: &Kind,
+        error: RuntimeError,
+    ) -> Result<Unserved, RuntimeError> {
         match self.served_now(&kind.api_version, &kind.kind).await? {
-            None => Ok(()),
+            None => self.elsewhere(&kind.api_version, &kind.kind).await,
             Some(_) => Err(RuntimeError::new(ErrorKind::Unreadable, error.message)),
         }
     }

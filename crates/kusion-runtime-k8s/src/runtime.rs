@@ -93,7 +93,7 @@ impl KubeRuntime {
         self.api.n_requests.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// Where an object lives; an object without a namespace is in the context's own.
+    /// Where an object is to live; an object without a namespace goes to the context's own.
     pub(crate) fn namespace_of<'a>(&'a self, id: &'a KubeId) -> &'a str {
         id.namespace.as_deref().unwrap_or(&self.namespace)
     }
@@ -104,6 +104,16 @@ impl KubeRuntime {
             Some(kind) => Ok((id, kind)),
             None => Err(unknown_kind(&id)),
         }
+    }
+
+    /// The kind in which a recorded object can be reached; `None` if it is proved that it has none, and so no objects.
+    pub(crate) async fn recorded_kind(
+        &self,
+        key: &ResourceKey,
+    ) -> Result<Option<(KubeId, Arc<Kind>)>, RuntimeError> {
+        let id = parse(key)?;
+        let kind = self.kinds.reachable(&self.api, &id).await?;
+        Ok(kind.map(|kind| (id, kind)))
     }
 
     /// Takes an object of the server.

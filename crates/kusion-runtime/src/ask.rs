@@ -39,6 +39,8 @@ pub struct IdentifyAsk<'a> {
     pub extensions: &'a Map<String, Value>,
     /// What the state has under this very key.
     pub prior: Option<&'a ResourceRecord>,
+    /// Which one is asked for where they differ: the object that the configuration wants, or the recorded one.
+    pub wanted: bool,
 }
 
 /// What would this become?

@@ -35,7 +35,7 @@ pub trait Runtime: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<String>, RuntimeError>>;
 
     /// Reads many objects with as few requests as the platform allows. What is absent from the answer is proved not to exist
-    /// (also if the platform does not know its kind). An error means that nothing is known.
+    /// (also if the platform proves to have no such kind). An error means that nothing is known.
     fn observe<'a>(
         &'a self,
         asks: &'a [ObserveAsk<'a>],

@@ -1,5 +1,6 @@
 //! Clusters of Kubernetes as sites of the engine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -11,7 +12,7 @@ use kusion_model::{
 };
 use kusion_runtime::{Runtime, RuntimeError};
 use kusion_runtime_k8s::{
-    Client, Connected, KubeHealth, KubePlatform, KubeRuntime, KubeSecrets, KubeWitness, unwell,
+    Client, Connected, KubeHealth, KubePlatform, KubeRuntime, KubeSecrets, KubeWitness, LookAsk, unwell,
 };
 use kusion_secrets::SecretStore;
 
@@ -134,10 +135,13 @@ impl Site for KubeSite {
         records: &'a [&'a ResourceRecord],
     ) -> BoxFuture<'a, Result<Box<dyn Look>, RuntimeError>> {
         Box::pin(async move {
-            let keys: Vec<ResourceKey> = records.iter().map(|record| record.key.clone()).collect();
-            let (seen, home) = (self.runtime.look(&keys).await?, self.runtime.namespace().to_owned());
+            let asked: Vec<LookAsk<'_>> = records.iter().map(|record| (&record.key, Some(*record))).collect();
+            let seen = self.runtime.look(&asked).await?;
+            let home =
+                |record: &&ResourceRecord| (record.key.clone(), self.runtime.home(Some(record)).to_owned());
+            let homes = records.iter().map(home).collect();
             let (profile, rules) = (self.of.profile.clone(), self.of.rules.clone());
-            Ok(Box::new(KubeLook { seen, home, profile, rules }) as Box<dyn Look>)
+            Ok(Box::new(KubeLook { seen, homes, profile, rules }) as Box<dyn Look>)
         })
     }
 
@@ -181,18 +185,25 @@ impl SiteHealth for Watching {
 /// What was seen in a cluster. One look has no clock: a back-off means that it has failed again and again.
 struct KubeLook {
     seen: Snapshot,
-    home: String,
+    /// Where objects are whose ids do not say so.
+    homes: BTreeMap<ResourceKey, String>,
     profile: Profile,
     rules: Option<Rules>,
+}
+
+impl KubeLook {
+    fn home(&self, key: &ResourceKey) -> &str {
+        self.homes.get(key).map(String::as_str).unwrap_or_default()
+    }
 }
 
 impl Look for KubeLook {
     fn verdict(&self, record: &ResourceRecord) -> Verdict {
         let (key, applied) = (&record.key, Some(&record.attributes));
-        judge_key(key, applied, &self.seen, &self.home, &self.profile, self.rules.as_ref(), None)
+        judge_key(key, applied, &self.seen, self.home(key), &self.profile, self.rules.as_ref(), None)
     }
 
     fn below(&self, key: &ResourceKey) -> Vec<Node> {
-        below(key, &self.seen, &self.home, &self.profile, None)
+        below(key, &self.seen, self.home(key), &self.profile, None)
     }
 }

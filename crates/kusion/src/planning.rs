@@ -189,13 +189,14 @@ async fn identify(ask: &PlanAsk<'_>, prepared: &Prepared<'_>) -> Result<Identiti
     let wanted = wanted.map(|(resource, key)| {
         let prior = ask.prior.get(key);
         let (attributes, extensions) = (&resource.attributes, &resource.extensions);
-        (&resource.kind, IdentifyAsk { key, attributes, extensions, prior })
+        (&resource.kind, IdentifyAsk { key, attributes, extensions, prior, wanted: true })
     });
     let unwanted = ask.prior.keys().into_iter().filter(|key| !prepared.index.contains_key(key));
     let unwanted = unwanted.filter_map(|key| {
         let record = ask.prior.get(key)?;
         let (attributes, extensions) = (&record.attributes, &record.extensions);
-        Some((&record.kind, IdentifyAsk { key, attributes, extensions, prior: Some(record) }))
+        let prior = Some(record);
+        Some((&record.kind, IdentifyAsk { key, attributes, extensions, prior, wanted: false }))
     });
     for (kind, ask) in wanted.chain(unwanted) {
         by_place.entry((kind.clone(), ask.key.cluster.to_string())).or_default().push(ask);

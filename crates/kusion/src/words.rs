@@ -177,6 +177,9 @@ pub fn spec_failed(problems: &[Problem], place: &str) -> Failure {
         Some(Problem::SameObject { .. }) => {
             failure.next("keep one of them; both would write the same object")
         }
+        Some(Problem::TwoObjects { .. }) => {
+            failure.next("write the namespace of each into metadata.namespace")
+        }
         Some(Problem::Cycle { .. }) => failure.next("remove one of these edges"),
         Some(Problem::UnknownDependency { .. }) => failure.next("add the resource, or remove the reference"),
         Some(Problem::AmbiguousDependency { .. }) => failure.next("name the cluster: extensions.cluster"),

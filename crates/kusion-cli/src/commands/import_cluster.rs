@@ -42,7 +42,7 @@ pub(crate) async fn take(sites: &Sites, key: &ResourceKey, target: &Target) -> R
         uid: observed.uid.clone(),
         release: ReleaseNo(0),
         imported: true,
-        kept: None,
+        kept: observed.kept.clone(),
         deposed: Vec::new(),
     };
     Ok(Taken { records: vec![record], names: Default::default(), notes })

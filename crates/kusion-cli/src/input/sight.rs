@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kusion::{DryRun, KubeSite, Sites, find, plan_failed, remote_failed};
 use kusion_health::{Snapshot, dependents};
 use kusion_model::ResourceKey;
-use kusion_runtime_k8s::KubeRuntime;
+use kusion_runtime_k8s::{KubeRuntime, LookAsk};
 use kusion_store::State;
 use serde_json::Value;
 
@@ -31,6 +31,8 @@ pub(crate) struct Sight {
     sites: Sites,
     pub(crate) server: String,
     looks: BTreeMap<String, Snapshot>,
+    /// Where objects are whose ids do not say so.
+    homes: BTreeMap<ResourceKey, String>,
 }
 
 /// The recorded resources that a word names; all of them without a word.
@@ -92,13 +94,16 @@ pub(crate) async fn look(
     for key in in_clusters(state, keys) {
         by_cluster.entry(key.cluster.to_string()).or_default().push(key.clone());
     }
-    let mut looks = BTreeMap::new();
+    let (mut looks, mut homes) = (BTreeMap::new(), BTreeMap::new());
     for (cluster, keys) in by_cluster {
         let Some(site) = sites.of::<KubeSite>(&cluster) else { continue };
-        let seen = site.runtime.look(&keys).await.map_err(|error| remote_failed(&error, &server))?;
+        let asked: Vec<LookAsk<'_>> = keys.iter().map(|key| (key, state.records.get(key))).collect();
+        let seen = site.runtime.look(&asked).await.map_err(|error| remote_failed(&error, &server))?;
+        let home = |&(key, record): &LookAsk<'_>| (key.clone(), site.runtime.home(record).to_owned());
+        homes.extend(asked.iter().map(home));
         looks.insert(cluster, seen);
     }
-    Ok(Sight { sites, server, looks })
+    Ok(Sight { sites, server, looks, homes })
 }
 
 impl Sight {
@@ -110,7 +115,7 @@ impl Sight {
     /// A resource, and what was seen with it.
     pub(crate) fn object(&self, key: &ResourceKey) -> Option<(&Value, &Snapshot)> {
         let snapshot = self.looks.get(&*key.cluster)?;
-        Some((find(key, snapshot, self.runtime(&key.cluster)?.namespace())?, snapshot))
+        Some((find(key, snapshot, self.homes.get(key)?)?, snapshot))
     }
 }
 

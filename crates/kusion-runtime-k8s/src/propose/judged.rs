@@ -4,14 +4,15 @@ use kube_meaning::decide::{Change, Decision};
 use kube_meaning::id::KubeId;
 use kube_meaning::ssa::Target;
 use kusion_model::{ConflictPolicy, FieldChange, Proposal, Proposed};
-use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
+use kusion_runtime::{ProposeAsk, RuntimeError};
 use serde_json::Value;
 
 use super::{
-    DryRunOf, Shown, clash_of, interrupted_import, note_conflicts, owns_anew, replace_with, replacement,
-    unchanged, update, was_foreign,
+    DryRunOf, Shown, clash_of, interrupted_import, note_conflicts, owns_anew, replace_with, unchanged,
+    update, was_foreign,
 };
 use crate::conflict::{Clash, policy};
+use crate::failure::refused;
 use crate::handover::is_shared;
 use crate::kinds::Kind;
 use crate::redact::Sealer;
@@ -37,11 +38,12 @@ impl Judged<'_> {
         match decision {
             Decision::NoChange if half_imported => Ok((update(self.left), None)),
             Decision::NoChange => Ok((unchanged(self.left), None)),
-            Decision::Refused(refusal) => Err(RuntimeError::new(ErrorKind::Invalid, refusal.message)),
+            Decision::Refused(refusal) => Err(refused(&refusal.message)),
             Decision::Replace(replace) => {
-                let known = self.ask.desired.unknown.is_empty();
-                let check = known.then(|| replacement(self.id, self.object)).flatten();
-                Ok((replace_with(replace, self.kind, &shown), check))
+                // By force, so that the server speaks about the fields and not about their owners.
+                let whole = self.ask.desired.unknown.is_empty();
+                let question = DryRunOf { whole, ..DryRunOf::of(self.id, self.object, true) };
+                Ok((replace_with(replace, self.kind, &shown), Some(question)))
             }
             // The server would only book what others did before the first apply: nothing of ours changes.
             Decision::Change(Change { fields, conflicts })
@@ -68,7 +70,7 @@ impl Judged<'_> {
         let proposal = Proposal { changes, ..Proposal::of(Proposed::Update) };
         let refused = clashes.iter().any(|clash| rule(clash) == ConflictPolicy::Refuse);
         let open = !ask.desired.unknown.is_empty();
-        let question = || DryRunOf { name: self.id.name.clone(), object, force: !clashes.is_empty() };
+        let question = || DryRunOf::of(self.id, object, !clashes.is_empty());
         (proposal, (!refused && !open).then(question))
     }
 }

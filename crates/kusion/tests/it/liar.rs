@@ -43,11 +43,19 @@ pub(crate) enum Lie {
     NullItems,
     EndlessPages,
     EmptyListOfAnother,
+    /// A proper list of kinds with nothing in it.
+    NoKinds,
+    /// Says that more is left, and not where.
+    MoreIsLeft,
+    /// An object of the right name, without what it is about.
+    NoSpec,
+    /// Every object has the same uid.
+    OneUid,
     /// No lie but a refusal.
     Forbidden,
 }
 
-pub(crate) const LIES: [Lie; 24] = [
+pub(crate) const LIES: [Lie; 26] = [
     Lie::Half,
     Lie::Empty,
     Lie::LoginPage,
@@ -72,6 +80,8 @@ pub(crate) const LIES: [Lie; 24] = [
     Lie::NullItems,
     Lie::EndlessPages,
     Lie::EmptyListOfAnother,
+    Lie::NoKinds,
+    Lie::MoreIsLeft,
 ];
 
 impl Lie {
@@ -116,6 +126,16 @@ impl Lie {
         })
     }
 
+    fn twist(self, object: &mut Value) {
+        match (self, object.as_object_mut()) {
+            (Lie::NoSpec, Some(map)) => drop(map.shift_remove("spec")),
+            (Lie::OneUid, Some(map)) if map.contains_key("metadata") => {
+                map["metadata"]["uid"] = json!("00000000-0000-4000-8000-00000000000a");
+            }
+            _ => {}
+        }
+    }
+
     /// The lies that need the truth.
     fn twisted(self, code: u16, body: &[u8]) -> (u16, Vec<u8>) {
         if self == Lie::Half {
@@ -148,6 +168,18 @@ impl Lie {
             Lie::EndlessPages if is_list => {
                 value["metadata"]["continue"] = json!("again");
                 value["items"] = json!([]);
+            }
+            Lie::NoKinds if value.get("resources").is_some() => value["resources"] = json!([]),
+            Lie::MoreIsLeft if is_list => {
+                value["metadata"]["remainingItemCount"] = json!(5);
+                value["items"] = json!([]);
+            }
+            Lie::NoSpec | Lie::OneUid => {
+                let items = value
+                    .get_mut("items")
+                    .and_then(Value::as_array_mut)
+                    .map(|items| items.iter_mut().collect());
+                items.unwrap_or_else(|| vec![&mut value]).into_iter().for_each(|object| self.twist(object));
             }
             _ => {}
         }

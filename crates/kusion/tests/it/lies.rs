@@ -206,3 +206,29 @@ async fn half_a_definition_is_a_failed_read() {
         assert_eq!(error.kind, ErrorKind::Unreadable, "{lie:?}: {error}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_object_without_its_spec_is_never_replaced() {
+    let trial = Trial::new().await;
+    for wanted in [stack("1"), changed()] {
+        let truth = actions(&trial.plan(&wanted).await.unwrap());
+        trial.liar.set(Some(Mood { lie: Lie::NoSpec, about: About::Reads, after: 0, times: usize::MAX }));
+        let lied = trial.plan(&wanted).await;
+        trial.liar.set(None);
+        let Ok(lied) = lied else { continue };
+        let destroys = |action: &Action| matches!(action, Action::Replace | Action::Delete);
+        for (id, action) in actions(&lied).iter().filter(|(_, action)| destroys(action)) {
+            assert_eq!(truth.get(id), Some(action), "{id}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_uid_for_many_objects_is_a_failed_read() {
+    let trial = Trial::new().await;
+    for wanted in [stack("1"), changed(), spec(&[])] {
+        trial.liar.set(Some(Mood { lie: Lie::OneUid, about: About::Reads, after: 1, times: usize::MAX }));
+        let Err(PlanFailure::Remote(error)) = trial.plan(&wanted).await else { panic!("it was believed") };
+        assert_eq!(error.kind, ErrorKind::Unreadable, "{error}");
+    }
+}

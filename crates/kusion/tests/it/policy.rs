@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kusion::model::{Phase, ReleaseNo};
-use kusion::{FailurePolicy, StepEnd};
+use kusion::model::{Phase, ReleaseNo, Spec};
+use kusion::{DryRun, FailurePolicy, PlanFailure, StepEnd};
 use kusion_apply::EventKind;
 use serde_json::to_value;
 
@@ -140,4 +140,21 @@ async fn object_that_will_not_go_is_named_with_its_finalizer() {
     let Some(StepEnd::Failed { message }) = report.end_of(&key("a")) else { panic!("{report:?}") };
     assert!(message.contains("held by example.com/hold"), "{message}");
     assert!(lab.state().records.contains_key(&key("a")), "it is still ours");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_fit_is_told_without_names_of_types() {
+    let lab = Lab::new();
+    lab.apply(&spec(&[namespace(), config_map("a", "1")])).await;
+    let mut wrong = config_map("a", "1");
+    wrong["data"]["v"] = serde_json::json!(5);
+    for map in ["a", "new"] {
+        wrong["metadata"]["name"] = map.into();
+        let target = lab.target();
+        let wanted = Spec::from_value(spec(&[namespace(), wrong.clone()]), &kusion::platforms(), &target.key);
+        let planned = lab.engine().plan(&target, wanted.unwrap(), DryRun::All).await;
+        let Err(PlanFailure::Refused(list)) = planned else { panic!("a number was taken for a text") };
+        let told = &list[0].1.message;
+        assert!(told.contains(".data.v: expected string, got 5") && !told.contains('&'), "{told}");
+    }
 }

@@ -141,7 +141,7 @@ fn measured(scaling: &Scaling<'_>) -> Option<(i64, i64)> {
 fn rescale(scaling: &mut Scaling<'_>, target: &Value, size: i64, why: &str) {
     let Some(served) = scaling.view.registry.of_object(target) else { return };
     let key = served.key();
-    let change = patch(&key.group, &key.plural, target, "", json!({"spec": {"replicas": size}}));
+    let change = patch(&key.group, &key.plural, target, "scale", json!({"spec": {"replicas": size}}));
     let message = format!("New size: {size}; reason: {why}");
     let note = normal(scaling.scaler, COMPONENT, "SuccessfulRescale", message);
     scaling.outcome.changes.extend([change, Change::Note(note)]);

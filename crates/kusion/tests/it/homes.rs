@@ -1,0 +1,148 @@
+//! A record means the object that was made, whatever namespace the context has by now.
+
+use kusion::model::{Action, FieldPath, Reason, Spec};
+use kusion::{DryRun, Engine, PlanFailure, Ready};
+use sandbox_world::ResourceKey;
+use serde_json::{Value, json};
+
+use crate::lab::Lab;
+use crate::objects::spec;
+
+/// A ConfigMap that says nothing about its namespace, or names it.
+fn map(namespace: Option<&str>, value: &str) -> Value {
+    let mut map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"v": value}});
+    if let Some(namespace) = namespace {
+        map["metadata"]["namespace"] = json!(namespace);
+    }
+    map
+}
+
+/// An engine whose context has this namespace.
+fn in_namespace(lab: &Lab, namespace: &str) -> Engine {
+    lab.engine_on(kube::Client::new(lab.wire.clone(), namespace))
+}
+
+async fn plan(lab: &Lab, namespace: &str, wanted: &[Value]) -> Result<Ready, PlanFailure> {
+    let target = lab.target();
+    let spec = Spec::from_value(spec(wanted), &kusion::platforms(), &target.key).unwrap();
+    in_namespace(lab, namespace).plan(&target, spec, DryRun::All).await
+}
+
+async fn apply(lab: &Lab, namespace: &str, wanted: &[Value]) {
+    let ready = plan(lab, namespace, wanted).await.unwrap();
+    let report = in_namespace(lab, namespace).apply(&lab.target(), &ready, &lab.ask("li")).await.unwrap();
+    assert!(report.is_success(), "{report:#?}");
+}
+
+/// Where a ConfigMap of this name is.
+fn places(lab: &Lab) -> Vec<String> {
+    lab.host.with(|world| {
+        let maps = world.view().store.list(&ResourceKey::new("", "configmaps"), None);
+        let own = maps.filter(|(key, _)| key.name == "settings");
+        own.map(|(key, _)| key.namespace.to_string()).collect()
+    })
+}
+
+async fn lab() -> Lab {
+    let lab = Lab::new();
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "teamx"}});
+    let request = http::Request::post("/api/v1/namespaces").header("content-type", "application/json");
+    let request = request.body(serde_json::to_vec(&body).unwrap()).unwrap();
+    client.request::<Value>(request).await.unwrap();
+    apply(&lab, "default", &[map(None, "1")]).await;
+    assert_eq!(places(&lab), ["default"]);
+    lab
+}
+
+#[tokio::test(start_paused = true)]
+async fn destroy_deletes_where_it_was_made() {
+    let lab = lab().await;
+    let ready = plan(&lab, "teamx", &[]).await.unwrap();
+    let step = &ready.plan().steps[0];
+    assert_eq!((step.action, &step.reason), (Action::Delete, &Reason::NotInConfiguration));
+    apply(&lab, "teamx", &[]).await;
+    assert_eq!(places(&lab), Vec::<String>::new());
+    assert!(lab.state().records.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_move_is_planned_as_a_replacement_and_forgets_nothing() {
+    let lab = lab().await;
+    let ready = plan(&lab, "teamx", &[map(None, "1")]).await.unwrap();
+    let step = &ready.plan().steps[0];
+    let namespace = FieldPath::keys(["metadata", "namespace"]);
+    assert_eq!((step.action, &step.reason), (Action::Replace, &Reason::Immutable(vec![namespace])));
+    let told = |value: &str| Some(Value::from(value).into());
+    assert_eq!((&step.changes[0].before, &step.changes[0].after), (&told("default"), &told("teamx")));
+    assert_eq!(places(&lab), ["default"], "a plan changes nothing");
+    apply(&lab, "teamx", &[map(None, "1")]).await;
+    assert_eq!(places(&lab), ["teamx"]);
+    assert!(plan(&lab, "teamx", &[map(None, "1")]).await.unwrap().changes_nothing());
+    apply(&lab, "default", &[]).await;
+    assert_eq!(places(&lab), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_written_out_keeps_the_object() {
+    let lab = lab().await;
+    let ready = plan(&lab, "teamx", &[map(Some("default"), "1")]).await.unwrap();
+    assert_eq!((ready.plan().steps.len(), ready.plan().steps[0].action), (1, Action::NoOp));
+    apply(&lab, "teamx", &[map(Some("default"), "1")]).await;
+    assert_eq!(places(&lab), ["default"]);
+    apply(&lab, "teamx", &[]).await;
+    assert_eq!(places(&lab), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_somebody_has_is_told_before_anything_is_deleted() {
+    let lab = lab().await;
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    let request = http::Request::post("/api/v1/namespaces/teamx/configmaps")
+        .header("content-type", "application/json")
+        .body(serde_json::to_vec(&map(Some("teamx"), "theirs")).unwrap())
+        .unwrap();
+    client.request::<Value>(request).await.unwrap();
+    let Err(PlanFailure::Refused(list)) = plan(&lab, "teamx", &[map(None, "1")]).await else {
+        panic!("a plan that runs into somebody's object")
+    };
+    assert!(list[0].1.message.contains("made in namespace `default`"), "{list:?}");
+    assert_eq!(places(&lab), ["default", "teamx"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_records_that_mean_one_object_by_now_are_both_remembered() {
+    let lab = lab().await;
+    let both = [map(None, "1"), map(Some("teamx"), "1")];
+    apply(&lab, "default", &both).await;
+    assert_eq!(places(&lab), ["default", "teamx"]);
+    for wanted in [&both[..1], &both[1..], &both[..]] {
+        match plan(&lab, "teamx", wanted).await {
+            Err(PlanFailure::Spec(problems)) => assert_eq!(problems.len(), 1, "{problems:?}"),
+            Err(other) => panic!("{other}"),
+            // The one that is not wanted is deleted where it is.
+            Ok(ready) => {
+                let leaving = ready.plan().steps.iter().find(|step| step.action == Action::Delete).unwrap();
+                assert_eq!(leaving.key.to_string(), "v1:ConfigMap:settings");
+            }
+        }
+    }
+    apply(&lab, "teamx", &[]).await;
+    assert_eq!(places(&lab), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_from_before_learns_its_place() {
+    let lab = lab().await;
+    let key = "v1:ConfigMap:settings";
+    let kept = |lab: &Lab| {
+        let state = lab.state();
+        let record = state.records.values().find(|record| record.key.to_string() == key).cloned();
+        record.unwrap().kept
+    };
+    assert_eq!(kept(&lab).unwrap().private.unwrap().0.as_ref(), b"default");
+    let mut record = lab.state().records.values().next().unwrap().clone();
+    record.kept = None;
+    let text = serde_json::to_string(&record).unwrap();
+    assert!(!text.contains("kept"), "as the earlier release wrote it: {text}");
+}
