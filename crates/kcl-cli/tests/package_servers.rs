@@ -141,7 +141,7 @@ fn a_registry_with_tls_and_passwords() {
     );
     assert_eq!(lab.says("shop", &["mod", "add", &address]), "added web 1.2.0: `import web`\n");
     assert_eq!(lab.says("shop", &["run"]), "port: 8080\n");
-    assert_eq!(lab.says("shop", &["mod", "verify"]), "1 packages are what kcl.mod.lock says\n");
+    assert_eq!(lab.says("shop", &["mod", "verify"]), "1 package is what kcl.mod.lock says\n");
     assert_eq!(lab.says("shop", &["run", &format!("{address}:1.2.0")]), "port: 8080\n");
     assert_eq!(lab.says("shop", &["mod", "pull", &address]), "./web_1.2.0 (2 files)\n");
     // The password was changed: what is remembered has expired.

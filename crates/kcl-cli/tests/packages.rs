@@ -87,7 +87,7 @@ fn a_package_from_git_from_the_first_line_to_a_run_without_it() {
     assert_eq!(lab.says(&["run"]), "release: '1.2.0'\n");
     assert_eq!(lab.says(&["mod", "tree"]), "shop@0.1.0\n└─ lib@1.2.0\n");
     assert_eq!(lab.says(&["mod", "graph"]), "shop@0.1.0 lib@1.2.0\n");
-    assert_eq!(lab.says(&["mod", "verify"]), "1 packages are what kcl.mod.lock says\n");
+    assert_eq!(lab.says(&["mod", "verify"]), "1 package is what kcl.mod.lock says\n");
     // The newest is written down as what it was.
     assert_eq!(lab.says(&["mod", "add", "--git", &url]), "added lib 1.10.0: `import lib`\n");
     assert!(lab.read("shop/kcl.mod").contains("tag = \"v1.10.0\""));

@@ -53,7 +53,7 @@ impl<'i> Walk<'i> {
                 self.note(Outcome::Recorded(Box::new(record)));
             }
             Err(message) => {
-                self.fail(at, format!("what it has replaced is still there: {message}"), false);
+                self.fail(at, format!("what it has replaced is still there: {message}"), None, false);
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kusion_model::{Attr, Phase, ReleaseNo, ResourceKey, Tally};
+use kusion_runtime::ErrorKind;
 use serde::Serialize;
 
 /// How one step ended.
@@ -15,6 +16,9 @@ pub enum StepEnd {
     /// The call failed.
     Failed {
         message: String,
+        /// What kind of failure it was, where a platform has told one.
+        #[serde(skip)]
+        kind: Option<ErrorKind>,
     },
     /// Applied, and then failed or not healthy in time.
     Unhealthy {

@@ -24,6 +24,7 @@ pub(crate) enum Done {
     },
     Failed {
         message: String,
+        kind: Option<ErrorKind>,
         uncertain: bool,
     },
 }
@@ -32,7 +33,7 @@ impl Done {
     /// The state could not be written, so nothing was asked for.
     pub(crate) fn never_tried() -> Done {
         let message = "it was not tried, because the state cannot be written".to_owned();
-        Done::Failed { message, uncertain: false }
+        Done::Failed { message, kind: None, uncertain: false }
     }
 }
 
@@ -66,7 +67,7 @@ impl End {
 pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: Attr) -> Done {
     let runtime = match input.runtimes.get(&step.kind, &step.key) {
         Ok(runtime) => runtime.as_ref(),
-        Err(error) => return Done::Failed { message: error.to_string(), uncertain: false },
+        Err(error) => return Done::Failed { message: error.to_string(), kind: None, uncertain: false },
     };
     let result = match step.action {
         Action::Delete => {
@@ -97,7 +98,9 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
             Done::Applied { observed, attributes, warnings, trouble }
         }
         Ok(done) => done,
-        Err(error) => Done::Failed { uncertain: error.is_uncertain(), message: error.message },
+        Err(error) => {
+            Done::Failed { uncertain: error.is_uncertain(), kind: Some(error.kind), message: error.message }
+        }
     }
 }
 

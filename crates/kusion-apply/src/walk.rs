@@ -10,6 +10,7 @@ use kusion_model::{
     Action, Attr, Deposed, DigestKey, INTERRUPTED, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord,
     Step, Tally, Timestamp, Wait, seal_like,
 };
+use kusion_runtime::ErrorKind;
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
 use crate::keeper::Told;
@@ -209,7 +210,7 @@ impl<'i> Walk<'i> {
                 };
                 flight.push(Box::pin(call));
             }
-            Err(message) => self.fail(at, message, false),
+            Err(message) => self.fail(at, message, None, false),
         }
     }
 
@@ -228,7 +229,7 @@ impl<'i> Walk<'i> {
     fn take_call(&mut self, at: usize, done: Done, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
         let step = self.steps[at];
         match done {
-            Done::Failed { message, uncertain } => self.fail(at, message, uncertain),
+            Done::Failed { message, kind, uncertain } => self.fail(at, message, kind, uncertain),
             Done::Gone { warnings } => {
                 let ids = std::iter::once(&step.key).chain(&step.aliases);
                 ids.cloned().for_each(|id| self.note(Outcome::Forgotten(id)));
@@ -241,7 +242,7 @@ impl<'i> Walk<'i> {
                 seal_live(&mut observed, &attributes, self.input.digest_key);
                 self.keep(at, attributes, &observed);
                 if let Some(message) = trouble {
-                    return self.fail(at, message, false);
+                    return self.fail(at, message, None, false);
                 }
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
@@ -330,7 +331,7 @@ impl<'i> Walk<'i> {
         self.note_failure(at);
     }
 
-    pub(crate) fn fail(&mut self, at: usize, message: String, uncertain: bool) {
+    pub(crate) fn fail(&mut self, at: usize, message: String, kind: Option<ErrorKind>, uncertain: bool) {
         let step = self.steps[at];
         self.note(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
         self.emit(EventKind::StepFailed {
@@ -338,7 +339,7 @@ impl<'i> Walk<'i> {
             action: step.action,
             message: message.clone(),
         });
-        self.end_step(at, StepEnd::Failed { message });
+        self.end_step(at, StepEnd::Failed { message, kind });
         self.note_failure(at);
     }
 
@@ -395,7 +396,7 @@ impl<'i> Walk<'i> {
     ) -> Result<Report, ApplyError> {
         let report = self.report();
         let message = report.steps.iter().find_map(|(key, end)| match end {
-            StepEnd::Failed { message } => Some(format!("{key}: {message}")),
+            StepEnd::Failed { message, .. } => Some(format!("{key}: {message}")),
             StepEnd::Unhealthy { message, cause, .. } => {
                 Some(format!("{key}: {}", cause.as_ref().unwrap_or(message)))
             }

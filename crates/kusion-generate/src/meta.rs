@@ -77,7 +77,7 @@ fn entries<T: MetaFile>(text: &str, place: &str) -> Result<Vec<MapEntry>, FilePr
         FileProblem::new(format!("{} is not YAML", T::FILE))
             .cause(e.message)
             .place(format!("{place}:{}", e.line))
-            .next("mend that line or the one before it: an indent, a colon, a bracket or a quote")
+            .next("correct that line or the one before it: an indent, a colon, a bracket or a quote")
     })?;
     let mut documents = documents.into_iter();
     let first = documents.next();

@@ -27,6 +27,7 @@ pub fn judge_with(
     now: Option<Millis>,
 ) -> Verdict {
     let verdict = judge_in(View(object), &Context { snapshot, profile, rules, now, depth: 0 });
+    let verdict = without_pods(verdict, View(object), snapshot);
     mask::hide_in(verdict, snapshot.redactor())
 }
 
@@ -64,6 +65,21 @@ pub(crate) fn judge_in(object: View<'_>, context: &Context<'_>) -> Verdict {
     }
     let verdict = kinds::judge(object, context).unwrap_or_else(|| custom::judge(object, context));
     at_least_its_own_words(verdict, object)
+}
+
+/// Only pods tell why a workload is not well. Where they may not be read, that is said: a count of pods is no cause.
+fn without_pods(verdict: Verdict, object: View<'_>, snapshot: &Snapshot) -> Verdict {
+    const WITH_PODS: [&str; 6] =
+        ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job"];
+    let hidden = snapshot.hidden("Pod", object.namespace());
+    let Some(why) = hidden.filter(|_| !verdict.verdict.is_good() && WITH_PODS.contains(&object.kind()))
+    else {
+        return verdict;
+    };
+    let own = verdict.cause.as_ref().map(|cause| format!("{cause}; ")).unwrap_or_default();
+    verdict
+        .because(format!("{own}why cannot be seen, its pods may not be read: {why}"))
+        .then("ask for the right to list pods, or let somebody look who has it")
 }
 
 /// A failure always has a cause: where nothing better is known, what the object says of itself.

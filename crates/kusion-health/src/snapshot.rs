@@ -24,6 +24,8 @@ pub struct Snapshot {
     by_owner_uid: HashMap<String, Vec<usize>>,
     by_owner_name: HashMap<(String, String, String), Vec<usize>>,
     events: HashMap<(String, String, String), Vec<usize>>,
+    /// (kind, namespace) of what may not be read → what the server says about it.
+    hidden: BTreeMap<(String, String), String>,
     /// Knows the values of the Secrets, also of those that have gone: a message may still quote them.
     redactor: Redactor,
 }
@@ -108,6 +110,27 @@ impl Snapshot {
         for about in involved(view) {
             drop_from(self.events.get_mut(&about));
         }
+    }
+
+    /// Notes that objects of a kind may not be read in a namespace, in the server's words. Says whether that is new.
+    pub fn hide(&mut self, kind: &str, namespace: &str, why: &str) -> bool {
+        let before = self.hidden.insert((kind.to_owned(), namespace.to_owned()), why.to_owned());
+        before.as_deref() != Some(why)
+    }
+
+    /// Notes that they can be read (again).
+    pub fn reveal(&mut self, kind: &str, namespace: &str) {
+        self.hidden.remove(&(kind.to_owned(), namespace.to_owned()));
+    }
+
+    /// What the server says about objects of a kind that may not be read.
+    pub fn hidden(&self, kind: &str, namespace: &str) -> Option<&str> {
+        self.hidden.get(&(kind.to_owned(), namespace.to_owned())).map(String::as_str)
+    }
+
+    /// What may not be read, in the server's words.
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.hidden.values().map(String::as_str)
     }
 
     /// A text with the values of the known Secrets hidden: for logs and messages from elsewhere.

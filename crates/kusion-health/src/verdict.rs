@@ -255,6 +255,11 @@ pub fn worst(states: impl IntoIterator<Item = Grade>) -> Grade {
     states.into_iter().max().unwrap_or(Grade::Healthy)
 }
 
+/// `1 pod`, `2 pods`.
+pub(crate) fn count(n: i64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

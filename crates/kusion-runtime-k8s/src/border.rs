@@ -217,7 +217,7 @@ pub(crate) struct Page {
     pub(crate) version: String,
 }
 
-/// The answer to listing a collection.
+/// The answer to listing a collection; that of all namespaces has none.
 pub(crate) fn page(kind: &Kind, namespace: &str, mut answer: Answer) -> Result<Page, RuntimeError> {
     let name = kind.list_kind.as_deref().map_or_else(|| said_list_kind(kind, &answer), str::to_owned);
     let taken = answer.take(&kind.api_version, &name);
@@ -248,7 +248,12 @@ pub(crate) fn page(kind: &Kind, namespace: &str, mut answer: Answer) -> Result<P
             }
         }
         let item_name = text(item, "/metadata/name").unwrap_or_default().to_owned();
-        let asked = Asked { kind, namespace, name: &item_name };
+        let everywhere = kind.namespaced && namespace.is_empty();
+        let own = text(item, "/metadata/namespace").filter(|_| everywhere).unwrap_or(namespace).to_owned();
+        if everywhere && own.is_empty() {
+            return refused("a list with an object of no namespace");
+        }
+        let asked = Asked { kind, namespace: &own, name: &item_name };
         check(&asked, &answer, item, Written::Stored)?;
     }
     Ok(Page { items, next, version })

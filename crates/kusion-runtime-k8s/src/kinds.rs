@@ -53,11 +53,11 @@ impl Kind {
         split_api_version(&self.api_version).0
     }
 
-    /// The path of all objects in a namespace, or of all cluster-scoped ones.
+    /// The path of all objects in a namespace, or of all cluster-scoped ones; without a namespace that of all namespaces.
     pub(crate) fn collection(&self, namespace: &str) -> String {
         let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
         let (api_version, plural) = (&self.api_version, &self.plural);
-        if self.namespaced {
+        if self.namespaced && !namespace.is_empty() {
             return format!("{root}/{api_version}/namespaces/{}/{plural}", segment(namespace));
         }
         format!("{root}/{api_version}/{plural}")

@@ -53,8 +53,11 @@ impl KubeRuntime {
         let mut snapshot = Snapshot::new();
         for (collection, own) in collections.into_values() {
             let whole = match self.api.list(&collection.kind, &collection.namespace).await {
-                // Who may read the objects of a stack may still not read what is the cluster's.
-                Err(error) if !own && error.kind == ErrorKind::Forbidden => continue,
+                // Who may read the objects of a stack may still not read what lies around them.
+                Err(error) if !own && error.kind == ErrorKind::Forbidden => {
+                    snapshot.hide(&collection.kind.kind, &collection.namespace, &error.message);
+                    continue;
+                }
                 other => other?,
             };
             whole.items.into_iter().for_each(|item| snapshot.insert(item));

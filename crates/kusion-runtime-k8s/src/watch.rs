@@ -88,7 +88,10 @@ impl Watches {
             tokio::spawn(async move {
                 loop {
                     // A watch that ends or breaks begins again; the pause keeps a dead server from being hammered.
-                    if follow(&api, &shared, &collection).await.is_err() {
+                    if let Err(error) = follow(&api, &shared, &collection).await {
+                        if error.kind == ErrorKind::Forbidden {
+                            shared.hide(&collection, &error.message);
+                        }
                         tokio::time::sleep(PAUSE).await;
                     }
                 }
@@ -122,6 +125,13 @@ impl Shared {
         if !stale {
             snapshot.insert(object);
             drop(snapshot);
+            self.signal();
+        }
+    }
+
+    /// Notes that a collection may not be read: who waits is told why nobody knows more.
+    fn hide(&self, collection: &Collection, why: &str) {
+        if self.lock().hide(&collection.kind.kind, &collection.namespace, why) {
             self.signal();
         }
     }
@@ -174,6 +184,7 @@ async fn follow(api: &Api, shared: &Shared, collection: &Collection) -> Result<(
     if from.is_empty() {
         return Err(RuntimeError::new(ErrorKind::UnknownKind, "the kind is not served yet"));
     }
+    shared.lock().reveal(&kind.kind, namespace);
     shared.forget_missing(collection, &whole.items, from.parse().unwrap_or(0));
     whole.items.into_iter().for_each(|item| shared.insert(item));
     loop {

@@ -9,8 +9,9 @@ use kusion_runtime::{ErrorKind, RuntimeError, Witness};
 use serde_json::{Value, json};
 
 use crate::KubeRuntime;
+use crate::api::query;
 use crate::apply::APPLY;
-use crate::border::{Written, ended, written};
+use crate::border::{Written, ended, page, written};
 use crate::kinds::{Kind, builtin_kind};
 
 /// The manager of the witness's fields, apart from those of the stack.
@@ -38,6 +39,22 @@ impl KubeWitness {
     #[must_use]
     pub fn new(runtime: Arc<KubeRuntime>, namespace: &str, scope: &Scope) -> Self {
         KubeWitness { runtime, at: ConfigMap { namespace: namespace.to_owned(), name: name_of(scope) } }
+    }
+
+    /// Looks for the witnesses of a stack in all namespaces, with one read: its name is known, only its namespace is not.
+    ///
+    /// # Errors
+    /// What the server says; forbidden where the user may not list ConfigMaps of the whole cluster.
+    pub async fn find(runtime: &Arc<KubeRuntime>, scope: &Scope) -> Result<Vec<KubeWitness>, RuntimeError> {
+        let (kind, name) = (config_maps()?, name_of(scope));
+        let selector = query(&format!("metadata.name={name}"));
+        let path = format!("{}?fieldSelector={selector}", kind.collection(""));
+        let once = || async { page(&kind, "", runtime.api.get(&path).await?) };
+        let found = runtime.api.patiently(once).await?.items;
+        let named = |object: &Value, pointer: &str| object.pointer(pointer)?.as_str().map(str::to_owned);
+        let own = found.iter().filter(|object| named(object, "/metadata/name").as_ref() == Some(&name));
+        let namespaces = own.filter_map(|object| named(object, "/metadata/namespace"));
+        Ok(namespaces.map(|namespace| KubeWitness::new(Arc::clone(runtime), &namespace, scope)).collect())
     }
 }
 

@@ -21,6 +21,7 @@ use kusion_store::{
     Watch,
 };
 
+use crate::called::Called;
 use crate::clock::WallClock;
 use crate::namesake::real;
 use crate::outputs::Others;
@@ -50,6 +51,7 @@ pub struct Target {
     pub project_dir: PathBuf,
     /// Where its files are, if it has any.
     pub folder: Option<PathBuf>,
+    pub called: Called,
 }
 
 impl Target {
@@ -60,7 +62,7 @@ impl Target {
     /// A state folder that cannot be read or made.
     pub async fn open(stores: &Store, folder: &StackFolder, workspace: &str) -> Result<Self, StoreError> {
         let scope = folder.scope(workspace);
-        let store = stores.stack(&scope);
+        let (store, word) = (stores.stack(&scope), scope.to_string());
         let key = match store.digest_key().await {
             // Whoever reads the state next is told about its key; who repairs it must get as far as that.
             Err(error) if error.is_read_only() || error.is_about_the_key() => StackStore::passing_key()?,
@@ -77,6 +79,7 @@ impl Target {
             secret_stores: configured_stores(folder),
             project_dir: folder.project_dir.clone(),
             folder: Some(real(&folder.stack_dir)),
+            called: Called { word, flags: String::new() },
         })
     }
 
@@ -274,7 +277,8 @@ impl Engine {
         }
         let platforms = sites.learn(&mut spec).await.map_err(PlanFailure::Remote)?;
         let recognised = self.recognise(&sites, &state).await?;
-        let warnings = self.compare(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;
+        let (stand, warnings) =
+            self.recall(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;
         let given = Others::read(target, &spec).await.map_err(PlanFailure::Store)?;
         let others = |stack: &StackRef, reference: &Reference| given.get(stack, reference);
         // What is put back uses what it used then: its references are filled in by now.
@@ -303,11 +307,11 @@ impl Engine {
             Ok(planned) => planned,
             Err(failure) => {
                 sites.give_back().await;
-                return Err(failure);
+                return Err(failure.placed(&spec, &target.project_dir));
             }
         };
         let outputs = target.outputs.clone();
-        Ok(Ready { planned, aim, spec, state, sites, recognised, warnings, platforms, uses, outputs })
+        Ok(Ready { planned, aim, spec, state, sites, recognised, stand, warnings, platforms, uses, outputs })
     }
 
     /// Asks the clusters who they are, and compares them with those that a state is of.
@@ -319,23 +323,27 @@ impl Engine {
         Recognised::new(found, state, self.may_move, &sites.platforms()).map_err(PlanFailure::OtherCluster)
     }
 
-    /// Compares the state with what the cluster knows about it; returns what to warn about.
-    async fn compare(
+    /// Compares the state with what the clusters know about it; returns who they know it by, and what to warn about.
+    ///
+    /// # Errors
+    /// A state that is gone, older than what the clusters know, or another.
+    pub async fn recall(
         &self,
         target: &Target,
         spec: &Spec,
         state: &State,
         sites: &Sites,
-    ) -> Result<Vec<String>, StoreError> {
-        let (known, warnings) = Stand::of(&target.scope, spec, state, sites).recall().await;
+    ) -> Result<(Stand, Vec<String>), StoreError> {
+        let mut stand = Stand::of(&target.scope, spec, state, sites);
+        let (known, warnings) = stand.recall().await;
         let Some(known) = known.filter(|known| state.agrees_with(known).is_err()) else {
-            return Ok(warnings);
+            return Ok((stand, warnings));
         };
         // Somebody may have written between the two looks; then the state as it is now agrees.
         let now = target.store.read().await?;
         match now.agrees_with(&known) {
             Err(damage) => Err(StoreError::Damaged { place: target.store.place(), damage }),
-            Ok(()) => Ok(warnings),
+            Ok(()) => Ok((stand, warnings)),
         }
     }
 
@@ -384,9 +392,8 @@ impl Engine {
         let health_ask = HealthAsk { listener: &listener, timeout: ask.timeout, now: self.clock.now() };
         let health = Arc::new(ready.sites.health(&health_ask));
         (ask.observer)(Happening::Began { ready, healths: Arc::clone(&health) });
-        let witness = Stand::of(&target.scope, &ready.spec, &ready.state, &ready.sites);
         let with = Execution {
-            witness: &witness,
+            witness: &ready.stand,
             warn: &|text| (ask.observer)(Happening::Warning(text)),
             runtimes: &ready.sites.runtimes,
             health: &*health,

@@ -10,7 +10,7 @@ use kusion_health::{Profile, Rules, Snapshot, Verdict};
 use kusion_model::{
     ClusterIdentity, Observed, Platform, Provider, ResourceKey, ResourceRecord, Scope, Timestamp,
 };
-use kusion_runtime::{Runtime, RuntimeError};
+use kusion_runtime::{Runtime, RuntimeError, Witness};
 use kusion_runtime_k8s::{
     Client, Connected, KubeHealth, KubePlatform, KubeRuntime, KubeSecrets, KubeWitness, LookAsk, unwell,
 };
@@ -156,6 +156,16 @@ impl Site for KubeSite {
         Some(Candidate { witness, named })
     }
 
+    fn witnesses<'a>(
+        &'a self,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<Vec<Arc<dyn Witness>>, RuntimeError>> {
+        Box::pin(async move {
+            let found = KubeWitness::find(&self.runtime, scope).await?;
+            Ok(found.into_iter().map(|witness| Arc::new(witness) as Arc<dyn Witness>).collect())
+        })
+    }
+
     fn secrets(&self, setting: &Provider) -> Option<Arc<dyn SecretStore>> {
         let Provider::Kubernetes { namespace } = setting else { return None };
         Some(Arc::new(KubeSecrets::new(Arc::clone(&self.runtime), namespace.as_deref())))
@@ -205,5 +215,9 @@ impl Look for KubeLook {
 
     fn below(&self, key: &ResourceKey) -> Vec<Node> {
         below(key, &self.seen, self.home(key), &self.profile, None)
+    }
+
+    fn unreadable(&self) -> Vec<String> {
+        self.seen.unreadable().map(str::to_owned).collect()
     }
 }

@@ -45,9 +45,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod by_hand;
+mod called;
 mod clock;
 mod clusters;
 mod consent;
+mod culprit;
 mod engine;
 mod execute;
 mod exit;
@@ -73,9 +75,11 @@ mod witness;
 mod words;
 
 pub use by_hand::{Hand, forgotten, recorded, recorded_keys, renamed};
+pub use called::Called;
 pub use clock::WallClock;
 pub use clusters::{clusters_of, platforms};
 pub use consent::{Answer, Ask, Consent, Question};
+pub use culprit::{culprit, with_line};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
@@ -86,7 +90,7 @@ pub use identity::{OtherCluster, Recognised};
 pub use kubernetes::{Cluster, KubeSite};
 pub use namesake::Kin;
 pub use outputs::{Dependent, users};
-pub use planning::{PlanAsk, PlanFailure, Planned, make_plan};
+pub use planning::{Denied, PlanAsk, PlanFailure, Planned, make_plan};
 pub use providers::{LockFile, NeededProvider, needed_providers, read_provider};
 pub use ready::{Loss, Ready};
 pub use refusal::{Owned, RoadError, refuse};

@@ -1,6 +1,7 @@
 //! From a Spec to a Plan: ask the world once, decide, seal.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kusion_model::{
     ConflictRule, DigestKey, Observed, OwnerRules, Plan, PlanError, Platforms, Prior, Proposal, Proposed,
@@ -13,8 +14,8 @@ use kusion_plan::{
 use kusion_runtime::{ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
 use kusion_store::StoreError;
 
-use crate::SecretProblem;
 use crate::{ENGINE, OtherCluster};
+use crate::{SecretProblem, culprit, with_line};
 
 /// Everything a plan is made from.
 pub struct PlanAsk<'a> {
@@ -85,7 +86,36 @@ pub enum PlanFailure {
     /// The platform cannot be asked.
     Remote(RuntimeError),
     /// The platform refuses some resources.
-    Refused(Vec<(ResourceKey, RuntimeError)>),
+    Refused(Vec<Denied>),
+}
+
+/// A resource that the platform refuses.
+#[derive(Debug)]
+pub struct Denied {
+    pub key: ResourceKey,
+    pub error: RuntimeError,
+    /// The line of the field that the platform is about, where it is known.
+    pub place: Option<String>,
+}
+
+impl Denied {
+    fn new(key: &ResourceKey, error: RuntimeError) -> Self {
+        Denied { key: key.clone(), error, place: None }
+    }
+}
+
+impl PlanFailure {
+    /// The same, with the lines of the Spec that it is about.
+    pub(crate) fn placed(mut self, spec: &Spec, project_dir: &Path) -> Self {
+        if let PlanFailure::Refused(list) = &mut self {
+            for denied in list {
+                let resource = spec.resources.iter().find(|resource| resource.key() == denied.key);
+                let source = resource.and_then(|resource| culprit(resource, &denied.error.message));
+                denied.place = source.map(|source| with_line(resource, source, project_dir));
+            }
+        }
+        self
+    }
 }
 
 impl std::fmt::Display for PlanFailure {
@@ -105,7 +135,8 @@ impl std::fmt::Display for PlanFailure {
             PlanFailure::OtherCluster(error) => write!(f, "{error}"),
             PlanFailure::Remote(error) => write!(f, "{error}"),
             PlanFailure::Refused(list) => {
-                let texts: Vec<String> = list.iter().map(|(key, error)| format!("{key}: {error}")).collect();
+                let texts: Vec<String> =
+                    list.iter().map(|denied| format!("{}: {}", denied.key, denied.error)).collect();
                 f.write_str(&texts.join("\n"))
             }
         }
@@ -176,7 +207,7 @@ fn refuse_destroying_others(
         replaced.filter(|(key, _)| prior.get(key).is_some() && prior.of(key, live.get(key)).is_none());
     let text = "somebody made it anew, so it is not ours to replace, and this change is possible only by replacing; delete it, or give ours another name";
     let refused: Vec<_> =
-        others.map(|(key, _)| (key.clone(), RuntimeError::new(ErrorKind::Owned, text))).collect();
+        others.map(|(key, _)| Denied::new(key, RuntimeError::new(ErrorKind::Owned, text))).collect();
     if refused.is_empty() { Ok(()) } else { Err(PlanFailure::Refused(refused)) }
 }
 
@@ -289,7 +320,7 @@ async fn propose(
                 Ok(proposal) => {
                     proposals.insert(*place, proposal);
                 }
-                Err(error) => refused.push((question.desired.key.clone(), error)),
+                Err(error) => refused.push(Denied::new(&question.desired.key, error)),
             }
         }
     }

@@ -8,7 +8,7 @@ use kusion_model::{
 };
 use kusion_store::State;
 
-use crate::{Aim, Planned, Recognised, Sites};
+use crate::{Aim, Planned, Recognised, Sites, Stand};
 
 /// Something that cannot come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Ready {
     pub sites: Sites,
     /// Which clusters these are.
     pub recognised: Recognised,
+    /// Who is told how far the log is written.
+    pub(crate) stand: Stand,
     /// What a person should know before consenting.
     pub warnings: Vec<String>,
     pub(crate) platforms: Platforms,

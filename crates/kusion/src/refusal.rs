@@ -11,7 +11,7 @@ use kusion_store::StoreError;
 use crate::consent::Answer;
 use crate::road::Aim;
 use crate::words::plan_failed;
-use crate::{Dependent, Exit, Failure, OtherCluster, PlanFailure, Target};
+use crate::{Called, Dependent, Exit, Failure, OtherCluster, PlanFailure, Target};
 
 /// The stage that ended a road.
 #[derive(Debug)]
@@ -98,13 +98,14 @@ pub fn refuse(plan: &Plan) -> Result<(), RoadError> {
 impl RoadError {
     /// The command that applies all the same, where the user may decide so.
     #[must_use]
-    pub fn take_over(&self, scope: &Scope) -> Option<String> {
+    pub fn take_over(&self, called: &Called) -> Option<String> {
+        let stack = called.there();
         match self {
-            RoadError::Strangers(_) => Some(format!("kusion apply {scope} --take-over")),
+            RoadError::Strangers(_) => Some(format!("kusion apply {stack} --take-over")),
             RoadError::Conflicts(list) => {
                 let rules: BTreeSet<String> = list.iter().map(Owned::rule).collect();
                 let flags: Vec<String> = rules.iter().map(|rule| format!(" --conflict {rule}")).collect();
-                Some(format!("kusion apply {scope}{}", flags.concat()))
+                Some(format!("kusion apply {stack}{}", flags.concat()))
             }
             _ => None,
         }
@@ -113,11 +114,11 @@ impl RoadError {
     /// The same in the words of a user.
     #[must_use]
     pub fn told(self, target: &Target, server: &str) -> Failure {
-        let scope = &target.scope;
+        let (scope, stack) = (&target.scope, target.called.there());
         match self {
             RoadError::NothingBefore => Failure::usage("there is no release to go back to")
                 .cause("no release before the latest one succeeded")
-                .next(format!("`kusion release list {scope}` shows them")),
+                .next(format!("`kusion release list {}` shows them", target.called.word)),
             RoadError::Plan(failure) => plan_failed(failure, target, server),
             RoadError::OtherStack { saved, here } => {
                 Failure::usage(format!("the saved plan is for {saved}, this is {here}"))
@@ -127,7 +128,7 @@ impl RoadError {
                 Failure::new(Exit::Conflict, "the saved plan is for another cluster")
                     .cause(format!("it was made for {}\nand this is {}", other.before, other.found))
                     .next(format!(
-                        "go back to that cluster: --context {} or --kubeconfig FILE\nor plan for this one: kusion preview {scope} --plan FILE",
+                        "go back to that cluster: --context {} or --kubeconfig FILE\nor plan for this one: kusion preview {stack} --plan FILE",
                         other.before.context
                     ))
             }
@@ -136,7 +137,7 @@ impl RoadError {
                     moved.iter().map(|moved| format!("{} {}", moved.key, moved.what)).collect();
                 Failure::new(Exit::Conflict, "the world has moved since the plan was made")
                     .cause(texts.join("\n"))
-                    .next(format!("look again and save a new plan: kusion preview {scope} --plan FILE"))
+                    .next(format!("look again and save a new plan: kusion preview {stack} --plan FILE"))
             }
             RoadError::Strangers(list) => strangers_told(&list),
             RoadError::Conflicts(list) => conflicts_told(&list),
@@ -151,8 +152,8 @@ impl RoadError {
                         "rename one of them in project.yaml, or keep its state apart: --home DIR; if it is the same project: --same-project",
                     )
             }
-            RoadError::Dependents { aim, found } => dependents_told(aim, &found, scope),
-            RoadError::NoConsent { aim, answer } => not_consented(aim, answer, scope),
+            RoadError::Dependents { aim, found } => dependents_told(aim, &found, scope, &stack),
+            RoadError::NoConsent { aim, answer } => not_consented(aim, answer, &stack),
             RoadError::Interrupted => Failure::new(Exit::Interrupted, "interrupted; nothing was changed"),
             RoadError::Store(error) => Failure::from(error),
             RoadError::Apply(error) => Failure::from(error),
@@ -170,7 +171,7 @@ fn strangers_told(list: &[(ResourceKey, String)]) -> Failure {
         ))
 }
 
-fn dependents_told(aim: Aim, found: &[Dependent], scope: &Scope) -> Failure {
+fn dependents_told(aim: Aim, found: &[Dependent], scope: &Scope, stack: &str) -> Failure {
     let texts: Vec<String> = found
         .iter()
         .map(|user| match &user.unreadable {
@@ -182,7 +183,7 @@ fn dependents_told(aim: Aim, found: &[Dependent], scope: &Scope) -> Failure {
     Failure::new(Exit::Conflict, format!("other stacks use outputs of {scope} that would go away"))
         .cause(texts.join("\n"))
         .next(format!(
-            "let them go without it first (kusion apply {first}, or kusion destroy {first}); to do it all the same: kusion {} {scope} --break-dependents",
+            "let them go without it first (kusion apply {first}, or kusion destroy {first}); to do it all the same: kusion {} {stack} --break-dependents",
             aim.verb()
         ))
 }
@@ -205,13 +206,13 @@ fn conflicts_told(list: &[Owned]) -> Failure {
     ))
 }
 
-fn not_consented(aim: Aim, answer: Answer, scope: &Scope) -> Failure {
+fn not_consented(aim: Aim, answer: Answer, stack: &str) -> Failure {
     let verb = aim.verb();
     match answer {
         Answer::Nobody => {
             let what = format!("`kusion {verb}` needs consent and there is no terminal to ask on");
             Failure::usage(what).cause("nothing was changed").next(format!(
-                "look at the plan above, then: kusion {verb} {scope} -y, or save it: kusion preview {scope} --plan FILE"
+                "look at the plan above, then: kusion {verb} {stack} -y, or save it: kusion preview {stack} --plan FILE"
             ))
         }
         Answer::No => Failure::usage("nothing was changed: the answer was no"),

@@ -11,7 +11,7 @@ use futures::future::{Either, select};
 use kusion_apply::{Report, StepEnd};
 use kusion_model::{Approval, Approved, Plan, Release, ReleaseNo, ResourceKey, Spec, Timestamp, Timings};
 use kusion_plan::moved_since;
-use kusion_runtime::DryRun;
+use kusion_runtime::{DryRun, ErrorKind};
 use kusion_store::{ReleaseDraft, Session, State};
 
 use crate::consent::{Answer, Consent, Question};
@@ -131,6 +131,10 @@ fn exit_of(report: &Report) -> Exit {
     match () {
         () if report.cancelled => Exit::Interrupted,
         () if report.is_success() => Exit::Done,
+        // Who comes second to an object is told the same, whether the plan saw the first one or the write did.
+        () if any(|end| matches!(end, StepEnd::Failed { kind: Some(ErrorKind::Owned), .. })) => {
+            Exit::Conflict
+        }
         () if any(|end| matches!(end, StepEnd::Unhealthy { .. })) => Exit::Unhealthy,
         () if !report.wrong_outputs.is_empty() && !any(|end| matches!(end, StepEnd::Failed { .. })) => {
             Exit::Unhealthy

@@ -97,6 +97,14 @@ pub trait Site: Any + Send + Sync {
         None
     }
 
+    /// Looks everywhere here for those who witness for a stack.
+    fn witnesses<'a>(
+        &'a self,
+        _scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<Vec<Arc<dyn Witness>>, RuntimeError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
     /// The store of secrets that this setting means, if it is one of this site.
     fn secrets(&self, _setting: &Provider) -> Option<Arc<dyn SecretStore>> {
         None
@@ -132,6 +140,11 @@ pub trait Look: Send + Sync {
 
     /// Everything below it.
     fn below(&self, _key: &ResourceKey) -> Vec<Node> {
+        Vec::new()
+    }
+
+    /// What may not be read around the resources, in the platform's words.
+    fn unreadable(&self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -262,6 +275,18 @@ impl Sites {
         first
     }
 
+    /// Looks on all sites for those who witness for a stack; what could not be looked at comes as an error.
+    pub(crate) async fn witnesses(&self, scope: &Scope) -> (Vec<Arc<dyn Witness>>, Vec<RuntimeError>) {
+        let (mut found, mut errors) = (Vec::new(), Vec::new());
+        for site in self.sites.values() {
+            match site.witnesses(scope).await {
+                Ok(own) => found.extend(own),
+                Err(error) => errors.push(error),
+            }
+        }
+        (found, errors)
+    }
+
     /// The store of secrets that a setting means, if it is one of the default sites.
     pub(crate) fn secrets(&self, setting: &Provider) -> Option<Arc<dyn SecretStore>> {
         let own = self.sites.values().filter(|site| site.cluster().is_empty());
@@ -307,6 +332,12 @@ impl Looks {
     pub fn at(&self, record: &ResourceRecord) -> Option<(Verdict, Vec<Node>)> {
         let look = self.0.get(&place(&record.kind, &record.key.cluster))?;
         Some((look.verdict(record), look.below(&record.key)))
+    }
+
+    /// What may not be read around the resources, in the platforms' words.
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<String> {
+        self.0.values().flat_map(|look| look.unreadable()).collect()
     }
 }
 

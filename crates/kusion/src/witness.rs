@@ -1,7 +1,8 @@
 //! The witness of a stack: where it is, what it is asked and told.
 //!
-//! One place per stack: where its first resource is. What cannot be asked or told is a warning, never a failure: a witness is a
-//! second look, and a team may not be allowed to write there.
+//! One place per stack: where its first resource is. That place moves with the configuration, and a state that is gone knows
+//! none: where nothing is known at the place that is expected, all namespaces are looked through. What cannot be asked or told is
+//! a warning, never a failure: a witness is a second look, and a team may not be allowed to write there.
 
 use std::sync::Arc;
 
@@ -12,9 +13,15 @@ use kusion_store::State;
 use crate::Sites;
 
 /// The places of a stack's witness: where it is kept from now on, and where it may have been kept before.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Stand {
     places: Vec<Arc<dyn Witness>>,
+    /// Where it is kept from now on is among the places: the first of them.
+    is_wanted: bool,
+    /// Whose witness it is, and where it can be looked for.
+    whole: Option<(Scope, Sites)>,
+    /// The history of the state; `None` if there is no state.
+    lineage: Option<String>,
 }
 
 impl Stand {
@@ -33,19 +40,47 @@ impl Stand {
                 places.push((at, witness));
             }
         }
-        Stand { places: places.into_iter().map(|(_, witness)| witness).collect() }
+        let places: Vec<Arc<dyn Witness>> = places.into_iter().map(|(_, witness)| witness).collect();
+        let lineage = state.head().map(|head| head.lineage);
+        let whole = Some((scope.clone(), sites.clone()));
+        Stand { is_wanted: !places.is_empty(), places, whole, lineage }
     }
 
     /// Asks what is known; of several answers the furthest. The warnings say who could not be asked.
-    pub async fn recall(&self) -> (Option<Head>, Vec<String>) {
+    pub async fn recall(&mut self) -> (Option<Head>, Vec<String>) {
         let (mut known, mut warnings) = (None::<Head>, Vec::new());
         for witness in &self.places {
             match witness.recall().await {
-                Ok(Some(head)) if known.as_ref().is_none_or(|known| known.serial < head.serial) => {
-                    known = Some(head);
+                Ok(Some(head)) => known = further(known, head),
+                Ok(None) => {}
+                Err(error) => warnings.push(warning("read", &**witness, &error)),
+            }
+        }
+        if known.is_none() && warnings.is_empty() {
+            return self.search().await;
+        }
+        (known, warnings)
+    }
+
+    /// Looks for witnesses where nobody expects them; their places are among those of the stack from now on. Of a state that is
+    /// there only its own history counts: another one is that of a namesake.
+    async fn search(&mut self) -> (Option<Head>, Vec<String>) {
+        let Some((scope, sites)) = &self.whole else { return (None, Vec::new()) };
+        let (found, errors) = sites.witnesses(scope).await;
+        let mut known = None;
+        // Who may not look everywhere knows what is at the expected places, as asked above.
+        let errors = errors.iter().filter(|error| error.kind != ErrorKind::Forbidden);
+        let mut warnings: Vec<String> = errors
+            .map(|error| format!("the witness of the state could not be looked for: {}", error.message))
+            .collect();
+        for witness in found {
+            match witness.recall().await {
+                Ok(Some(head)) if self.lineage.as_ref().is_none_or(|own| *own == head.lineage) => {
+                    known = further(known, head);
+                    self.places.push(witness);
                 }
                 Ok(_) => {}
-                Err(error) => warnings.push(warning("read", &**witness, &error)),
+                Err(error) => warnings.push(warning("read", &*witness, &error)),
             }
         }
         (known, warnings)
@@ -55,7 +90,7 @@ impl Stand {
     pub async fn tell(&self, head: &Head, is_empty: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         for (number, witness) in self.places.iter().enumerate() {
-            let (verb, done) = if is_empty || number > 0 {
+            let (verb, done) = if is_empty || number > 0 || !self.is_wanted {
                 ("removed", witness.forget().await)
             } else {
                 ("written", witness.remember(head).await.map(|_| ()))
@@ -64,6 +99,11 @@ impl Stand {
         }
         warnings
     }
+}
+
+/// The further of two heads.
+fn further(known: Option<Head>, head: Head) -> Option<Head> {
+    Some(known.filter(|known| known.serial >= head.serial).unwrap_or(head))
 }
 
 fn warning(verb: &str, witness: &dyn Witness, error: &RuntimeError) -> String {

@@ -49,6 +49,10 @@ impl From<StoreError> for Failure {
                 .cause("it may be whole: a repair without its key would give up everything that it seals")
                 .place(place.display().to_string())
                 .next("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: `kusion state repair --lost-key`"),
+            StoreError::Damaged { place, damage: Damage::Lost { .. } } => Failure::usage(text)
+                .cause("nothing was planned and nothing was changed")
+                .place(place.display().to_string())
+                .next("put the newest copy back, or see what can be saved: `kusion state repair`\nif that is another project of this name on the cluster: give this one another name in project.yaml"),
             StoreError::Damaged { place, .. } => Failure::usage(text)
                 .cause("nothing was planned and nothing was changed")
                 .place(place.display().to_string())
@@ -209,8 +213,10 @@ pub fn plan_failed(failure: PlanFailure, target: &Target, server: &str) -> Failu
         PlanFailure::Remote(error) => {
             let failure = remote_failed(&error, server);
             let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);
-            let known =
-                format!("without the cluster: `kusion diff {}`, against the last release", target.scope);
+            let known = format!(
+                "without the cluster: `kusion diff {}`, against the last release",
+                target.called.word
+            );
             match (away, failure.next.clone()) {
                 (true, Some(next)) => failure.next(format!("{next}\n{known}")),
                 _ => failure,
@@ -218,10 +224,15 @@ pub fn plan_failed(failure: PlanFailure, target: &Target, server: &str) -> Failu
         }
         PlanFailure::Refused(list) => {
             let texts: Vec<String> =
-                list.iter().map(|(key, error)| format!("{key}: {}", error.message)).collect();
-            let first = list.first().map(|(_, error)| remote_failed(error, server));
+                list.iter().map(|denied| format!("{}: {}", denied.key, denied.error.message)).collect();
+            let first = list.first().map(|denied| remote_failed(&denied.error, server));
             let mut failure = first.unwrap_or_else(|| Failure::new(Exit::Remote, "the cluster refuses it"));
             failure.cause = Some(texts.join("\n"));
+            // What has to be changed stands first; who refuses it comes after.
+            let mut places: Vec<String> = list.into_iter().filter_map(|denied| denied.place).collect();
+            places.dedup();
+            places.extend(failure.place.take());
+            failure.place = Some(places.join("\n")).filter(|places| !places.is_empty());
             failure
         }
     }
@@ -251,7 +262,8 @@ fn other_cluster(other: &OtherCluster, target: &Target) -> Failure {
         .cause(format!("its state is of {before}\nand this is {found}"))
         .place(target.store.place().display().to_string())
         .next(format!(
-            "go back to that cluster: --context {} or --kubeconfig FILE\nor leave there what it has, and begin here: kusion apply {scope} --move-cluster",
-            before.context
+            "go back to that cluster: --context {} or --kubeconfig FILE\nor leave there what it has, and begin here: kusion apply {} --move-cluster",
+            before.context,
+            target.called.there()
         ))
 }

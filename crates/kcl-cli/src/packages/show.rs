@@ -85,7 +85,10 @@ pub(super) fn verify(call: &Call) -> Result<(), Wrong> {
         }
         count += 1;
     }
-    println!("{count} packages are what kcl.mod.lock says");
+    match count {
+        1 => println!("1 package is what kcl.mod.lock says"),
+        _ => println!("{count} packages are what kcl.mod.lock says"),
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kusion::{
     ApplyAsk, CancelToken, Consent, Ending, Errand, FailurePolicy, Options, Purpose, ReleaseDraft, Road,
-    SavedPlan, Wanted, want,
+    RoadError, SavedPlan, Wanted, want,
 };
 use kusion_model::{Release, ReleaseNo};
 use kusion_store::{StoreError, wait};
@@ -14,7 +14,8 @@ use crate::input::chosen::{ChosenStack, liveness, open, owner, subject};
 use crate::input::cluster::{Connection, seconds, tokio};
 use crate::input::consent::Terminal;
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::planned::{connection_for, ended, ruled, sources};
+use crate::input::planned::{ended, ruled, sources};
+use crate::input::recall::{connection_for, look_back};
 use crate::input::who::acting;
 use crate::views::company::Company;
 use crate::views::failure::{Exit, Failure};
@@ -118,7 +119,7 @@ fn saved_plan(file: &str, chosen: &ChosenStack) -> Result<SavedPlan, Failure> {
         Failure::usage("the saved plan cannot be used")
             .cause(cause)
             .place(file)
-            .next(format!("make it anew: kusion preview {} --plan FILE", chosen.target.scope))
+            .next(format!("make it anew: kusion preview {} --plan FILE", chosen.target.called.there()))
     };
     if text.starts_with('{') {
         return Err(unusable("it is in clear; a plan is sealed with the key of its stack".to_owned()));
@@ -142,11 +143,21 @@ fn run(
     ask.draft.by = acting(&chosen)?;
     ask.draft.models = models;
     let chosen = Arc::new(chosen);
-    let wanted = wait(want(&chosen.target, purpose)).map_err(|error| error.told(&chosen.target, ""))?;
+    let tokio = tokio()?;
+    let wanted = match wait(want(&chosen.target, purpose)) {
+        Ok(wanted) => wanted,
+        // The release that is missed may have been lost with the state.
+        Err(error) => {
+            if matches!(error, RoadError::NothingBefore | RoadError::Store(StoreError::NoRelease { .. })) {
+                let state = wait(chosen.target.store.read())?;
+                tokio.block_on(look_back(given, &chosen, &state))?;
+            }
+            return Err(error.told(&chosen.target, ""));
+        }
+    };
     if let Some(release) = wanted.release().filter(|_| format == Format::Text) {
         print(&back_to(release, &chosen))?;
     }
-    let tokio = tokio()?;
     let connection = tokio.block_on(connection_for(given, &chosen, &wanted))?;
     let company = Company::new(given, Arc::clone(&chosen), &connection, &ask)?;
     ask.observer = company.observer();

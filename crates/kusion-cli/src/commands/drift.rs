@@ -1,16 +1,17 @@
 //! `kusion drift`: what others have changed since the last release. Compares what was recorded with what is live; the
 //! configuration is not read.
 
-use kusion::{DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed};
+use kusion::{Denied, DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed};
 use kusion_model::{ResourceKey, Spec};
 use kusion_plan::recorded_spec;
-use kusion_runtime::{ErrorKind, RuntimeError};
+use kusion_runtime::ErrorKind;
 use kusion_store::{State, wait};
 use serde_json::json;
 
 use crate::input::chosen::{ChosenStack, open};
 use crate::input::cluster::{Connection, connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
+use crate::input::recall::{is_unknown, look_back};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::{self, Detail, count};
@@ -46,7 +47,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 let what = style.yellow("drift: a secret was changed or is gone");
                 out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
             }
-            let refused = Refused::of(&ready).map(|refused| refused.text(&chosen));
+            let (refused, stack) = (Refused::of(&ready), chosen.target.called.there());
+            let refused = refused.map(|refused| refused.text(&chosen));
             out.push_str(&match steps.len() + secrets.len() {
                 n if n > 0 && refused.is_some() => {
                     let have = if n == 1 { "has" } else { "have" };
@@ -54,10 +56,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 }
                 0 if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
                 0 => "No drift: everything is as the last release left it.\n".to_owned(),
-                1 => format!("\n1 resource has drifted. `kusion apply {}` brings it back.\n", plan.scope),
-                n => {
-                    format!("\n{n} resources have drifted. `kusion apply {}` brings them back.\n", plan.scope)
-                }
+                1 => format!("\n1 resource has drifted. `kusion apply {stack}` brings it back.\n"),
+                n => format!("\n{n} resources have drifted. `kusion apply {stack}` brings them back.\n"),
             });
             print(&out)?;
         }
@@ -72,6 +72,9 @@ async fn compare(
     state: &State,
     mut spec: Spec,
 ) -> Result<(Ready, Connection, Vec<ResourceKey>), Failure> {
+    if is_unknown(state) {
+        look_back(given, chosen, state).await?;
+    }
     let connection = connect(given, chosen, &clusters_of(&spec, state)).await?;
     let mut secrets = Vec::new();
     // Each round takes out what was refused for its secrets; what is left can be planned.
@@ -81,8 +84,8 @@ async fn compare(
                 ready.sites.give_back().await;
                 return Ok((ready, connection, secrets));
             }
-            Err(PlanFailure::Refused(list)) if list.iter().any(|(_, error)| is_unknown_secret(error)) => {
-                let keys = list.into_iter().filter(|(_, error)| is_unknown_secret(error)).map(|(key, _)| key);
+            Err(PlanFailure::Refused(list)) if list.iter().any(is_unknown_secret) => {
+                let keys = list.into_iter().filter(is_unknown_secret).map(|denied| denied.key);
                 let keys: Vec<ResourceKey> = keys.collect();
                 spec.resources.retain(|resource| !keys.contains(&resource.key()));
                 for resource in &mut spec.resources {
@@ -95,6 +98,6 @@ async fn compare(
     }
 }
 
-fn is_unknown_secret(error: &RuntimeError) -> bool {
-    error.kind == ErrorKind::UnknownSecret
+fn is_unknown_secret(denied: &Denied) -> bool {
+    denied.error.kind == ErrorKind::UnknownSecret
 }

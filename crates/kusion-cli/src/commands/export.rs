@@ -32,7 +32,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let chosen = open(given)?;
     let Some(file) = given.last("tfstate") else {
         return Err(Failure::usage("where to, and as what?")
-            .next(format!("kusion export {} --tfstate terraform.tfstate", chosen.target.scope)));
+            .next(format!("kusion export {} --tfstate terraform.tfstate", chosen.target.called.word)));
     };
     let state = wait(chosen.target.store.read())?;
     let exported = tokio()?.block_on(async {

@@ -69,7 +69,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         show(&taken)?;
         let what =
             format!("Take over {} into {}", count(taken.records.len(), "resource"), chosen.target.scope);
-        consent::ask("import", &what)?;
+        consent::ask(given, &what)?;
     }
     let ask = apply_ask(given, &chosen)?;
     let text = kcl(&taken.records, &spec, file.as_deref())?;
@@ -117,7 +117,7 @@ async fn take(
     if let (Wish::One { resource, id }, true) = (&wish, in_cluster) {
         if id.is_some() {
             return Err(Failure::usage("an object of a cluster is named by its id alone")
-                .next(format!("kusion import {} {resource}", chosen.target.scope)));
+                .next(format!("kusion import {} {resource}", chosen.target.called.there())));
         }
         let taken = import_cluster::take(&sites, resource, &chosen.target).await?;
         return Ok((connection.engine, taken));
@@ -177,7 +177,7 @@ async fn one(
         ));
     };
     let id = id.ok_or_else(|| {
-        let next = format!("kusion import {} {key} ID", chosen.target.scope);
+        let next = format!("kusion import {} {key} ID", chosen.target.called.there());
         Trouble::Ours(Failure::usage("by which id does the provider know it?").next(next))
     })?;
     let wanted = spec.resources.iter().find(|resource| resource.key() == key);
@@ -419,6 +419,7 @@ fn tell(
     let n = count(taken.records.len(), "resource");
     let file = file.map(|file| format!("; their KCL: {}", file.display())).unwrap_or_default();
     print(&format!(
-        "Took over {n} into {scope}, release {release}{file}\nNothing was touched. See: kusion preview {scope}\n"
+        "Took over {n} into {scope}, release {release}{file}\nNothing was touched. See: kusion preview {}\n",
+        chosen.target.called.there()
     ))
 }

@@ -9,7 +9,7 @@ use crate::input::chosen::open_named;
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight::{Sight, look, named, pods};
-use crate::views::failure::Failure;
+use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print_data, tell};
 use crate::views::style::Style;
 
@@ -46,13 +46,18 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     })?;
     let chosen = open_named(given, stack.as_deref())?;
     let state = wait(chosen.target.store.read())?;
-    let keys = named(&state, wanted.as_deref())?;
+    let keys = named(&chosen, &state, wanted.as_deref())?;
     tokio()?.block_on(async {
         let sight = look(given, &chosen, &state, &keys).await?;
         let sources: Vec<Source> = keys.iter().flat_map(|key| sources(key, &sight)).collect();
         if sources.is_empty() {
+            let unreadable = sight.unreadable();
+            if !unreadable.is_empty() {
+                return Err(unseen(&unreadable, &sight.server));
+            }
             tell("no pod belongs to these resources\n");
         }
+        let mut read = sources.is_empty();
         for source in &sources {
             let Some(runtime) = sight.runtime(&source.cluster) else { continue };
             let ask = LogAsk {
@@ -63,12 +68,24 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 tail,
             };
             match runtime.log(&ask).await {
-                Ok(text) => show(source, &text, format)?,
+                Ok(text) => {
+                    read = true;
+                    show(source, &text, format)?;
+                }
                 Err(error) => tell(&format!("{}/{}: {}\n", source.pod, source.container, error.message)),
             }
         }
-        Ok(())
+        // Each has said why.
+        if read { Ok(()) } else { Err(Failure::told(Exit::Remote)) }
     })
+}
+
+/// Whether there are pods nobody can tell who may not list them.
+pub(crate) fn unseen(unreadable: &[String], server: &str) -> Failure {
+    Failure::new(Exit::Remote, "the pods of these resources cannot be read")
+        .cause(unreadable.join("\n"))
+        .place(server)
+        .next("ask for the right that the message names, or let somebody look who has it")
 }
 
 /// The containers of the pods below a resource.

@@ -74,6 +74,14 @@ fn latest(state: &State) -> String {
     }
 }
 
+/// What is shown without asking a cluster: a state that is gone looks like one that never was.
+pub(crate) fn as_recorded(state: &State) -> String {
+    match state.head() {
+        Some(_) => String::new(),
+        None => format!(" that is recorded here (`kusion status {}` asks the cluster, too)", state.scope),
+    }
+}
+
 fn resources(given: &Given, word: &str) -> Result<(), Failure> {
     let chosen = open_named(given, Some(word))?;
     let state = wait(chosen.target.store.read())?;
@@ -84,7 +92,7 @@ fn resources(given: &Given, word: &str) -> Result<(), Failure> {
         );
     }
     if state.records.is_empty() {
-        return print(&format!("Stack {} has made nothing yet.\n", state.scope));
+        return print(&format!("Stack {} has made nothing yet{}.\n", state.scope, as_recorded(&state)));
     }
     let rows: Vec<Vec<String>> = state
         .records

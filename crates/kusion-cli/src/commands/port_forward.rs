@@ -11,6 +11,7 @@ use kusion_store::wait;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::commands::logs::unseen;
 use crate::input::chosen::open_named;
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
@@ -51,7 +52,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     };
     let chosen = open_named(given, stack.as_deref())?;
     let state = wait(chosen.target.store.read())?;
-    let mut keys = named(&state, Some(&wanted))?;
+    let mut keys = named(&chosen, &state, Some(&wanted))?;
     // Of several with one name those first that lead to pods most directly.
     let kind = |key: &ResourceKey| KubeId::from_parts(key.id.parts()).map(|id| id.kind).unwrap_or_default();
     keys.sort_by_key(|key| !matches!(kind(key).as_str(), "Service" | "Pod"));
@@ -63,10 +64,17 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             let Some(runtime) = sight.runtime(&key.cluster) else { continue };
             return serve(Arc::clone(runtime), &goal, format).await;
         }
+        let unreadable = sight.unreadable();
+        if !unreadable.is_empty() {
+            return Err(unseen(&unreadable, &sight.server));
+        }
         Err(Failure::new(Exit::Remote, format!("no pod of `{wanted}` can be reached"))
             .cause("none of its pods is running on a node")
             .place(sight.server.clone())
-            .next(format!("kusion status {}; a bare control plane runs no pods", state.scope)))
+            .next(format!(
+                "kusion status {}; a bare control plane runs no pods",
+                chosen.target.called.there()
+            )))
     })
 }
 

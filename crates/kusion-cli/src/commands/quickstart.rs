@@ -152,7 +152,9 @@ impl Tour {
             "\nWhat now?   cd {folder} && kusion sandbox start      the same sandbox again, also for kubectl\n            \
              kusion preview dev                            see the plan; change dev/main.k and look again\n            \
              kusion release list dev                       what happened\n            \
-             kusion apply dev --kubeconfig ~/.kube/config  the same on a real cluster\n"
+             kusion apply dev --kubeconfig ~/.kube/config --move-cluster\n            \
+             {:46}leave the sandbox; the same on a real cluster\n",
+            ""
         ))
     }
 

@@ -6,6 +6,7 @@ use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
 use crate::commands::apply::release_number;
+use crate::commands::ls::as_recorded;
 use crate::commands::release_proof::{export, key, verify, verify_file};
 use crate::commands::state;
 use crate::input::chosen::{ChosenStack, open_named};
@@ -74,7 +75,7 @@ fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
         );
     }
     if state.releases.is_empty() {
-        return print(&format!("Stack {} has no release yet.\n", state.scope));
+        return print(&format!("Stack {} has no release yet{}.\n", state.scope, as_recorded(&state)));
     }
     let rows: Vec<Vec<String>> = state.releases.values().rev().map(row).collect();
     print(&table(&["RELEASE", "RESULT", "WHEN", "BY", "COMMIT", "WHAT", "WHY"], &rows, &Style::stdout()))

@@ -204,7 +204,7 @@ fn rotate(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure
     let stores = stores(given, chosen)?;
     let store = store_of(&stores, &reference);
     if !given.has("yes") {
-        consent::ask("secret rotate", &format!("Put a new value into {reference} ({store})"))?;
+        consent::ask(given, &format!("Put a new value into {reference} ({store})"))?;
     }
     let value = kusion_secrets::generate(length).map_err(|error| refused(&error))?;
     tokio()?.block_on(stores.set(&reference, &value)).map_err(|error| refused(&error))?;
@@ -218,7 +218,8 @@ fn rotate(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure
         }));
     }
     print(&format!(
-        "{reference} has a new value of {length} characters in {store}. To bring it to the cluster: kusion apply {scope}\n"
+        "{reference} has a new value of {length} characters in {store}. To bring it to the cluster: kusion apply {}\n",
+        chosen.target.called.there()
     ))
 }
 

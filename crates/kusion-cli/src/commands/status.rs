@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use crate::input::chosen::{ChosenStack, open};
 use crate::input::cluster::tokio;
 use crate::input::flags::{Arg, Given, flag};
+use crate::input::planned::warn;
 use crate::input::sight;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_data};
-use crate::views::plan_view::{header, named};
+use crate::views::plan_view::{column, header, named, plain};
 use crate::views::screen::{Screen, fitted, size};
 use crate::views::style::Style;
 use crate::views::tree::{folded, mark, row_of};
@@ -78,6 +79,8 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
     let there = sight::go_there(given, chosen, &state, &keys).await?;
     let records: Vec<&ResourceRecord> = state.records.values().collect();
     let looks = there.sites.look(&records).await.map_err(|error| remote_failed(&error, &there.server))?;
+    let unreadable = looks.unreadable();
+    unreadable.iter().for_each(|text| warn(&format!("not everything can be seen: {text}")));
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
         let Some((verdict, below)) = looks.at(record) else { continue };
@@ -108,6 +111,7 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
             let document = json!({
                 "schema": "kusion.io/status/v1", "stack": state.scope, "cluster": named(&there.context),
                 "release": state.latest(), "verdict": all.as_str(), "resources": resources,
+                "unreadable": unreadable,
             });
             let text = match given.has("watch") {
                 true => document.to_string(),
@@ -131,10 +135,10 @@ async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bo
 }
 
 fn draw(rows: &[Row], tree: bool, style: &Style, out: &mut String) {
-    let width = rows.iter().map(|row| row.key.to_string().chars().count()).max().unwrap_or(0).min(72);
+    let width = rows.iter().map(|row| plain(&row.key).chars().count()).max().unwrap_or(0).min(72);
     for row in rows {
         let (glyph, word) = mark(row.verdict.as_str(), style);
-        let id = format!("{:<width$}", row.key.to_string());
+        let id = column(&row.key, width);
         out.push_str(format!("{glyph} {}  {word}  {}", style.cyan(&id), row.message).trim_end());
         out.push('\n');
         for (word, text) in [("cause", &row.cause), ("next", &row.next)] {

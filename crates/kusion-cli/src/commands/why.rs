@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use base_diag::nearest;
-use kcl::{OriginKind, WhyAt, WhyStep};
+use kcl::{Disk, OriginKind, WhyAt, WhyStep};
 use kube_meaning::id::KubeId;
 use kusion::{DryRun, platforms};
+use kusion_generate::locate;
 use kusion_model::{Attr, FieldPath, Resource, Segment};
 use kusion_store::wait;
 use serde_json::{Value, json};
 
-use crate::input::chosen::{ChosenStack, open_named};
+use crate::input::chosen::{ChosenStack, here, open_named};
 use crate::input::cluster::{connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight::names;
@@ -21,6 +22,9 @@ use crate::views::plan_view::ago;
 use crate::views::style::Style;
 use crate::views::table::table;
 
+/// How many fields are offered to who names none.
+const SHOWN: usize = 12;
+
 pub(crate) fn flags() -> Vec<Arg> {
     vec![flag("output", Some('o'), "FORMAT", "text or json")]
 }
@@ -28,6 +32,9 @@ pub(crate) fn flags() -> Vec<Arg> {
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let (stack, id, path) = match given.rest.as_slice() {
+        [stack, id] if given.last("workdir").is_none() && locate(&Disk, &here()?, Some(stack)).is_ok() => {
+            return Err(no_field(given, stack, id)?);
+        }
         [id, path] => (given.last("workdir"), id, path),
         [stack, id, path] => (Some(stack.clone()), id, path),
         _ => {
@@ -94,6 +101,22 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         .collect();
     let head: &[&str] = if known { &["WHERE", "LINE", "STEP", "BY"] } else { &["WHERE", "LINE", "STEP"] };
     print(&format!("{} {path} = {shown}\n\n{}", resource.id, table(head, &rows, &Style::stdout())))
+}
+
+/// A stack and a resource, and no field of it: which ones there are.
+fn no_field(given: &Given, stack: &str, id: &str) -> Result<Failure, Failure> {
+    let chosen = open_named(given, Some(stack))?;
+    let generated = chosen.generate(&given.last("context").unwrap_or_default(), false)?;
+    let resources = &generated.spec.resources;
+    let Some(resource) = resources.iter().find(|resource| names(&resource.key(), id)) else {
+        return Ok(unknown_resource(&chosen, resources, id));
+    };
+    let mut fields = Vec::new();
+    resource.attributes.for_each_leaf(&mut |path, _| fields.push(format!("kusion why {stack} {id} {path}")));
+    let more = fields.len().saturating_sub(SHOWN);
+    fields.truncate(SHOWN);
+    fields.extend((more > 0).then(|| format!("and {more} more: kusion generate {stack}")));
+    Ok(Failure::usage(format!("which field of `{id}`?")).next(fields.join("\n")))
 }
 
 /// Whether a field is sensitive although nothing in the configuration says so: the schema of its provider does. Without that
@@ -186,7 +209,7 @@ fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -
             let kinds: Vec<String> = found.iter().map(|&at| resources[at].id.to_string()).collect();
             return Err(Failure::usage(format!("nothing called `{word}` sets `{path}`"))
                 .cause(format!("these have that name:\n{}", kinds.join("\n")))
-                .next(format!("kusion generate {} shows what they set", chosen.target.scope)));
+                .next(format!("kusion generate {} shows what they set", chosen.target.called.word)));
         }
         found = with_it;
     }
@@ -194,7 +217,7 @@ fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -
         [] => Err(unknown_resource(chosen, resources, word)),
         [one] => Ok(*one),
         several => {
-            let scope = &chosen.target.scope;
+            let scope = &chosen.target.called.word;
             let lines: Vec<String> =
                 several.iter().map(|&at| format!("kusion why {scope} {} {path}", resources[at].id)).collect();
             let what = format!("`{word}` is the name of {} resources that have this field", several.len());

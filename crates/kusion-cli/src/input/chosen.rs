@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base_diag::nearest;
 use base_secret::Redactor;
 use kcl::{Disk, EMBEDDED_KONFIG};
-use kusion::Target;
+use kusion::{Called, Target};
 use kusion_generate::{
     FileProblem, GenerateError, Generated, Generator, Inputs, StackFolder, locate, read_workspace,
 };
@@ -14,7 +14,7 @@ use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
 
 use crate::input::backend;
-use crate::input::flags::{Arg, Given, flag};
+use crate::input::flags::{Arg, Given, flag, quoted};
 use crate::input::hush::Hush;
 use crate::input::locks::lock;
 use crate::input::meter::{Meter, Metered};
@@ -66,7 +66,8 @@ pub(crate) fn open(given: &Given) -> Result<ChosenStack, Failure> {
 
 /// Finds a stack by name; other words belong to the command.
 pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStack, Failure> {
-    let folder = locate(&Disk, &here()?, word).map_err(Failure::from)?;
+    let here = here()?;
+    let folder = locate(&Disk, &here, word).map_err(Failure::from)?;
     folder.notes.iter().for_each(|text| note(text));
     let workspace = given.last("workspace").unwrap_or_else(|| "default".to_owned());
     if workspace != "default" {
@@ -79,10 +80,28 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStac
     let stores = backend::retained(given, stores)?;
     let (shared, notes) = read_workspace(&Disk, &home_at(given, &folder.stack_dir)?, &workspace)?;
     notes.iter().for_each(|text| note(text));
-    let target = wait(Target::open(&stores, &folder, &workspace))?.with_workspace(shared);
+    let mut target = wait(Target::open(&stores, &folder, &workspace))?.with_workspace(shared);
+    target.called = called(given, &folder, &here, word);
     kusion::hide_variables(&target.secret_stores, None);
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;
     Ok(ChosenStack { folder, target, arguments, meter })
+}
+
+/// How the stack is named again from here. `project/stack` means a stack of the project that somebody stands in; from elsewhere it
+/// may mean another folder, so the word stays that was typed.
+fn called(given: &Given, folder: &StackFolder, here: &Path, word: Option<&str>) -> Called {
+    let name = format!("{}/{}", folder.project.name, folder.stack.name);
+    let word = match word {
+        Some(word) if !here.starts_with(&folder.project_dir) => {
+            let below = Path::new(word).strip_prefix(here).ok().and_then(Path::to_str);
+            below.filter(|below| !below.is_empty()).unwrap_or(word)
+        }
+        _ => &name,
+    };
+    Called {
+        word: quoted(word) + &given.again(&["home"]),
+        flags: given.again(&["kubeconfig", "context", "as", "as-group"]),
+    }
 }
 
 /// Tells a person something that is no failure.
@@ -141,9 +160,8 @@ impl ChosenStack {
         shown.strip_prefix(EMBEDDED_KONFIG).map_or(shown.clone(), |rest| format!("konfig{rest}"))
     }
 
-    /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
-    pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
-        let hush = Hush::new(&self.arguments);
+    /// Evaluates the stack and tells nobody anything.
+    pub(crate) fn evaluate(&self, cluster: &str, origins: bool) -> Result<Generated, GenerateError> {
         let inputs = Inputs {
             workspace: self.target.scope.workspace.clone(),
             cluster: cluster.to_owned(),
@@ -153,9 +171,13 @@ impl ChosenStack {
             packages: kcl::package_folder(),
             cancel: None,
         };
-        let generated = Generator::new(&Disk)
-            .generate(&self.folder, &inputs, &kusion::platforms(), &self.target.key)
-            .map_err(|e| render(e, &hush))?;
+        Generator::new(&Disk).generate(&self.folder, &inputs, &kusion::platforms(), &self.target.key)
+    }
+
+    /// Evaluates the stack; mistakes are rendered here, because only here are their texts.
+    pub(crate) fn generate(&self, cluster: &str, origins: bool) -> Result<Generated, Failure> {
+        let hush = Hush::new(&self.arguments);
+        let generated = self.evaluate(cluster, origins).map_err(|e| render(e, &hush))?;
         make_public(&generated.spec);
         kusion::hide_variables(&self.target.secret_stores, Some(&generated.spec));
         if !generated.log.is_empty() {

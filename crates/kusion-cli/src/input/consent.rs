@@ -6,6 +6,7 @@ use futures::future::{BoxFuture, ready};
 use kusion::{Aim, Answer, Ask, Question};
 use kusion_model::Plan;
 
+use crate::input::flags::Given;
 use crate::views::failure::Failure;
 use crate::views::output::{print, tell};
 use crate::views::plan_view::{self, Detail, count};
@@ -44,11 +45,11 @@ fn asked(question: &Question<'_>) -> Answer {
 }
 
 /// Asks a plain question.
-pub(crate) fn ask(verb: &str, question: &str) -> Result<(), Failure> {
+pub(crate) fn ask(given: &Given, question: &str) -> Result<(), Failure> {
     if !is_there() {
         return Err(Failure::usage(question.to_owned())
             .cause("there is no terminal to ask on; nothing was changed")
-            .next(format!("kusion {verb} -y")));
+            .next(format!("{} -y", given.line())));
     }
     tell(&format!("? {question}?  yes   no: "));
     let mut line = String::new();

@@ -69,6 +69,27 @@ impl Given {
         self.flags.iter().filter(|(name, _)| *name == long).map(|(_, value)| value.as_str()).collect()
     }
 
+    /// Flags of the line as they would be typed again, each with a space before it.
+    pub(crate) fn again(&self, names: &[&str]) -> String {
+        let typed = self.flags.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        typed.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect()
+    }
+
+    /// The command line to be typed again; what may hold a password is left out.
+    pub(crate) fn line(&self) -> String {
+        let mut out = format!("kusion {}", self.command);
+        self.rest.iter().for_each(|word| out.push_str(&format!(" {}", quoted(word))));
+        for (name, value) in self.flags.iter().filter(|(name, _)| name != "yes") {
+            out.push_str(&match (name.as_str(), value.split_once('=')) {
+                ("argument", Some((argument, _))) => format!(" -D {argument}=.."),
+                _ if value.is_empty() => format!(" --{name}"),
+                _ if value.contains("://") && value.contains('@') => format!(" --{name}=.."),
+                _ => format!(" --{name} {}", quoted(value)),
+            });
+        }
+        out
+    }
+
     /// The command line for others to see: values are left out, because one may be a password.
     pub(crate) fn without_values(&self) -> String {
         let mut out = format!("kusion {}", self.command);
@@ -94,6 +115,15 @@ impl Given {
         } else {
             "default"
         }
+    }
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,~".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

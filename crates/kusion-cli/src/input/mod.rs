@@ -10,6 +10,7 @@ pub(crate) mod locks;
 pub(crate) mod meter;
 pub(crate) mod planned;
 pub(crate) mod providers;
+pub(crate) mod recall;
 pub(crate) mod sight;
 pub(crate) mod text;
 pub(crate) mod who;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kusion::{PlanFailure, RoadError, Wanted};
+use kusion::{PlanFailure, RoadError};
 use kusion_model::{ConflictPolicy, ConflictRule, FieldPath, ImportedPolicy, Spec};
 use kusion_runtime::ErrorKind;
 
 use crate::input::chosen::{ChosenStack, here, home_at};
-use crate::input::cluster::{Connection, choice, connect};
+use crate::input::cluster::{Connection, choice};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
 use crate::views::output::tell;
@@ -110,15 +110,6 @@ pub(crate) fn ruled(given: &Given, mut chosen: ChosenStack) -> Result<ChosenStac
         target.owners.imported = ImportedPolicy::Delete;
     }
     Ok(chosen)
-}
-
-/// Connects to the clusters that a plan works on.
-pub(crate) async fn connection_for(
-    given: &Given,
-    chosen: &ChosenStack,
-    wanted: &Wanted,
-) -> Result<Connection, Failure> {
-    connect(given, chosen, &wanted.clusters()).await
 }
 
 /// Says something that changes nothing.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kusion::{DryRun, KubeSite, Sites, find, plan_failed, remote_failed};
 use kusion_health::{Snapshot, dependents};
-use kusion_model::ResourceKey;
+use kusion_model::{ResourceKey, Spec};
 use kusion_runtime_k8s::{KubeRuntime, LookAsk};
 use kusion_store::State;
 use serde_json::Value;
@@ -13,6 +13,8 @@ use serde_json::Value;
 use crate::input::chosen::ChosenStack;
 use crate::input::cluster::connect;
 use crate::input::flags::Given;
+use crate::input::planned::warn;
+use crate::input::recall::{is_unknown, look_back};
 use crate::views::board::short;
 use crate::views::failure::Failure;
 
@@ -36,13 +38,17 @@ pub(crate) struct Sight {
 }
 
 /// The recorded resources that a word names; all of them without a word.
-pub(crate) fn named(state: &State, word: Option<&str>) -> Result<Vec<ResourceKey>, Failure> {
+pub(crate) fn named(
+    chosen: &ChosenStack,
+    state: &State,
+    word: Option<&str>,
+) -> Result<Vec<ResourceKey>, Failure> {
     let keys = state.records.keys().filter(|key| word.is_none_or(|word| names(key, word)));
     let keys: Vec<ResourceKey> = keys.cloned().collect();
     match word {
         Some(word) if keys.is_empty() => {
             Err(Failure::usage(format!("stack {} has made no `{word}`", state.scope))
-                .next(format!("kusion ls {}", state.scope)))
+                .next(format!("kusion ls {}", chosen.target.called.word)))
         }
         _ => Ok(keys),
     }
@@ -66,11 +72,16 @@ pub(crate) async fn go_there(
     state: &State,
     keys: &[ResourceKey],
 ) -> Result<There, Failure> {
+    if is_unknown(state) {
+        look_back(given, chosen, state).await?;
+    }
     let names = in_clusters(state, keys).map(|key| key.cluster.to_string()).collect();
     let connection = connect(given, chosen, &names).await?;
     let sites = connection.engine.sites(&chosen.target, DryRun::All);
     let recognised = connection.engine.recognise(&sites, state).await;
     recognised.map_err(|failure| plan_failed(failure, &chosen.target, &connection.server))?;
+    let (_, warnings) = connection.engine.recall(&chosen.target, &Spec::default(), state, &sites).await?;
+    warnings.iter().for_each(|text| warn(text));
     Ok(There { sites, context: connection.context, server: connection.server })
 }
 
@@ -110,6 +121,11 @@ impl Sight {
     /// The runtime of a cluster.
     pub(crate) fn runtime(&self, cluster: &str) -> Option<&Arc<KubeRuntime>> {
         self.sites.of::<KubeSite>(cluster).map(|site| &site.runtime)
+    }
+
+    /// What may not be read in the clusters, in their words.
+    pub(crate) fn unreadable(&self) -> Vec<String> {
+        self.looks.values().flat_map(|seen| seen.unreadable().map(str::to_owned)).collect()
     }
 
     /// A resource, and what was seen with it.

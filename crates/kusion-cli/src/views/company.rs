@@ -157,7 +157,7 @@ impl Inner {
                 Ok(())
             }
             Happening::Planned { ready, again } if text => self.planned(ready, *again),
-            Happening::Planned { ready, .. } => tell_losses(ready, self.format),
+            Happening::Planned { ready, again } => self.planned_as_json(ready, *again),
             Happening::Unchanged(ready) if text => print(&say_unchanged(ready, self.look.wait)),
             Happening::Ended { report, ready } => {
                 self.ended();
@@ -179,6 +179,16 @@ impl Inner {
             note("another release was made meanwhile, so the plan is made again");
         }
         show(ready, &self.context, self.format, self.detail, None)?;
+        tell_losses(ready, self.format)
+    }
+
+    /// Says what will be done before anything is: an output that cannot be written stops the errand here.
+    fn planned_as_json(&self, ready: &Ready, again: bool) -> Result<(), Failure> {
+        let plan = ready.plan();
+        let event = json!({
+            "schema": EVENT, "event": "planned", "plan": plan.hash, "tally": plan.tally(), "again": again,
+        });
+        print_data(&format!("{event}\n"))?;
         tell_losses(ready, self.format)
     }
 

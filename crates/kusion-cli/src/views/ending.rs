@@ -1,11 +1,11 @@
 //! The end of an apply: what failed with cause, where and next; the release in one line; the exit code.
 
-use kusion::{Ready, Report, StepEnd};
-use kusion_model::{Action, Phase, Scope, SourceRef};
+use kusion::{Ready, Report, StepEnd, culprit, with_line};
+use kusion_model::{Action, Phase};
+use kusion_runtime::ErrorKind;
 use serde_json::json;
 
 use crate::input::chosen::ChosenStack;
-use crate::views::culprit::culprit;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, print, print_data};
 use crate::views::plan_view;
@@ -24,15 +24,20 @@ pub(crate) fn tell(
         value["state"] = chosen.meter.report();
         return print_data(&format!("{value}\n"));
     }
-    let (style, scope) = (Style::stdout(), &chosen.target.scope);
+    let (style, stack) = (Style::stdout(), chosen.target.called.there());
     let mut out = String::from("\n");
     for (key, end) in &report.steps {
         let (what, cause, next) = match end {
-            StepEnd::Failed { message } if is(ready, key, Action::Delete) => {
-                let next = "find out who should let it go, then run the same command again";
+            StepEnd::Failed { message, kind } if is(ready, key, Action::Delete) => {
+                let next = match kind {
+                    Some(ErrorKind::Forbidden) => {
+                        "ask for the right that the message names, then run the same command again"
+                    }
+                    _ => "find out who should let it go, then run the same command again",
+                };
                 ("is still there", Some(message.clone()), Some(next.to_owned()))
             }
-            StepEnd::Failed { message } => ("was refused", Some(message.clone()), None),
+            StepEnd::Failed { message, .. } => ("was refused", Some(message.clone()), None),
             StepEnd::Unhealthy { message, cause, next, timed_out } => {
                 let what = if *timed_out { "is not healthy in time" } else { "failed" };
                 (what, Some(cause.clone().unwrap_or_else(|| message.clone())), next.clone())
@@ -41,11 +46,12 @@ pub(crate) fn tell(
         };
         let cross = style.red(style.glyph("✘", "x"));
         let kept = if is(ready, key, Action::NoOp) { " (unchanged by this release)" } else { "" };
-        out.push_str(&format!("{cross} {} {what}{}{kept}\n", style.cyan(key), after(report, key)));
+        let shown = style.cyan(&key.replace('\\', ""));
+        out.push_str(&format!("{cross} {shown} {what}{}{kept}\n", after(report, key)));
         let next = match next {
             Some(next) if is(ready, key, Action::Delete) => next,
-            Some(next) => format!("{next}\n{}", next_step(ready, scope)),
-            None => next_step(ready, scope),
+            Some(next) => format!("{next}\n{}", next_step(ready, &stack)),
+            None => next_step(ready, &stack),
         };
         let place_of = source_of(ready, chosen, key, cause.as_deref().unwrap_or_default());
         let rows = [("cause", cause), ("where", place_of), ("next", Some(next))];
@@ -66,7 +72,7 @@ pub(crate) fn tell(
     let phase = if report.is_success() { style.green(&phase) } else { style.red(&phase) };
     out.push_str(&format!("Release {} {phase}: {}{rest}.\n", report.release, plan_view::done(&report.tally)));
     if !report.waited && ready.plan().steps.iter().any(|step| !step.action.is_leaving()) {
-        out.push_str(&format!("Health was not waited for (--no-wait): `kusion status {scope}` tells.\n"));
+        out.push_str(&format!("Health was not waited for (--no-wait): `kusion status {stack}` tells.\n"));
     }
     if report.cancelled {
         out.push_str("Run the same command again: it goes on from what is there.\n");
@@ -109,11 +115,11 @@ fn is(ready: &Ready, key: &str, action: Action) -> bool {
     step.is_some_and(|step| step.action == action)
 }
 
-fn next_step(ready: &Ready, scope: &Scope) -> String {
+fn next_step(ready: &Ready, stack: &str) -> String {
     let mut before = ready.state.releases.values().rev();
     match before.find(|release| release.phase == Phase::Succeeded) {
-        Some(good) => format!("fix and apply again; or `kusion rollback {scope} --to {}`", good.no),
-        None => format!("fix and apply again; or `kusion destroy {scope}`"),
+        Some(good) => format!("fix and apply again; or `kusion rollback {stack} --to {}`", good.no),
+        None => format!("fix and apply again; or `kusion destroy {stack}`"),
     }
 }
 
@@ -121,24 +127,10 @@ fn next_step(ready: &Ready, scope: &Scope) -> String {
 fn source_of(ready: &Ready, chosen: &ChosenStack, key: &str, cause: &str) -> Option<String> {
     let step = ready.plan().steps.iter().find(|step| step.key.to_string() == key)?;
     let resource = ready.spec.resources.iter().find(|resource| resource.key() == step.key);
-    let about = resource.and_then(|resource| {
-        let field = culprit(&resource.attributes, cause)?;
-        resource.source.find(&field)
-    });
+    let about = resource.and_then(|resource| culprit(resource, cause));
     let changed = match step.changes.as_slice() {
         [only] => only.source.as_ref(),
         _ => None,
     };
-    let source = about.or(changed)?;
-    // A line of something that has secrets may hold one.
-    let silent = resource.is_none_or(|resource| resource.attributes.has_secret());
-    let text = if silent { None } else { line_of(chosen, source) };
-    Some(text.map_or_else(|| source.to_string(), |text| format!("{source}   {text}")))
-}
-
-/// The text of a source line, if it is short enough to help.
-fn line_of(chosen: &ChosenStack, source: &SourceRef) -> Option<String> {
-    let text = std::fs::read_to_string(chosen.folder.project_dir.join(&*source.file)).ok()?;
-    let line = text.lines().nth(usize::try_from(source.line).ok()?.checked_sub(1)?)?.trim();
-    (!line.is_empty() && line.chars().count() <= 80).then(|| line.to_owned())
+    Some(with_line(resource, about.or(changed)?, &chosen.target.project_dir))
 }

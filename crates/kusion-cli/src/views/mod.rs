@@ -3,7 +3,6 @@
 pub(crate) mod blame;
 pub(crate) mod board;
 pub(crate) mod company;
-pub(crate) mod culprit;
 pub(crate) mod ending;
 pub(crate) mod failure;
 pub(crate) mod output;

@@ -75,7 +75,7 @@ pub(crate) fn plan(plan: &Plan, detail: Detail, style: &Style) -> String {
 pub(crate) fn steps(steps: &[&Step], detail: Detail, style: &Style) -> String {
     let mut out = String::new();
     let shown: Vec<&Step> = steps.iter().copied().filter(|step| interesting(step, detail)).collect();
-    let longest = shown.iter().map(|step| step.key.to_string().chars().count()).max().unwrap_or(0);
+    let longest = shown.iter().map(|step| plain(&step.key).chars().count()).max().unwrap_or(0);
     // On a narrow terminal columns would only break the lines.
     let room = if crate::views::screen::Screen::is_possible() { crate::views::screen::size().0 } else { 100 };
     let width = longest.clamp(40, 76).min(room.saturating_sub(24));
@@ -96,7 +96,7 @@ fn interesting(step: &Step, detail: Detail) -> bool {
 
 fn one(step: &Step, width: usize, detail: Detail, style: &Style, out: &mut String) {
     let (glyph, word) = action(step, style);
-    let id = step.key.to_string();
+    let id = plain(&step.key);
     let pad = " ".repeat(width.saturating_sub(id.chars().count()));
     let _ = writeln!(out, "{glyph} {}{pad}  {word}", style.cyan(&id));
     for alias in &step.aliases {
@@ -274,7 +274,12 @@ fn counted(tally: &Tally, words: [&str; 8], nothing: &str) -> String {
     if parts.is_empty() { nothing.to_owned() } else { parts.join(", ") }
 }
 
+/// A key as people read and type it: names with dots and colons without escapes, which every command takes.
+pub(crate) fn plain(key: &ResourceKey) -> String {
+    key.to_string().replace('\\', "")
+}
+
 /// A key padded for a column.
 pub(crate) fn column(key: &ResourceKey, width: usize) -> String {
-    format!("{:<width$}", key.to_string())
+    format!("{:<width$}", plain(key))
 }

@@ -17,16 +17,17 @@ impl Refused {
 
     /// `` `kusion apply shop/dev` refuses it: ... ``, and what to do.
     pub(crate) fn text(self, chosen: &ChosenStack) -> String {
-        let scope = &chosen.target.scope;
-        let command = self.error.take_over(scope).unwrap_or_default();
+        let called = chosen.target.called.clone();
+        let command = self.error.take_over(&called).unwrap_or_default();
         let told = self.error.told(&chosen.target, "");
         let cause = told.cause.unwrap_or_default().replace('\n', "\n  ");
         let leave = if command.contains("=take-over") { " (or =leave: theirs stays)" } else { "" };
-        format!("`kusion apply {scope}` refuses it: {}\n  {cause}\nTake over: {command}{leave}\n", told.what)
+        let stack = called.there();
+        format!("`kusion apply {stack}` refuses it: {}\n  {cause}\nTake over: {command}{leave}\n", told.what)
     }
 
     pub(crate) fn json(self, chosen: &ChosenStack) -> Value {
-        let command = self.error.take_over(&chosen.target.scope);
+        let command = self.error.take_over(&chosen.target.called);
         let told = self.error.told(&chosen.target, "");
         json!({"code": told.exit.code(), "error": told.what, "cause": told.cause, "next": told.next, "takeOver": command})
     }

@@ -20,7 +20,10 @@ pub(crate) fn tell_rest(rest: &Rest, format: Format, ready: &Ready) -> Result<()
             "Nothing to change. Not healthy, and not waited for (--no-wait): {}\n",
             ids.join(", ")
         )),
-        Format::Text => print("Nothing to do: everything is as the configuration says.\n"),
+        Format::Text => match ready.aim {
+            Aim::Rollback(to) => print(&format!("Nothing to do: everything is as release {to} made it.\n")),
+            _ => print("Nothing to do: everything is as the configuration says.\n"),
+        },
     }
 }
 

@@ -70,6 +70,8 @@ fn a_second_run_takes_another_folder_and_never_touches_the_first() {
     let before = state();
     let again = quickstart(folder.path(), &[]);
     assert!(again.contains("quickstart-2") && again.contains("Release 4 succeeded"), "{again}");
+    // Copied from where the reader stands, its advice acts on the second project, not on the first of that name.
+    assert!(again.contains("`kusion rollback quickstart-2/dev --to 2`"), "{again}");
     assert_eq!(state(), before);
     let mut command = kusion(&folder.path().join("unused"));
     let refused = run(command.current_dir(folder.path()).args(["quickstart", "quickstart"]), 1);

@@ -58,3 +58,34 @@ fn nginx_from_nothing_to_destroyed() {
 fn guestbook_from_nothing_to_destroyed() {
     road("guestbook", ("gb-frontend:v4", "gb-frontend:v5"));
 }
+
+/// Whoever cannot be told what happens gets nothing changed, in text and in JSON alike.
+#[test]
+fn output_that_cannot_be_written_stops_an_apply_before_anything_is_changed() {
+    let Some(plane) = testenv::shared() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("project.yaml", "name: unwritten\n");
+    write("dev/stack.yaml", "name: dev\n");
+    write(
+        "dev/main.k",
+        "resources = [{apiVersion = \"v1\", kind = \"ConfigMap\", metadata = {name = \"unwritten\", namespace = \"default\"}}]\n",
+    );
+    let command = |words: &[&str]| {
+        let mut command = kusion(&home.path().join("home"));
+        command.env("KUBECONFIG", plane.kubeconfig()).current_dir(home.path()).args(words);
+        command
+    };
+    for format in ["text", "json"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = command(&["apply", "dev", "-y", "-o", format]).stdout(full).status().unwrap();
+        assert_eq!(ended.code(), Some(1), "{format}");
+        let told = text(&run(&mut command(&["release", "list", "dev", "-o", "json"]), 0).stdout);
+        let list: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(list["releases"], serde_json::json!([]), "{format}");
+    }
+}

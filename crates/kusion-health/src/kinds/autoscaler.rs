@@ -2,7 +2,7 @@
 
 use crate::condition::Conditions;
 use crate::context::Context;
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, count};
 use crate::view::View;
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
     }
     if conditions.is_true("AbleToScale") || conditions.is_true("ScalingLimited") {
         let verdict =
-            Verdict::healthy("AbleToScale", format!("{} replicas", object.num("/status/currentReplicas")));
+            Verdict::healthy("AbleToScale", count(object.num("/status/currentReplicas"), "replica"));
         let full =
             conditions.truly("ScalingLimited").is_some_and(|limited| limited.reason == "TooManyReplicas");
         return if full { verdict.warn("at its maximum") } else { verdict };

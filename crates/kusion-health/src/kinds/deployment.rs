@@ -3,7 +3,7 @@
 use crate::cause::{self, refusal, workload};
 use crate::condition::Conditions;
 use crate::context::Context;
-use crate::verdict::{Grade, Verdict};
+use crate::verdict::{Grade, Verdict, count};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -100,11 +100,11 @@ fn counters(object: View<'_>, n: i64) -> Option<Verdict> {
     if replicas > updated {
         return Some(Verdict::progressing(
             "OldPodsLeft",
-            format!("{} old pods to remove", replicas - updated),
+            count(replicas - updated, "old pod") + " to remove",
         ));
     }
     if replicas > n {
-        return Some(Verdict::progressing("ScalingDown", format!("{} pods to remove", replicas - n)));
+        return Some(Verdict::progressing("ScalingDown", count(replicas - n, "pod") + " to remove"));
     }
     if available < updated || ready < n {
         let reason = if ready >= n { "MinReadySeconds" } else { "NotAvailable" };

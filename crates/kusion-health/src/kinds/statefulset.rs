@@ -2,7 +2,7 @@
 
 use crate::cause::workload::{self, Workload};
 use crate::context::Context;
-use crate::verdict::{Grade, Verdict};
+use crate::verdict::{Grade, Verdict, count};
 use crate::view::View;
 
 pub(crate) fn judge(object: View<'_>, context: &Context<'_>) -> Verdict {
@@ -68,7 +68,7 @@ fn rollout(object: View<'_>) -> Verdict {
         return Verdict::progressing("NotReady", format!("{} of {n} pods ready", status("readyReplicas")));
     }
     if status("replicas") > n {
-        return Verdict::progressing("ScalingDown", format!("{} pods to remove", status("replicas") - n));
+        return Verdict::progressing("ScalingDown", count(status("replicas") - n, "pod") + " to remove");
     }
     if object.num("/spec/minReadySeconds") > 0 && status("availableReplicas") < n {
         return Verdict::progressing(

@@ -4,5 +4,6 @@
 
 mod cases;
 mod causes;
+mod hidden;
 mod robust;
 mod waiting;

@@ -9,7 +9,7 @@ use crate::lab::{Lab, key};
 use crate::liar::{About, Liar, Lie, Mood};
 use crate::objects::{config_map, job, namespace, spec};
 
-async fn ask(lab: &Lab, method: http::Method, path: &str, body: &Value) {
+pub(crate) async fn ask(lab: &Lab, method: http::Method, path: &str, body: &Value) {
     let client = kube::Client::new(lab.wire.clone(), "default");
     let request =
         http::Request::builder().method(method).uri(path).header("content-type", "application/json");
@@ -76,7 +76,7 @@ async fn what_is_wanted_and_was_made_anew_is_imported_and_never_replaced() {
     let Err(PlanFailure::Refused(list)) = lab.engine().plan(&target, spec, DryRun::All).await else {
         panic!("a plan that deletes somebody's Job")
     };
-    assert!(list[0].1.message.contains("not ours to replace"), "{list:?}");
+    assert!(list[0].error.message.contains("not ours to replace"), "{list:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,7 +87,7 @@ async fn what_is_made_anew_during_a_replacement_stops_it() {
     make_anew(&lab, "/apis/batch/v1/namespaces/lab/jobs", &job("once", "once:theirs")).await;
     let report = lab.execute(&ready, &lab.ask("li")).await.unwrap().unwrap();
     assert!(
-        matches!(&report.steps["batch/v1:Job:lab:once"], StepEnd::Failed { message } if message.contains("left alone"))
+        matches!(&report.steps["batch/v1:Job:lab:once"], StepEnd::Failed { message, .. } if message.contains("left alone"))
     );
     let image = &lab.objects()["batch/v1:Job:lab:once"]["spec"]["template"]["spec"]["containers"][0]["image"];
     assert_eq!(image, "once:theirs");

@@ -106,6 +106,7 @@ impl Lab {
             secret_stores: Default::default(),
             project_dir: Default::default(),
             folder: None,
+            called: Default::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use kube_meaning::managed::Managed;
 use kusion::model::{Action, ImportedPolicy, OWNER_ANNOTATION, Reason};
-use kusion::{ApplyError, Ready, Report};
+use kusion::{ApplyError, Ending, Exit, Ready, Report};
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, key};
@@ -235,6 +235,8 @@ async fn of_two_stacks_that_create_one_object_the_second_changes_nothing() {
     assert!(format!("{report:?}").contains("lab/one/default created it meanwhile"), "{report:#?}");
     assert!(lab.state().records.is_empty(), "who has lost does not count it as made");
     assert_eq!(get(&lab).await.unwrap(), before, "not one byte of the winner's object is another");
+    // The same code as where the plan sees it: scripts need not know who was how fast.
+    assert_eq!(Ending::Released(Box::new(report)).exit(), Exit::Conflict);
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,7 +52,7 @@ async fn server_that_never_recovers_is_given_up_in_words() {
     let lab = Lab::new();
     lab.faults("verb=apply path=*/configmaps/a error=503");
     let report = lab.apply(&spec(&[namespace(), config_map("a", "1")])).await;
-    let Some(StepEnd::Failed { message }) = report.end_of(&key("a")) else { panic!("{report:?}") };
+    let Some(StepEnd::Failed { message, .. }) = report.end_of(&key("a")) else { panic!("{report:?}") };
     assert!(message.contains("unavailable"), "{message}");
     assert_eq!(lab.writes().len(), 9, "the namespace and eight tries");
 }
@@ -137,7 +137,7 @@ async fn object_that_will_not_go_is_named_with_its_finalizer() {
     held["metadata"]["finalizers"] = serde_json::json!(["example.com/hold"]);
     lab.apply(&spec(&[namespace(), held])).await;
     let report = lab.apply(&spec(&[namespace()])).await;
-    let Some(StepEnd::Failed { message }) = report.end_of(&key("a")) else { panic!("{report:?}") };
+    let Some(StepEnd::Failed { message, .. }) = report.end_of(&key("a")) else { panic!("{report:?}") };
     assert!(message.contains("held by example.com/hold"), "{message}");
     assert!(lab.state().records.contains_key(&key("a")), "it is still ours");
 }

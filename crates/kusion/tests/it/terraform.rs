@@ -222,10 +222,10 @@ async fn what_a_provider_refuses_is_told_with_its_place() {
     let Some(lab) = Lab::new().await else { return };
     let wrong = json!([resource("hashicorp:random:random_password:pw", json!({"length": -1}))]);
     let Err(PlanFailure::Refused(refused)) = lab.try_plan(&wrong).await else { panic!("refused") };
-    assert!(refused[0].1.message.contains("length"), "{}", refused[0].1.message);
+    assert!(refused[0].error.message.contains("length"), "{}", refused[0].error.message);
     let unknown = json!([resource("hashicorp:random:random_password:pw", json!({"lenght": 1}))]);
     let Err(PlanFailure::Refused(refused)) = lab.try_plan(&unknown).await else { panic!("refused") };
-    assert!(refused[0].1.message.contains("lenght"), "{}", refused[0].1.message);
+    assert!(refused[0].error.message.contains("lenght"), "{}", refused[0].error.message);
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn lifecycle_and_import() {
     assert_eq!(lab.plan(&json!([pet])).await.step("p").action, Action::NoOp);
     pet["extensions"] = json!({"lifecycle": {"preventDestroy": true}});
     let Err(PlanFailure::Refused(refused)) = lab.try_plan(&json!([pet])).await else { panic!("refused") };
-    assert!(refused[0].1.message.contains("preventDestroy"));
+    assert!(refused[0].error.message.contains("preventDestroy"));
     pet["extensions"] = json!({"lifecycle": {"createBeforeDestroy": true}});
     assert!(lab.plan(&json!([pet])).await.step("p").create_first);
     assert!(lab.apply(&json!([pet])).await.is_success());

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use kusion::DryRun;
 use kusion::model::Spec;
 use kusion_store::{Damage, StoreError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::identity::ask;
 use crate::lab::Lab;
 use crate::objects::{others, spec, ten};
 
@@ -94,4 +96,62 @@ async fn slow_medium_holds_up_no_step() {
     let longest = report.millis.values().max().unwrap();
     assert!(*longest < 5_000, "{longest} ms");
     lab.assert_converged(&others(), "on a slow medium").await;
+}
+
+fn elsewhere() -> Value {
+    let object =
+        |kind: &str, metadata: Value| json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
+    spec(&[
+        object("Namespace", json!({"name": "other"})),
+        object("ConfigMap", json!({"name": "a", "namespace": "other"})),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_state_is_told_to_who_destroys_and_where_the_namespace_has_moved() {
+    let lab = Lab::new();
+    lab.apply(&ten("1")).await;
+    let scope = lab.target().scope;
+    lab.medium.tamper(&scope, |stack| *stack = Default::default());
+    assert!(matches!(damage(&lab, &spec(&[])).await, Damage::Lost { .. }));
+    assert!(matches!(damage(&lab, &elsewhere()).await, Damage::Lost { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_folder_from_before_the_namespace_moved_is_told() {
+    let lab = Lab::new();
+    let scope = lab.target().scope;
+    lab.apply(&ten("1")).await;
+    let mut older = None;
+    lab.medium.tamper(&scope, |stack| older = Some(stack.clone()));
+    lab.apply(&elsewhere()).await;
+    assert_eq!(witnesses(&lab).len(), 1);
+    lab.medium.tamper(&scope, |stack| *stack = older.clone().unwrap());
+    assert!(matches!(damage(&lab, &spec(&[])).await, Damage::Old { .. }));
+}
+
+/// Two teams may call their stacks alike and keep them in namespaces of their own; who has a state is not told of the other's.
+#[tokio::test(start_paused = true)]
+async fn witness_of_a_namesake_says_nothing_about_a_state_that_is_there() {
+    let lab = Lab::new();
+    lab.apply(&ten("1")).await;
+    let mut theirs = witnesses(&lab).remove(0);
+    let name = theirs["metadata"]["name"].as_str().unwrap().to_owned();
+    theirs["metadata"] = json!({"name": name, "namespace": "default"});
+    theirs["data"]["lineage"] = json!("theirs");
+    ask(&lab, Method::DELETE, &format!("/api/v1/namespaces/lab/configmaps/{name}"), &json!({})).await;
+    ask(&lab, Method::POST, "/api/v1/namespaces/default/configmaps", &theirs).await;
+    assert!(lab.plan(&ten("1")).await.warnings.is_empty());
+    lab.apply(&others()).await;
+    let kept: Vec<Value> =
+        witnesses(&lab).into_iter().map(|one| one["metadata"]["namespace"].clone()).collect();
+    assert_eq!(kept, [json!("default"), json!("lab")]);
+}
+
+/// Who may not list ConfigMaps of the whole cluster works on as before.
+#[tokio::test(start_paused = true)]
+async fn looking_everywhere_may_be_forbidden() {
+    let lab = Lab::new();
+    lab.faults("path=/api/v1/configmaps* error=403");
+    assert!(lab.plan(&ten("1")).await.warnings.is_empty());
 }

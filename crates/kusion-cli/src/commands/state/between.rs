@@ -32,7 +32,7 @@ pub(super) fn mv(given: &Given, chosen: &ChosenStack, ids: &[String], other: &st
     let after = aftermath(&state, &keys, chosen, &there);
     if !given.has("yes") {
         let question = format!("{after}Give {} of {from} to {to}", count(keys.len(), "resource"));
-        consent::ask("state mv", &question)?;
+        consent::ask(given, &question)?;
     }
     let moved = wait(hand(COMMAND).give(&chosen.target, &there.target, ids, &platforms()))?;
     let lines = lines(&moved);

@@ -53,7 +53,7 @@ pub(super) fn push(given: &Given, chosen: &ChosenStack, file: Option<&String>) -
     if !given.has("yes") {
         let question =
             format!("Record {} and forget {forgotten} of {}", count(recorded, "resource"), state.scope);
-        consent::ask("state push", &question)?;
+        consent::ask(given, &question)?;
     }
     let lines = lines(&changes);
     if state.is_written() && snapshot.serial == state.serial {
@@ -85,7 +85,7 @@ pub(super) fn mv(given: &Given, chosen: &ChosenStack, words: &[String]) -> Resul
     let plan = renamed(&state, from, &to, &platforms)?;
     let left = left_behind(recorded(&state, from)?, &to, &platforms);
     if !given.has("yes") {
-        consent::ask("state mv", &format!("Record {from} as {to}. {left} Do it"))?;
+        consent::ask(given, &format!("Record {from} as {to}. {left} Do it"))?;
     }
     let lines = lines(&plan);
     edit(chosen, "kusion state mv", |state| renamed(state, from, &to, &platforms))?;
@@ -125,7 +125,7 @@ pub(super) fn rm(given: &Given, chosen: &ChosenStack, ids: &[String]) -> Result<
         left.join(".\n")
     );
     if !given.has("yes") {
-        consent::ask("state rm", &format!("{text}Forget {}", count(keys.len(), "resource")))?;
+        consent::ask(given, &format!("{text}Forget {}", count(keys.len(), "resource")))?;
     }
     edit(chosen, "kusion state rm", |state| forgotten(state, ids))?;
     let lines = lines(&plan);

@@ -44,7 +44,7 @@ pub(super) fn import(given: &Given, chosen: &ChosenStack, source: Option<&String
     if !given.has("yes") {
         let question =
             format!("Record {} of {shown} as made by {}", count(changes.len(), "resource"), state.scope);
-        consent::ask("state import", &question)?;
+        consent::ask(given, &question)?;
     }
     let lines: Vec<_> = changes.iter().map(|change| (change.key().to_string(), "recorded")).collect();
     edit(chosen, "kusion state import", |state| recorded(state, &records))?;
@@ -52,7 +52,7 @@ pub(super) fn import(given: &Given, chosen: &ChosenStack, source: Option<&String
         "{} recorded from {shown} (number {}). Nothing was changed on the cluster; look at `kusion preview {}` before you apply.\n",
         count(lines.len(), "resource"),
         found.number,
-        chosen.target.scope,
+        chosen.target.called.there(),
     );
     told(format, chosen, "import", &lines, &text)
 }

@@ -40,7 +40,7 @@ pub(super) fn migrate(given: &Given, chosen: &ChosenStack) -> Result<(), Failure
             "Bring the state of {scope} from {} to {}, locked by {by}, and close the old place",
             places.from, places.to
         );
-        consent::ask("state migrate", &question)?;
+        consent::ask(given, &question)?;
     }
     let done = wait(chosen.target.store.migrate(&there, &claim("kusion state migrate"), &places))?;
     if format == Format::Json {

@@ -128,7 +128,7 @@ pub(crate) fn unlock(given: &Given, store: &StackStore, scope: &Scope) -> Result
     };
     if !given.has("yes") {
         let question = format!("The lock is held by {holder}. It can write no more afterwards. Break it");
-        consent::ask("state unlock", &question)?;
+        consent::ask(given, &question)?;
     }
     wait(store.break_lock(now()))?;
     if format == Format::Json {

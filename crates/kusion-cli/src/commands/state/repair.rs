@@ -33,7 +33,7 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
     }
     if !given.has("yes") {
         let question = "Make this the state (the damaged log is kept beside it)";
-        consent::ask("state repair", question)?;
+        consent::ask(given, question)?;
     }
     let claim = claim("kusion state repair");
     let found = wait(store.repair(&claim, witness.as_ref(), given.has("lost-key")))?;
@@ -52,7 +52,8 @@ async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<H
         }
     };
     let sites = connection.engine.sites(&chosen.target, DryRun::All);
-    let (known, warnings) = Stand::of(&chosen.target.scope, &spec, saved, &sites).recall().await;
+    let mut stand = Stand::of(&chosen.target.scope, &spec, saved, &sites);
+    let (known, warnings) = stand.recall().await;
     warnings.iter().for_each(|text| warn(text));
     known
 }
@@ -71,7 +72,8 @@ fn tell(found: &Findings, chosen: &ChosenStack, format: Format, copy: Option<Str
         None => print(&format!("The state of {scope} is whole: {}.\n", counts(&found.saved))),
         Some(copy) => print(&format!(
             "The state of {scope} is repaired. The damaged log, if there was one, is kept: {copy}\n\
-             What is lost is read from the cluster: look at `kusion preview {scope}` before you apply.\n"
+             What is lost is read from the cluster: look at `kusion preview {}` before you apply.\n",
+            chosen.target.called.there()
         )),
     }
 }
