@@ -1,7 +1,8 @@
 //! A record means the object that was made, whatever namespace the context has by now.
 
-use kusion::model::{Action, FieldPath, Reason, Spec};
-use kusion::{DryRun, Engine, PlanFailure, Ready};
+use kusion::model::{Action, FieldPath, Reason, ResourceRecord, Spec, Subject};
+use kusion::{DryRun, Engine, Hand, PlanFailure, Ready};
+use kusion_store::{Liveness, Outcome, Owner};
 use sandbox_world::ResourceKey;
 use serde_json::{Value, json};
 
@@ -132,17 +133,26 @@ async fn two_records_that_mean_one_object_by_now_are_both_remembered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_from_before_learns_its_place() {
+async fn a_record_from_before_means_what_the_context_says_and_learns_its_place() {
     let lab = lab().await;
-    let key = "v1:ConfigMap:settings";
-    let kept = |lab: &Lab| {
-        let state = lab.state();
-        let record = state.records.values().find(|record| record.key.to_string() == key).cloned();
-        record.unwrap().kept
-    };
-    assert_eq!(kept(&lab).unwrap().private.unwrap().0.as_ref(), b"default");
-    let mut record = lab.state().records.values().next().unwrap().clone();
-    record.kept = None;
-    let text = serde_json::to_string(&record).unwrap();
-    assert!(!text.contains("kept"), "as the earlier release wrote it: {text}");
+    let record = || lab.state().records.values().next().unwrap().clone();
+    let place = || record().kept.and_then(|kept| kept.private).map(|private| private.0.to_vec());
+    assert_eq!(place().unwrap(), b"default");
+    let before = ResourceRecord { kept: None, ..record() };
+    let text = serde_json::to_string(&before).unwrap();
+    assert_eq!(
+        serde_json::from_str::<ResourceRecord>(&text).unwrap(),
+        before,
+        "as the earlier release wrote it"
+    );
+    let now = || lab.now();
+    let alive = |_: &Owner| Liveness::Dead;
+    let (owner, by) = (lab.ask("li").owner, Subject::default());
+    let hand = Hand { owner, by, command: "test", alive: &alive, now: &now };
+    hand.edit(&lab.target(), |_| Ok(vec![Outcome::Recorded(Box::new(before))])).await.unwrap();
+    assert_eq!(place(), None);
+    let step = plan(&lab, "default", &[]).await.unwrap().plan().steps[0].clone();
+    assert_eq!((step.action, &step.reason), (Action::Delete, &Reason::NotInConfiguration));
+    apply(&lab, "default", &[map(None, "1")]).await;
+    assert_eq!(place().unwrap(), b"default");
 }

@@ -174,13 +174,10 @@ impl Lie {
                 value["metadata"]["remainingItemCount"] = json!(5);
                 value["items"] = json!([]);
             }
-            Lie::NoSpec | Lie::OneUid => {
-                let items = value
-                    .get_mut("items")
-                    .and_then(Value::as_array_mut)
-                    .map(|items| items.iter_mut().collect());
-                items.unwrap_or_else(|| vec![&mut value]).into_iter().for_each(|object| self.twist(object));
-            }
+            Lie::NoSpec | Lie::OneUid => match value.get_mut("items").and_then(Value::as_array_mut) {
+                Some(items) => items.iter_mut().for_each(|object| self.twist(object)),
+                None => self.twist(&mut value),
+            },
             _ => {}
         }
         (code, serde_json::to_vec(&value).unwrap())

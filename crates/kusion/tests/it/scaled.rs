@@ -19,8 +19,10 @@ async fn what_an_autoscaler_scaled_is_left_alone() {
     let wanted = spec(&[namespace(), deployment("web", "web:v1"), scaler()]);
     assert!(lab.apply(&wanted).await.is_success());
     tokio::time::sleep(std::time::Duration::from_secs(120)).await;
-    let objects = lab.objects();
-    let web = &objects["apps/v1:Deployment:lab:web"];
+    let client = kube::Client::new(lab.wire.clone(), "default");
+    let request =
+        http::Request::get("/apis/apps/v1/namespaces/lab/deployments/web").body(Vec::new()).unwrap();
+    let web = client.request::<Value>(request).await.unwrap();
     assert_eq!(web["spec"]["replicas"], 3);
     let managers = web["metadata"]["managedFields"].as_array().unwrap();
     let by_scale = managers.iter().find(|entry| entry["subresource"] == "scale").unwrap();

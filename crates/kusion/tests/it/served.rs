@@ -26,7 +26,9 @@ fn bar() -> Value {
 async fn ask(lab: &Lab, method: http::Method, path: &str, body: &Value) {
     let client = kube::Client::new(lab.wire.clone(), "default");
     let request = http::Request::builder().method(method).uri(path);
-    let request = request.header("content-type", "application/merge-patch+json");
+    let patch = request.method_ref() == Some(&http::Method::PATCH);
+    let form = if patch { "application/merge-patch+json" } else { "application/json" };
+    let request = request.header("content-type", form);
     client.request::<Value>(request.body(serde_json::to_vec(body).unwrap()).unwrap()).await.unwrap();
 }
 
