@@ -85,12 +85,11 @@ impl Api {
             let text = "the list of CustomResourceDefinitions came in pages that were not asked for";
             return Err(RuntimeError::new(ErrorKind::Unreadable, text));
         }
-        let text =
-            |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str) == Some(kind);
-        let is_it = |object: &&Value| {
-            object.pointer("/spec/group").and_then(Value::as_str) == Some(group)
-                && text(object, "/spec/names/kind")
+        let says = |object: &Value, pointer: &str, word: &str| {
+            object.pointer(pointer).and_then(Value::as_str) == Some(word)
         };
+        let is_it =
+            |object: &&Value| says(object, "/spec/group", group) && says(object, "/spec/names/kind", kind);
         let found = page.items.iter().find(is_it);
         Ok(found.and_then(|object| object.pointer("/metadata/name")?.as_str().map(str::to_owned)))
     }
