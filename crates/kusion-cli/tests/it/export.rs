@@ -121,9 +121,11 @@ fn a_rollback_says_what_cannot_come_back() {
         "{asked}"
     );
     let events = stage.out("rollback dev --to 1 -y --no-wait -o json", 0);
-    let first: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
-    assert_eq!(first["event"], "cannot-come-back", "before anything is done: {events}");
-    let loss = &first["losses"][0];
+    let mut lines = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()["event"], "planned", "{events}");
+    let second = lines.next().unwrap();
+    assert_eq!(second["event"], "cannot-come-back", "before anything is done: {events}");
+    let loss = &second["losses"][0];
     assert_eq!(loss["id"], "v1:PersistentVolumeClaim:shop-dev:data", "{events}");
     assert_eq!((&loss["how"], &loss["what"]), (&"is made anew".into(), &"the data of the volume".into()));
     let shown: Value = serde_json::from_str(&stage.out("release show dev -o json", 0)).unwrap();
