@@ -62,9 +62,13 @@ impl Manifest {
     /// Reads a manifest.
     ///
     /// # Errors
-    /// A sentence about a text that is not TOML, or an edition that does not exist.
+    /// A sentence about a text that is not TOML, a slip in a name, or an edition that does not exist.
     pub fn parse(text: &str) -> Result<Manifest, String> {
         let table = kcl_mod::read_table("kcl.mod", text)?;
+        if let Some((wrong, advice)) = slip(&table) {
+            let line = text.lines().take_while(|line| !line.contains(wrong)).count() + 1;
+            return Err(format!("kcl.mod:{line}: {advice}"));
+        }
         let edition = match table.get("language").and_then(|l| l.get("edition")).and_then(Value::as_str) {
             None => None,
             Some("0.12" | "0.12.4") => Some(Edition::Reference),
@@ -86,12 +90,59 @@ impl Manifest {
             return Ok(None);
         }
         let text = files.read(&path)?;
-        // Most manifests only name the package; then nothing is to be read.
-        if !["[language", "dependencies", "profile"].iter().any(|word| text.contains(word)) {
-            return Ok(None);
-        }
-        Manifest::parse(&text).map(Some)
+        if only_names(&text) { Ok(None) } else { Manifest::parse(&text).map(Some) }
     }
+}
+
+/// Returns whether a manifest does nothing but name its package, as most do: then nothing is to be read.
+fn only_names(text: &str) -> bool {
+    let plain = |value: &str| {
+        let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        inner.is_some_and(|inner| !inner.contains(['"', '\\']))
+    };
+    let mut known = vec!["name", "version", "edition", "description"];
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate().all(
+        |(at, line)| match line.split_once('=') {
+            None => at == 0 && line == "[package]",
+            Some((key, value)) => {
+                let at = known.iter().position(|name| *name == key.trim());
+                plain(value.trim()) && at.map(|at| known.swap_remove(at)).is_some()
+            }
+        },
+    )
+}
+
+/// The tables of a manifest with their keys; none means that names are the user's own.
+const TABLES: &[(&str, &[&str])] = &[
+    ("package", &["name", "version", "edition", "description", "include", "exclude"]),
+    ("profile", &["entries", "disable_none", "sort_keys", "selectors", "overrides", "arguments", "options"]),
+    ("language", &["edition"]),
+    ("dependencies", &[]),
+    ("dev_dependencies", &[]),
+    ("lint", &[]),
+    ("signatures", &[]),
+    ("mirrors", &[]),
+];
+
+/// A name that is nearly one that is known, and what is to be said about it. Names that are near none are left to other tools.
+fn slip(table: &toml::Table) -> Option<(&str, String)> {
+    let meant = |names: &mut dyn Iterator<Item = &'static str>, name: &str| {
+        let names: Vec<&str> = names.collect();
+        let known = names.is_empty() || names.contains(&name);
+        if known { None } else { base_diag::nearest(names.into_iter(), name) }
+    };
+    for (name, value) in table {
+        if let Some(near) = meant(&mut TABLES.iter().map(|(table, _)| *table), name) {
+            return Some((name, format!("there is no table `{name}`; did you mean `{near}`?")));
+        }
+        let keys = TABLES.iter().find(|(table, _)| table == name).map_or(&[][..], |(_, keys)| keys);
+        for key in value.as_table().into_iter().flat_map(toml::Table::keys) {
+            if let Some(near) = meant(&mut keys.iter().copied(), key) {
+                return Some((key, format!("`{name}` has no key `{key}`; did you mean `{near}`?")));
+            }
+        }
+    }
+    None
 }
 
 fn about(section: Option<&Value>) -> About {
@@ -215,6 +266,35 @@ mod tests {
         assert_eq!(names, ["g", "k8s", "my_lib"]);
         assert!(Manifest::parse("[language]\nedition = \"9\"").is_err());
         assert!(Manifest::parse("[").is_err());
+    }
+
+    #[test]
+    fn slips_are_told_and_broken_texts_are_no_empty_ones() {
+        let says = |text: &str| Manifest::parse(text).unwrap_err();
+        assert_eq!(
+            says("[package]\nname = \"m\"\n\n[dependancies]\nk8s = \"1.31\"\n"),
+            "kcl.mod:4: there is no table `dependancies`; did you mean `dependencies`?"
+        );
+        assert_eq!(
+            says("[profile]\nentrie = [\"a.k\"]\n"),
+            "kcl.mod:2: `profile` has no key `entrie`; did you mean `entries`?"
+        );
+        // Tables of other tools are their own.
+        assert!(Manifest::parse("[package]\nname = \"m\"\nlicense = \"MIT\"\n[tool.other]\nx = 1\n").is_ok());
+        let of = |text: &str| {
+            let mut files = crate::MemoryFiles::default();
+            files.add("/m/kcl.mod", text);
+            Manifest::of_module(&files, Path::new("/m"))
+        };
+        assert_eq!(of("# a package\n[package]\nname = \"m\"\nversion = \"1\"\n"), Ok(None));
+        for broken in [
+            "[package",
+            "garbage garbage",
+            "[package]\nname = \"a\"\nname = \"b\"\n",
+            "[package]\nnmae = \"a\"\n",
+        ] {
+            assert!(of(broken).is_err(), "{broken}");
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ async fn a_place_that_somebody_has_is_told_before_anything_is_deleted() {
     let Err(PlanFailure::Refused(list)) = plan(&lab, "teamx", &[map(None, "1")]).await else {
         panic!("a plan that runs into somebody's object")
     };
-    assert!(list[0].1.message.contains("made in namespace `default`"), "{list:?}");
+    assert!(list[0].error.message.contains("made in namespace `default`"), "{list:?}");
     assert_eq!(places(&lab), ["default", "teamx"]);
 }
 

@@ -154,7 +154,7 @@ async fn what_does_not_fit_is_told_without_names_of_types() {
         let wanted = Spec::from_value(spec(&[namespace(), wrong.clone()]), &kusion::platforms(), &target.key);
         let planned = lab.engine().plan(&target, wanted.unwrap(), DryRun::All).await;
         let Err(PlanFailure::Refused(list)) = planned else { panic!("a number was taken for a text") };
-        let told = &list[0].1.message;
+        let told = &list[0].error.message;
         assert!(told.contains(".data.v: expected string, got 5") && !told.contains('&'), "{told}");
     }
 }
