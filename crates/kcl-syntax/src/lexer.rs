@@ -353,8 +353,12 @@ impl Lexer<'_> {
     }
 
     fn string_end(&mut self, quote: u8, long: bool) -> bool {
-        if long && self.skip_to_end(quote) {
-            return true;
+        if long {
+            let (behind, is_end) = strings::long_end(&self.text[self.pos..], quote);
+            self.pos += behind;
+            if is_end {
+                return true;
+            }
         }
         while let Some(&byte) = self.bytes.get(self.pos) {
             match byte {
@@ -371,27 +375,6 @@ impl Lexer<'_> {
                 _ => self.pos += 1,
             }
         }
-        false
-    }
-
-    /// Goes from quote to quote to the end of a long string, most of which are pages of text; stops before a backslash, after which
-    /// a quote may be none.
-    fn skip_to_end(&mut self, quote: u8) -> bool {
-        let text = &self.text[self.pos..];
-        let mut at = 0;
-        while let Some(found) = text[at..].find(char::from(quote)) {
-            if text[at..at + found].contains('\\') {
-                break;
-            }
-            at += found;
-            let is_end = text.as_bytes()[at..].starts_with(&[quote; 3]);
-            at += if is_end { 3 } else { 1 };
-            if is_end {
-                self.pos += at;
-                return true;
-            }
-        }
-        self.pos += at;
         false
     }
 

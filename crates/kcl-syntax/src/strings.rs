@@ -245,3 +245,19 @@ pub(crate) fn pieces(content: &str) -> Vec<Piece> {
     }
     out
 }
+/// Goes from quote to quote through a long string, most of which are pages of text: how far it came, and whether it is the end.
+/// It stops before a backslash, after which a quote may be none.
+pub(crate) fn long_end(text: &str, quote: u8) -> (usize, bool) {
+    let mut at = 0;
+    while let Some(found) = text[at..].find(char::from(quote)) {
+        if text[at..at + found].contains('\\') {
+            break;
+        }
+        at += found;
+        if text.as_bytes()[at..].starts_with(&[quote; 3]) {
+            return (at + 3, true);
+        }
+        at += 1;
+    }
+    (at, false)
+}

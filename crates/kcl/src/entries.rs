@@ -187,7 +187,7 @@ fn glob(files: &dyn Files, at: PathBuf, parts: &[String], depth: u32, found: &mu
 /// Returns the `.k` files of a folder in byte order; an imported folder also leaves out `_*.k`.
 pub(crate) fn package_files(files: &dyn Files, folder: &Path, imported: bool) -> Vec<PathBuf> {
     let names = files.sources(folder).into_iter();
-    let names = names.filter(|n| !n.ends_with("_test.k") && !(imported && n.starts_with('_')));
+    let names = names.filter(|n| !(n.ends_with("_test.k") || imported && n.starts_with('_')));
     names.map(|n| folder.join(n)).collect()
 }
 

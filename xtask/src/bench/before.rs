@@ -119,6 +119,9 @@ fn engine(both: &[Built; 2], samples: usize) -> Result<bool, String> {
 /// What `world_speed` prints: a name, and how many a second.
 fn speeds(program: &Path) -> Result<Vec<(String, f64)>, String> {
     let output = Command::new(program).output().map_err(|e| format!("{}: {e}", program.display()))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", program.display(), String::from_utf8_lossy(&output.stderr)));
+    }
     let text = String::from_utf8_lossy(&output.stdout);
     let speed = |line: &str| {
         let number = line.strip_suffix(" a second")?.rsplit(' ').next()?.parse().ok()?;
@@ -141,9 +144,14 @@ fn sandbox(both: &[Built; 2], samples: usize) -> Result<bool, String> {
             }
         }
     }
-    let shared = |(_, times): &&mut (String, [Vec<f64>; 2])| times.iter().all(|times| !times.is_empty());
-    let mut good = !rows.is_empty();
-    for (name, [before, now]) in rows.iter_mut().filter(shared) {
+    if rows.is_empty() {
+        return Err("world_speed printed no row".into());
+    }
+    let mut good = true;
+    for (name, [before, now]) in &mut rows {
+        if before.len() != now.len() {
+            return Err(format!("sandbox: {name}: only one of the two prints this row"));
+        }
         good &= print(&format!("sandbox: {name}"), median(before), median(now));
     }
     Ok(good)

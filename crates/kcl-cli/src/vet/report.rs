@@ -132,14 +132,28 @@ impl Report {
         for (told, sources) in self.of_code() {
             eprint!("{}", crate::run::render(&told, sources, inputs.errors));
         }
-        let of_data = self.verdicts().map(|verdict| (told_apart(verdict).1, &verdict.sources));
-        for (told, sources) in of_data.filter(|(told, _)| !told.is_empty()).take(SHOWN) {
-            eprint!("{}", crate::run::render(&told, sources, inputs.errors));
+        let mut shown: Vec<String> = Vec::new();
+        let mut left = 0;
+        for verdict in self.verdicts() {
+            let (_, own) = told_apart(verdict);
+            if own.is_empty() {
+                continue;
+            }
+            if shown.len() == SHOWN {
+                left += 1;
+                continue;
+            }
+            // A rule of the code that fails for every document says the same each time.
+            let text = crate::run::render(&own, &verdict.sources, inputs.errors);
+            if !shown.contains(&text) {
+                eprint!("{text}");
+                shown.push(text);
+            }
         }
         let (all, failed) = (self.verdicts().count(), self.verdicts().filter(|v| !v.is_ok()).count());
         if all > 1 && failed > 0 {
-            let shown = if failed > SHOWN { format!(", of which {SHOWN} are shown") } else { String::new() };
-            eprintln!("{failed} of {all} documents do not hold{shown}");
+            let more = if left > 0 { format!("; the errors of {left} are not shown") } else { String::new() };
+            eprintln!("{failed} of {all} documents do not hold{more}");
         }
     }
 
