@@ -24,9 +24,18 @@ fn in_namespace(lab: &Lab, namespace: &str) -> Engine {
 }
 
 async fn plan(lab: &Lab, namespace: &str, wanted: &[Value]) -> Result<Ready, PlanFailure> {
+    plan_with(lab, namespace, wanted, DryRun::All).await
+}
+
+async fn plan_with(
+    lab: &Lab,
+    namespace: &str,
+    wanted: &[Value],
+    dry_run: DryRun,
+) -> Result<Ready, PlanFailure> {
     let target = lab.target();
     let spec = Spec::from_value(spec(wanted), &kusion::platforms(), &target.key).unwrap();
-    in_namespace(lab, namespace).plan(&target, spec, DryRun::All).await
+    in_namespace(lab, namespace).plan(&target, spec, dry_run).await
 }
 
 async fn apply(lab: &Lab, namespace: &str, wanted: &[Value]) {
@@ -82,6 +91,24 @@ async fn a_move_is_planned_as_a_replacement_and_forgets_nothing() {
     assert!(plan(&lab, "teamx", &[map(None, "1")]).await.unwrap().changes_nothing());
     apply(&lab, "default", &[]).await;
     assert_eq!(places(&lab), Vec::<String>::new());
+}
+
+/// A move deletes: `apply -y` asks the server for the new object, too.
+#[tokio::test(start_paused = true)]
+async fn a_move_that_the_server_refuses_is_told_before_anything_is_deleted() {
+    let lab = lab().await;
+    lab.faults("verb=apply path=/api/v1/namespaces/teamx/configmaps/settings* error=422");
+    for dry_run in [DryRun::All, DryRun::Updates] {
+        let Err(PlanFailure::Refused(list)) = plan_with(&lab, "teamx", &[map(None, "1")], dry_run).await
+        else {
+            panic!("a plan whose new object nobody takes")
+        };
+        assert_eq!(list.len(), 1, "{list:?}");
+    }
+    lab.faults("");
+    let ready = plan_with(&lab, "teamx", &[map(None, "2")], DryRun::Updates).await.unwrap();
+    let changed: Vec<String> = ready.plan().steps[0].changes.iter().map(|c| c.path.to_string()).collect();
+    assert_eq!(changed, ["metadata.namespace", "data.v"]);
 }
 
 #[tokio::test(start_paused = true)]
