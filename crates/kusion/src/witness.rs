@@ -29,9 +29,9 @@ impl Stand {
     #[must_use]
     pub fn of(scope: &Scope, spec: &Spec, state: &State, sites: &Sites) -> Stand {
         let keys: Vec<ResourceKey> = spec.resources.iter().map(kusion_model::Resource::key).collect();
-        let wanted = spec.resources.iter().zip(&keys).map(|(resource, key)| (&resource.kind, key));
+        let wanted = spec.resources.iter().zip(&keys).map(|(resource, key)| (&resource.kind, key, None));
         let recorded = state.records.values().chain(state.intents.values());
-        let recorded = recorded.map(|record| (&record.kind, &record.key));
+        let recorded = recorded.map(|record| (&record.kind, &record.key, Some(record)));
         let mut places: Vec<(RuntimeKey, Arc<dyn Witness>)> = Vec::new();
         for (at, witness) in
             [sites.witness(scope, wanted), sites.witness(scope, recorded)].into_iter().flatten()
