@@ -1,6 +1,7 @@
 //! What would applying do? Decided here where it can be, asked of the server (dry run) where something changes.
 
 mod judged;
+mod made;
 mod moved;
 mod replaced;
 
@@ -15,7 +16,6 @@ use kube_meaning::fieldset::FieldSet;
 use kube_meaning::id::KubeId;
 use kube_meaning::managed::{Managed, Operation};
 use kube_meaning::ssa::{self, Applier, Target};
-use kube_meaning::write::{Verb, Writer, write};
 use kusion_model::{
     Attr, ConflictPolicy, FieldChange, FieldPath, Mover, Note, Observed, Proposal, Proposed, Timestamp,
     Unknowns,
@@ -27,8 +27,7 @@ use serde_json::Value;
 use self::judged::Judged;
 use crate::apply::not_plain;
 use crate::conflict::{Clash, policy};
-use crate::failure::refused;
-use crate::kinds::{Asked, Kind, builtin_kind};
+use crate::kinds::{Asked, Kind};
 use crate::owner::is_mark;
 use crate::path::{from_elems, locate, named, remove};
 use crate::redact::Sealer;
@@ -105,7 +104,7 @@ impl KubeRuntime {
         };
         if let Some(from) = self.moved_from(ask, &id, &kind)
             && let Some(proposal) =
-                self.propose_move(ask, &id, &kind, &from, coming).await.map_err(cleaned)?
+                self.propose_move(ask, &id, &kind, &from, coming, &sealer).await.map_err(cleaned)?
         {
             return Ok(proposal);
         }
@@ -124,57 +123,6 @@ impl KubeRuntime {
                 self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)
             }
         }
-    }
-
-    /// A new object needs a namespace. Where the server is asked about creates it says so itself; otherwise it is looked up here,
-    /// so that a plan is refused alike whoever makes it.
-    async fn check_home(&self, namespace: &str, coming: &Coming) -> Result<(), RuntimeError> {
-        if coming.namespaces.contains(namespace) {
-            return Ok(());
-        }
-        let mut homes = self.homes.lock().await;
-        let known = homes.get(namespace).copied();
-        let there = match (known, builtin_kind("v1", "Namespace")) {
-            (Some(known), _) => known,
-            (None, None) => true,
-            (None, Some(namespaces)) => match self.api.object(&namespaces.one("", namespace)).await {
-                Ok(found) => found.is_some(),
-                // Who may not read namespaces may still write in them.
-                Err(error) if error.kind == ErrorKind::Forbidden => true,
-                Err(error) => return Err(error),
-            },
-        };
-        homes.insert(namespace.to_owned(), there);
-        match there {
-            true => Ok(()),
-            false => {
-                let text = format!("namespaces \"{namespace}\" not found");
-                Err(RuntimeError::new(ErrorKind::ParentMissing, text))
-            }
-        }
-    }
-
-    fn judge_new(
-        &self,
-        ask: &ProposeAsk<'_>,
-        id: &KubeId,
-        kind: &Kind,
-        coming: &Coming,
-    ) -> Result<(Proposal, Option<DryRunOf>), RuntimeError> {
-        if !ask.desired.unknown.is_empty() {
-            return Ok((Proposal::create(), None));
-        }
-        let mut object = Cow::Owned(exposed(&ask.desired.attributes)?);
-        kind.settle(&mut object);
-        let object = object.into_owned();
-        let namespace = self.namespace_of(id);
-        let homeless = kind.namespaced && coming.namespaces.contains(namespace);
-        let kindless = coming.kinds.contains(&(id.api_version.clone(), id.kind.clone()));
-        if homeless || kindless || self.dry_run == DryRun::Updates {
-            check_locally(kind, &object)?;
-            return Ok((Proposal::create(), None));
-        }
-        Ok((Proposal::create(), Some(DryRunOf::of(id, object, false))))
     }
 
     fn judge_live(
@@ -239,7 +187,7 @@ impl KubeRuntime {
         sealer: &Sealer<'_>,
     ) -> Result<Proposal, RuntimeError> {
         if matches!(proposal.what, Proposed::Replace { .. }) {
-            return self.dry_replace(asked, question, proposal, sealer).await;
+            return self.dry_replace(asked, question, proposal, live, sealer).await;
         }
         let answer = self.dry_apply(asked, &question.object, question.force).await;
         if let Ok(made) = &answer {
@@ -361,17 +309,6 @@ fn recorded(ask: &ProposeAsk<'_>, current: &Value) -> Option<Value> {
 fn is_sensitive(object: &Value) -> bool {
     object.get("kind").and_then(Value::as_str) == Some("Secret")
         && object.get("apiVersion").and_then(Value::as_str) == Some("v1")
-}
-
-fn check_locally(kind: &Kind, object: &Value) -> Result<(), RuntimeError> {
-    let Some(target) = kind.target() else { return Ok(()) };
-    let mut admit = |_: &mut Value, _: Option<&Value>| Ok(());
-    let (now, uid) = ("1970-01-01T00:00:00Z", "00000000-0000-0000-0000-000000000000");
-    let by = Writer { manager: FIELD_MANAGER, force: false, now, uid, admit: &mut admit };
-    match write(target, None, Verb::Apply(object), by) {
-        Ok(_) => Ok(()),
-        Err(refusal) => Err(refused(&refusal.message)),
-    }
 }
 
 /// Whether the fields that we own would be others than now.

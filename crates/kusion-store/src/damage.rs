@@ -45,8 +45,8 @@ pub enum Damage {
     OtherKeys,
     /// The log is in clear, and was sealed.
     Downgraded,
-    /// The cluster knows releases of this stack, and there is no state.
-    Lost { witness: u64, release: ReleaseNo },
+    /// The cluster knows releases of this stack, and there is no state; `at` is where it knows them, if that was told.
+    Lost { witness: u64, release: ReleaseNo, at: Option<String> },
     /// The cluster knows a later state: an older copy of the folder was put in place.
     Old { ends: u64, witness: u64, release: ReleaseNo },
     /// The cluster knows another history of this stack.
@@ -145,7 +145,7 @@ impl fmt::Display for Damage {
             Damage::Downgraded => {
                 f.write_str("the log is in clear, but it was sealed: another log was put in its place")
             }
-            Damage::Lost { witness, release } => write!(
+            Damage::Lost { witness, release, .. } => write!(
                 f,
                 "there is no state here, but the cluster knows {witness} entries of it (up to release {release})"
             ),

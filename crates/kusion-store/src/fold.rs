@@ -173,7 +173,7 @@ impl State {
     pub fn agrees_with(&self, witness: &Head) -> Result<(), Damage> {
         let Head { lineage, serial, hash, release, .. } = witness;
         let Some(Read { links, .. }) = self.read.0.as_ref() else {
-            return Err(Damage::Lost { witness: *serial, release: *release });
+            return Err(Damage::Lost { witness: *serial, release: *release, at: None });
         };
         if *lineage != self.lineage {
             return Err(Damage::Stranger { found: self.lineage.clone(), witness: lineage.clone() });

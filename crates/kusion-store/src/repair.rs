@@ -29,6 +29,15 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Returns the history that the state belongs to, as far as that is known here; empty if it is not.
+    #[must_use]
+    pub fn lineage(&self) -> &str {
+        match &self.furthest {
+            Some(head) if self.saved.lineage.is_empty() => &head.lineage,
+            _ => &self.saved.lineage,
+        }
+    }
+
     /// Returns whether everything is sealed with a key that was not given: it may be whole.
     #[must_use]
     pub fn is_locked(&self) -> bool {

@@ -342,7 +342,9 @@ impl Engine {
         // Somebody may have written between the two looks; then the state as it is now agrees.
         let now = target.store.read().await?;
         match now.agrees_with(&known) {
-            Err(damage) => Err(StoreError::Damaged { place: target.store.place(), damage }),
+            Err(damage) => {
+                Err(StoreError::Damaged { place: target.store.place(), damage: stand.placed(damage) })
+            }
             Ok(()) => Ok((stand, warnings)),
         }
     }

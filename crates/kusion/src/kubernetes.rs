@@ -145,13 +145,18 @@ impl Site for KubeSite {
         })
     }
 
-    fn witness(&self, scope: &Scope, key: &ResourceKey) -> Option<Candidate> {
+    fn witness(
+        &self,
+        scope: &Scope,
+        key: &ResourceKey,
+        record: Option<&ResourceRecord>,
+    ) -> Option<Candidate> {
         let id = KubeId::from_parts(key.id.parts()).ok()?;
         let is_namespace = id.kind == "Namespace" && id.api_version == "v1";
         let namespace = if is_namespace { Some(id.name) } else { id.namespace };
         let named = namespace.is_some();
-        // Objects that name no namespace live in the context's own.
-        let namespace = namespace.unwrap_or_else(|| self.runtime.namespace().to_owned());
+        // Objects that name no namespace live where they were made, else in the context's own.
+        let namespace = namespace.unwrap_or_else(|| self.runtime.home(record).to_owned());
         let witness = Arc::new(KubeWitness::new(Arc::clone(&self.runtime), &namespace, scope));
         Some(Candidate { witness, named })
     }

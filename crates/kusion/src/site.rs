@@ -92,8 +92,13 @@ pub trait Site: Any + Send + Sync {
         records: &'a [&'a ResourceRecord],
     ) -> BoxFuture<'a, Result<Box<dyn Look>, RuntimeError>>;
 
-    /// Who can witness for a stack that has this resource; `None` if nobody here can.
-    fn witness(&self, _scope: &Scope, _key: &ResourceKey) -> Option<Candidate> {
+    /// Who can witness for a stack that has this resource, as it is recorded if it was made; `None` if nobody here can.
+    fn witness(
+        &self,
+        _scope: &Scope,
+        _key: &ResourceKey,
+        _record: Option<&ResourceRecord>,
+    ) -> Option<Candidate> {
         None
     }
 
@@ -259,12 +264,13 @@ impl Sites {
     pub(crate) fn witness<'k>(
         &self,
         scope: &Scope,
-        resources: impl Iterator<Item = (&'k ResourceType, &'k ResourceKey)>,
+        resources: impl Iterator<Item = (&'k ResourceType, &'k ResourceKey, Option<&'k ResourceRecord>)>,
     ) -> Option<(RuntimeKey, Arc<dyn Witness>)> {
         let mut first = None;
-        for (kind, key) in resources {
+        for (kind, key, record) in resources {
             let at = place(kind, &key.cluster);
-            let Some(candidate) = self.sites.get(&at).and_then(|site| site.witness(scope, key)) else {
+            let Some(candidate) = self.sites.get(&at).and_then(|site| site.witness(scope, key, record))
+            else {
                 continue;
             };
             if candidate.named {

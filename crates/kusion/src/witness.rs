@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kusion_model::{Head, ResourceKey, Scope, Spec};
 use kusion_runtime::{ErrorKind, RuntimeError, RuntimeKey, Witness};
-use kusion_store::State;
+use kusion_store::{Damage, State};
 
 use crate::Sites;
 
@@ -22,16 +22,23 @@ pub struct Stand {
     whole: Option<(Scope, Sites)>,
     /// The history of the state; `None` if there is no state.
     lineage: Option<String>,
+    /// What is known is taken over: a witness of another history is told, because it is not followed.
+    is_taken: bool,
+    /// Where the last answer was.
+    told_by: Option<String>,
 }
+
+/// A head, and where it is remembered.
+type Known = (Head, String);
 
 impl Stand {
     /// Finds the places of a stack: as configured, and as recorded.
     #[must_use]
     pub fn of(scope: &Scope, spec: &Spec, state: &State, sites: &Sites) -> Stand {
         let keys: Vec<ResourceKey> = spec.resources.iter().map(kusion_model::Resource::key).collect();
-        let wanted = spec.resources.iter().zip(&keys).map(|(resource, key)| (&resource.kind, key));
+        let wanted = spec.resources.iter().zip(&keys).map(|(resource, key)| (&resource.kind, key, None));
         let recorded = state.records.values().chain(state.intents.values());
-        let recorded = recorded.map(|record| (&record.kind, &record.key));
+        let recorded = recorded.map(|record| (&record.kind, &record.key, Some(record)));
         let mut places: Vec<(RuntimeKey, Arc<dyn Witness>)> = Vec::new();
         for (at, witness) in
             [sites.witness(scope, wanted), sites.witness(scope, recorded)].into_iter().flatten()
@@ -43,15 +50,39 @@ impl Stand {
         let places: Vec<Arc<dyn Witness>> = places.into_iter().map(|(_, witness)| witness).collect();
         let lineage = state.head().map(|head| head.lineage);
         let whole = Some((scope.clone(), sites.clone()));
-        Stand { is_wanted: !places.is_empty(), places, whole, lineage }
+        Stand { is_wanted: !places.is_empty(), places, whole, lineage, is_taken: false, told_by: None }
+    }
+
+    /// The same, for who takes over what is known, as a repair does: outside of the expected places only a witness of this history
+    /// counts, because every other one may be a namesake's. An empty one is none.
+    #[must_use]
+    pub fn of_history(self, lineage: &str) -> Stand {
+        Stand { lineage: Some(lineage.to_owned()), is_taken: true, ..self }
+    }
+
+    /// The same damage, with the place of the witness that told it.
+    pub(crate) fn placed(&self, damage: Damage) -> Damage {
+        match damage {
+            Damage::Lost { witness, release, .. } => {
+                Damage::Lost { witness, release, at: self.told_by.clone() }
+            }
+            other => other,
+        }
     }
 
     /// Asks what is known; of several answers the furthest. The warnings say who could not be asked.
     pub async fn recall(&mut self) -> (Option<Head>, Vec<String>) {
-        let (mut known, mut warnings) = (None::<Head>, Vec::new());
+        let (known, warnings) = self.known().await;
+        let (head, place) = known.unzip();
+        self.told_by = place;
+        (head, warnings)
+    }
+
+    async fn known(&mut self) -> (Option<Known>, Vec<String>) {
+        let (mut known, mut warnings) = (None, Vec::new());
         for witness in &self.places {
             match witness.recall().await {
-                Ok(Some(head)) => known = further(known, head),
+                Ok(Some(head)) => known = further(known, (head, witness.place())),
                 Ok(None) => {}
                 Err(error) => warnings.push(warning("read", &**witness, &error)),
             }
@@ -64,7 +95,7 @@ impl Stand {
 
     /// Looks for witnesses where nobody expects them; their places are among those of the stack from now on. Of a state that is
     /// there only its own history counts: another one is that of a namesake.
-    async fn search(&mut self) -> (Option<Head>, Vec<String>) {
+    async fn search(&mut self) -> (Option<Known>, Vec<String>) {
         let Some((scope, sites)) = &self.whole else { return (None, Vec::new()) };
         let (found, errors) = sites.witnesses(scope).await;
         let mut known = None;
@@ -76,9 +107,10 @@ impl Stand {
         for witness in found {
             match witness.recall().await {
                 Ok(Some(head)) if self.lineage.as_ref().is_none_or(|own| *own == head.lineage) => {
-                    known = further(known, head);
+                    known = further(known, (head, witness.place()));
                     self.places.push(witness);
                 }
+                Ok(Some(_)) if self.is_taken => warnings.push(not_followed(&*witness)),
                 Ok(_) => {}
                 Err(error) => warnings.push(warning("read", &*witness, &error)),
             }
@@ -102,8 +134,16 @@ impl Stand {
 }
 
 /// The further of two heads.
-fn further(known: Option<Head>, head: Head) -> Option<Head> {
-    Some(known.filter(|known| known.serial >= head.serial).unwrap_or(head))
+fn further(known: Option<Known>, found: Known) -> Option<Known> {
+    Some(known.filter(|(known, _)| known.serial >= found.0.serial).unwrap_or(found))
+}
+
+fn not_followed(witness: &dyn Witness) -> String {
+    format!(
+        "{} knows a stack of this name that may be another one, and is not followed: if it is this one, name its namespace in the \
+         configuration first; if that stack is gone, delete what it remembers; otherwise give this project another name in project.yaml",
+        witness.place()
+    )
 }
 
 fn warning(verb: &str, witness: &dyn Witness, error: &RuntimeError) -> String {

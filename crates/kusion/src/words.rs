@@ -49,8 +49,11 @@ impl From<StoreError> for Failure {
                 .cause("it may be whole: a repair without its key would give up everything that it seals")
                 .place(place.display().to_string())
                 .next("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: `kusion state repair --lost-key`"),
-            StoreError::Damaged { place, damage: Damage::Lost { .. } } => Failure::usage(text)
-                .cause("nothing was planned and nothing was changed")
+            StoreError::Damaged { place, damage: Damage::Lost { at, .. } } => Failure::usage(text)
+                .cause(match at {
+                    Some(at) => format!("{at} remembers them; nothing was planned and nothing was changed"),
+                    None => "nothing was planned and nothing was changed".to_owned(),
+                })
                 .place(place.display().to_string())
                 .next("put the newest copy back, or see what can be saved: `kusion state repair`\nif that is another project of this name on the cluster: give this one another name in project.yaml"),
             StoreError::Damaged { place, .. } => Failure::usage(text)

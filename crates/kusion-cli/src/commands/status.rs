@@ -42,7 +42,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let chosen = open(given)?;
     let runtime = tokio()?;
     if !given.has("watch") {
-        let (good, text) = runtime.block_on(look(given, &chosen, format))?;
+        let (good, text) = runtime.block_on(look(given, &chosen, format, true))?;
         match format {
             Format::Text => print(&text)?,
             Format::Json => print_data(&text)?,
@@ -50,8 +50,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         return if given.has("exit-code") && !good { Err(Failure::told(Exit::Unhealthy)) } else { Ok(()) };
     }
     let mut screen = Screen::default();
+    let mut is_first = true;
     loop {
-        let (_, text) = runtime.block_on(look(given, &chosen, format))?;
+        let (_, text) = runtime.block_on(look(given, &chosen, format, is_first))?;
+        is_first = false;
         if format == Format::Text && Screen::is_possible() {
             screen.draw(&visible(&fitted(&text)));
         } else {
@@ -73,10 +75,19 @@ fn visible(text: &str) -> Vec<String> {
     lines
 }
 
-async fn look(given: &Given, chosen: &ChosenStack, format: Format) -> Result<(bool, String), Failure> {
+/// Looks once. Only the first look asks what the clusters know of the state: a warning about that is told once.
+async fn look(
+    given: &Given,
+    chosen: &ChosenStack,
+    format: Format,
+    is_first: bool,
+) -> Result<(bool, String), Failure> {
     let state = chosen.target.store.read().await?;
     let keys: Vec<ResourceKey> = state.records.keys().cloned().collect();
-    let there = sight::go_there(given, chosen, &state, &keys).await?;
+    let there = match is_first {
+        true => sight::go_there(given, chosen, &state, &keys).await?,
+        false => sight::reach(given, chosen, &state, &keys).await?.0,
+    };
     let records: Vec<&ResourceRecord> = state.records.values().collect();
     let looks = there.sites.look(&records).await.map_err(|error| remote_failed(&error, &there.server))?;
     let unreadable = looks.unreadable();

@@ -84,6 +84,8 @@ impl Given {
                 ("argument", Some((argument, _))) => format!(" -D {argument}=.."),
                 _ if value.is_empty() => format!(" --{name}"),
                 _ if value.contains("://") && value.contains('@') => format!(" --{name}=.."),
+                // The command that gives a key may be told a token.
+                ("key" | "new-key", _) if value.starts_with("command:") => format!(" --{name}=.."),
                 _ => format!(" --{name} {}", quoted(value)),
             });
         }
@@ -254,6 +256,8 @@ mod tests {
             flag("output", Some('o'), "FORMAT", ""),
             flag("plan-file", None, "FILE", ""),
             flag("argument", Some('D'), "K=V", ""),
+            flag("key", None, "KEY", ""),
+            flag("new-key", None, "KEY", ""),
         ];
         let apply = clap::Command::new("apply").args_override_self(true).args(flags).arg(words());
         clap::Command::new("kusion").subcommand(apply)
@@ -281,6 +285,19 @@ mod tests {
     fn others_see_no_values() {
         let given = given("apply dev -y -ojson -D password=x=y -Dbare").unwrap();
         assert_eq!(given.without_values(), "kusion apply dev --yes --output=.. -D password=.. --argument=..");
+    }
+
+    #[test]
+    fn line_to_type_again_has_no_command_of_a_key() {
+        let line = |key: &str| {
+            let words = ["apply", "dev", "-y", "--key", key, "--new-key", key].map(str::to_owned);
+            match read(cli(), &words).unwrap() {
+                Read::Given(given) => given.line(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(line("command:vault read --token X"), "kusion apply dev --key=.. --new-key=..");
+        assert_eq!(line("file:k"), "kusion apply dev --key file:k --new-key file:k");
     }
 
     #[test]

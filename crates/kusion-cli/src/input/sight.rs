@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kusion::{DryRun, KubeSite, Sites, find, plan_failed, remote_failed};
+use kusion::{DryRun, Engine, KubeSite, Sites, find, plan_failed, remote_failed};
 use kusion_health::{Snapshot, dependents};
 use kusion_model::{ResourceKey, Spec};
 use kusion_runtime_k8s::{KubeRuntime, LookAsk};
@@ -65,7 +65,8 @@ pub(crate) fn names(key: &ResourceKey, word: &str) -> bool {
         || word.split_once('/').is_some_and(|(k, n)| k.eq_ignore_ascii_case(&kind) && n == bare)
 }
 
-/// Connects to where resources are, and makes sure that these are the clusters that the stack is on.
+/// Connects to where resources are, and makes sure that these are the clusters that the stack is on and that they know no later
+/// state.
 pub(crate) async fn go_there(
     given: &Given,
     chosen: &ChosenStack,
@@ -75,14 +76,26 @@ pub(crate) async fn go_there(
     if is_unknown(state) {
         look_back(given, chosen, state).await?;
     }
+    let (there, engine) = reach(given, chosen, state, keys).await?;
+    let (_, warnings) = engine.recall(&chosen.target, &Spec::default(), state, &there.sites).await?;
+    warnings.iter().for_each(|text| warn(text));
+    Ok(there)
+}
+
+/// Connects to where resources are, and makes sure that these are the clusters that the stack is on.
+pub(crate) async fn reach(
+    given: &Given,
+    chosen: &ChosenStack,
+    state: &State,
+    keys: &[ResourceKey],
+) -> Result<(There, Engine), Failure> {
     let names = in_clusters(state, keys).map(|key| key.cluster.to_string()).collect();
     let connection = connect(given, chosen, &names).await?;
     let sites = connection.engine.sites(&chosen.target, DryRun::All);
     let recognised = connection.engine.recognise(&sites, state).await;
     recognised.map_err(|failure| plan_failed(failure, &chosen.target, &connection.server))?;
-    let (_, warnings) = connection.engine.recall(&chosen.target, &Spec::default(), state, &sites).await?;
-    warnings.iter().for_each(|text| warn(text));
-    Ok(There { sites, context: connection.context, server: connection.server })
+    let there = There { sites, context: connection.context, server: connection.server };
+    Ok((there, connection.engine))
 }
 
 fn in_clusters<'k>(state: &'k State, keys: &'k [ResourceKey]) -> impl Iterator<Item = &'k ResourceKey> {

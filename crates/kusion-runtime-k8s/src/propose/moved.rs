@@ -2,12 +2,14 @@
 
 use kube_meaning::id::KubeId;
 use kusion_model::{FieldChange, FieldPath, Mover, Note, Proposal, Proposed};
-use kusion_runtime::{DryRun, ErrorKind, ProposeAsk, RuntimeError};
+use kusion_runtime::{ErrorKind, ProposeAsk, RuntimeError};
 use serde_json::Value;
 
+use super::replaced::is_held;
 use super::{Coming, lost};
 use crate::kinds::Kind;
 use crate::owner::ownership;
+use crate::redact::Sealer;
 use crate::runtime::{KubeRuntime, object_of};
 
 impl KubeRuntime {
@@ -31,6 +33,7 @@ impl KubeRuntime {
         kind: &Kind,
         from: &str,
         coming: &Coming,
+        sealer: &Sealer<'_>,
     ) -> Result<Option<Proposal>, RuntimeError> {
         let asked = kind.one(&self.namespace, &id.name);
         if let Some(found) = self.api.object(&asked).await? {
@@ -40,24 +43,32 @@ impl KubeRuntime {
                 return Err(taken(from, &self.namespace));
             }
         }
-        if ask.live.is_none() {
-            return Ok(None);
-        }
-        if self.dry_run == DryRun::Updates {
-            self.check_home(&self.namespace, coming).await?;
-        }
-        let (_, question) = self.judge_new(ask, id, kind, coming)?;
+        let Some(live) = ask.live else { return Ok(None) };
+        // A move destroys: the server is asked for the new object however the plan is made.
         let mut warnings = Vec::new();
-        if let Some(question) = question {
-            warnings = self.dry_apply(&asked, &question.object, question.force).await?.warnings;
+        match self.ask_new(ask, id, kind, coming)? {
+            None => self.check_home(&self.namespace, coming).await?,
+            Some(question) => match self.dry_apply(&asked, &question.object, question.force).await {
+                Ok(made) => warnings = made.warnings.iter().map(|text| sealer.clean(text)).collect(),
+                Err(error) if is_held(&error) => {}
+                Err(error) => return Err(error),
+            },
         }
         let path = FieldPath::keys(["metadata", "namespace"]);
         let text = |namespace: &str| Some(Value::from(namespace).into());
         let mut change = FieldChange::new(path.clone(), text(from), text(&self.namespace), Mover::Ours);
         change.note = Some(Note::Immutable);
+        let mut changes = vec![change];
+        // What the server would have to say about changing the old object does not count: that one goes.
+        let others = self.judge_live(ask, id, kind, live, sealer).map(|(other, _)| other.changes);
+        let differs = |change: &FieldChange| change.path != path && change.before != change.after;
+        changes.extend(others.unwrap_or_default().into_iter().filter(differs).map(|mut change| {
+            change.note = None;
+            change
+        }));
         let lost = lost(&kind.kind).map(str::to_owned);
         let what = Proposed::Replace { because: vec![path], lost, create_first: false };
-        Ok(Some(Proposal { changes: vec![change], warnings, ..Proposal::of(what) }))
+        Ok(Some(Proposal { changes, warnings, ..Proposal::of(what) }))
     }
 }
 

@@ -4,14 +4,14 @@
 //! The decision that an immutable field differs rests on one answer, which may have been cut short on its way. A definition that
 //! came without its `spec` is no reason to delete it with every object of its kind.
 
-use kusion_model::{Note, Proposal, Proposed};
+use kusion_model::{Note, Observed, Proposal, Proposed};
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
 use super::DryRunOf;
 use crate::kinds::Asked;
 use crate::redact::Sealer;
-use crate::runtime::KubeRuntime;
+use crate::runtime::{KubeRuntime, object_of};
 
 /// Names of objects that are only asked about.
 const CHECK_SUFFIX: &str = "-kusion-check";
@@ -22,6 +22,7 @@ impl KubeRuntime {
         asked: &Asked<'_>,
         question: &DryRunOf,
         mut proposal: Proposal,
+        live: Option<&Observed>,
         sealer: &Sealer<'_>,
     ) -> Result<Proposal, RuntimeError> {
         match self.dry_apply(asked, &question.object, question.force).await {
@@ -34,6 +35,14 @@ impl KubeRuntime {
                 let fixed = proposal.changes.iter_mut().filter(|change| change.note == Some(Note::Immutable));
                 fixed.for_each(|change| change.note = None);
                 return Ok(proposal);
+            }
+            // What is known only later was not sent, and the server may miss just that (the key of a list's item): then its
+            // refusal says nothing about the change, and the rules alone decide, on an object that is surely whole.
+            Err(error) if error.kind == ErrorKind::Invalid && !question.whole => {
+                if let Some(field) = live.and_then(|live| absent(&object_of(live), &question.object)) {
+                    let text = format!("the object came without its `{field}`, so nothing is known about it");
+                    return Err(RuntimeError::new(ErrorKind::Unreadable, text));
+                }
             }
             Err(error) => return Err(error),
         }
@@ -66,7 +75,32 @@ fn replacement(asked: &Asked<'_>, question: &DryRunOf) -> Option<DryRunOf> {
     Some(DryRunOf { name, object, force: false, whole: true })
 }
 
-/// A port that the present object holds is free once that is gone.
+/// The first part (`spec`, `data`, ...) of the wanted object that a live one does not have at all.
+fn absent(live: &Value, wanted: &Value) -> Option<String> {
+    wanted.as_object()?.keys().find(|field| live.get(field.as_str()).is_none()).cloned()
+}
+
 fn is_refused_replacement(error: &RuntimeError) -> bool {
-    error.kind == ErrorKind::Invalid && !error.message.contains("already allocated")
+    error.kind == ErrorKind::Invalid && !is_held(error)
+}
+
+/// A port that the present object holds is free once that is gone.
+pub(super) fn is_held(error: &RuntimeError) -> bool {
+    error.kind == ErrorKind::Invalid && error.message.contains("already allocated")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn object_is_whole_if_it_has_every_part_that_is_wanted() {
+        let wanted = json!({"kind": "Service", "metadata": {}, "spec": {"clusterIP": "None"}});
+        let live = json!({"kind": "Service", "metadata": {}, "spec": {}, "status": {}});
+        assert_eq!(absent(&live, &wanted), None);
+        let cut = json!({"kind": "Service", "metadata": {}});
+        assert_eq!(absent(&cut, &wanted).as_deref(), Some("spec"));
+    }
 }

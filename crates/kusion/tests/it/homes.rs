@@ -2,12 +2,13 @@
 
 use kusion::model::{Action, FieldPath, Reason, ResourceRecord, Spec, Subject};
 use kusion::{DryRun, Engine, Hand, PlanFailure, Ready};
-use kusion_store::{Liveness, Outcome, Owner};
+use kusion_store::{Damage, Liveness, Outcome, Owner, StoreError};
 use sandbox_world::ResourceKey;
 use serde_json::{Value, json};
 
 use crate::lab::Lab;
 use crate::objects::spec;
+use crate::witness::witnesses;
 
 /// A ConfigMap that says nothing about its namespace, or names it.
 fn map(namespace: Option<&str>, value: &str) -> Value {
@@ -24,9 +25,18 @@ fn in_namespace(lab: &Lab, namespace: &str) -> Engine {
 }
 
 async fn plan(lab: &Lab, namespace: &str, wanted: &[Value]) -> Result<Ready, PlanFailure> {
+    plan_with(lab, namespace, wanted, DryRun::All).await
+}
+
+async fn plan_with(
+    lab: &Lab,
+    namespace: &str,
+    wanted: &[Value],
+    dry_run: DryRun,
+) -> Result<Ready, PlanFailure> {
     let target = lab.target();
     let spec = Spec::from_value(spec(wanted), &kusion::platforms(), &target.key).unwrap();
-    in_namespace(lab, namespace).plan(&target, spec, DryRun::All).await
+    in_namespace(lab, namespace).plan(&target, spec, dry_run).await
 }
 
 async fn apply(lab: &Lab, namespace: &str, wanted: &[Value]) {
@@ -82,6 +92,50 @@ async fn a_move_is_planned_as_a_replacement_and_forgets_nothing() {
     assert!(plan(&lab, "teamx", &[map(None, "1")]).await.unwrap().changes_nothing());
     apply(&lab, "default", &[]).await;
     assert_eq!(places(&lab), Vec::<String>::new());
+}
+
+/// A move deletes: `apply -y` asks the server for the new object, too.
+#[tokio::test(start_paused = true)]
+async fn a_move_that_the_server_refuses_is_told_before_anything_is_deleted() {
+    let lab = lab().await;
+    lab.faults("verb=apply path=/api/v1/namespaces/teamx/configmaps/settings* error=422");
+    for dry_run in [DryRun::All, DryRun::Updates] {
+        let Err(PlanFailure::Refused(list)) = plan_with(&lab, "teamx", &[map(None, "1")], dry_run).await
+        else {
+            panic!("a plan whose new object nobody takes")
+        };
+        assert_eq!(list.len(), 1, "{list:?}");
+    }
+    lab.faults("");
+    let ready = plan_with(&lab, "teamx", &[map(None, "2")], DryRun::Updates).await.unwrap();
+    let changed: Vec<String> = ready.plan().steps[0].changes.iter().map(|c| c.path.to_string()).collect();
+    assert_eq!(changed, ["metadata.namespace", "data.v"]);
+}
+
+/// The witness of what was made is where that is; it moves with it, and none is left behind.
+#[tokio::test(start_paused = true)]
+async fn the_witness_is_asked_where_the_object_was_made() {
+    let lab = lab().await;
+    let kept = || witnesses(&lab).iter().map(|one| one["metadata"]["namespace"].clone()).collect::<Vec<_>>();
+    assert_eq!(kept(), ["default"]);
+    let mut older = None;
+    lab.medium.tamper(&lab.target().scope, |stack| older = Some(stack.clone()));
+    apply(&lab, "default", &[map(None, "2")]).await;
+    let mut newer = None;
+    lab.medium.tamper(&lab.target().scope, |stack| newer = Some(stack.clone()));
+    lab.medium.tamper(&lab.target().scope, |stack| *stack = older.clone().unwrap());
+    // Nobody may look through all namespaces: only the expected places are known.
+    lab.faults("path=/api/v1/configmaps* error=403");
+    let Err(PlanFailure::Store(StoreError::Damaged { damage, .. })) =
+        plan(&lab, "teamx", &[map(None, "2")]).await
+    else {
+        panic!("planned on a state that is not the newest")
+    };
+    assert!(matches!(damage, Damage::Old { .. }), "{damage}");
+    lab.faults("");
+    lab.medium.tamper(&lab.target().scope, |stack| *stack = newer.clone().unwrap());
+    apply(&lab, "teamx", &[map(None, "2")]).await;
+    assert_eq!(kept(), ["teamx"]);
 }
 
 #[tokio::test(start_paused = true)]

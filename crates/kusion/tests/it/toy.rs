@@ -96,7 +96,12 @@ impl Site for Toys {
         now(Ok(Box::new(self.clone()) as Box<dyn Look>))
     }
 
-    fn witness(&self, _scope: &Scope, _key: &ResourceKey) -> Option<Candidate> {
+    fn witness(
+        &self,
+        _scope: &Scope,
+        _key: &ResourceKey,
+        _record: Option<&ResourceRecord>,
+    ) -> Option<Candidate> {
         Some(Candidate { witness: Arc::new(self.clone()), named: true })
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use kusion::DryRun;
 use kusion::model::Spec;
+use kusion::{DryRun, Stand};
 use kusion_store::{Damage, StoreError};
 use serde_json::{Value, json};
 
@@ -114,7 +114,8 @@ async fn lost_state_is_told_to_who_destroys_and_where_the_namespace_has_moved() 
     let scope = lab.target().scope;
     lab.medium.tamper(&scope, |stack| *stack = Default::default());
     assert!(matches!(damage(&lab, &spec(&[])).await, Damage::Lost { .. }));
-    assert!(matches!(damage(&lab, &elsewhere()).await, Damage::Lost { .. }));
+    let Damage::Lost { at: Some(at), .. } = damage(&lab, &elsewhere()).await else { panic!("not lost") };
+    assert!(at.starts_with("ConfigMap lab/kusion-state."), "{at}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,6 +147,31 @@ async fn witness_of_a_namesake_says_nothing_about_a_state_that_is_there() {
     let kept: Vec<Value> =
         witnesses(&lab).into_iter().map(|one| one["metadata"]["namespace"].clone()).collect();
     assert_eq!(kept, [json!("default"), json!("lab")]);
+}
+
+/// A repair takes over what it is told: at the expected place whatever is there, elsewhere only its own history.
+#[tokio::test(start_paused = true)]
+async fn repair_follows_no_namesake() {
+    let lab = Lab::new();
+    lab.apply(&ten("1")).await;
+    let (target, own) = (lab.target(), lab.state().lineage.clone());
+    lab.medium.tamper(&target.scope, |stack| *stack = Default::default());
+    let sites = lab.engine().sites(&target, DryRun::All);
+    for (wanted, lineage, is_followed) in [
+        (ten("1"), "", true),
+        (elsewhere(), "", false),
+        (elsewhere(), "other", false),
+        (elsewhere(), own.as_str(), true),
+    ] {
+        let wanted = Spec::from_value(wanted, &kusion::platforms(), &target.key).unwrap();
+        let mut stand = Stand::of(&target.scope, &wanted, &lab.state(), &sites).of_history(lineage);
+        let (known, warnings) = stand.recall().await;
+        assert_eq!(
+            (known.is_some(), warnings.is_empty()),
+            (is_followed, is_followed),
+            "{lineage}: {warnings:?}"
+        );
+    }
 }
 
 /// Who may not list ConfigMaps of the whole cluster works on as before.

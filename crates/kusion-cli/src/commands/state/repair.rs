@@ -20,7 +20,7 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
     let format = format_of(given)?;
     let store = &chosen.target.store;
     let found = wait(store.examine(None))?;
-    let witness = tokio()?.block_on(witness(given, chosen, &found.saved));
+    let witness = tokio()?.block_on(witness(given, chosen, &found));
     let found = wait(store.examine(witness.as_ref()))?;
     if found.damage.is_none() {
         return tell(&found, chosen, format, None);
@@ -42,7 +42,8 @@ pub(super) fn repair(given: &Given, chosen: &ChosenStack) -> Result<(), Failure>
 }
 
 /// What the cluster knows about the stack, if it can be asked.
-async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<Head> {
+async fn witness(given: &Given, chosen: &ChosenStack, found: &Findings) -> Option<Head> {
+    let saved = &found.saved;
     let spec = wanted(given, chosen).unwrap_or_else(|_| Spec::default());
     let connection = match connect(given, chosen, &clusters_of(&spec, saved)).await {
         Ok(connection) => connection,
@@ -52,7 +53,7 @@ async fn witness(given: &Given, chosen: &ChosenStack, saved: &State) -> Option<H
         }
     };
     let sites = connection.engine.sites(&chosen.target, DryRun::All);
-    let mut stand = Stand::of(&chosen.target.scope, &spec, saved, &sites);
+    let mut stand = Stand::of(&chosen.target.scope, &spec, saved, &sites).of_history(found.lineage());
     let (known, warnings) = stand.recall().await;
     warnings.iter().for_each(|text| warn(text));
     known
