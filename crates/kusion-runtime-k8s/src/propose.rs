@@ -117,13 +117,14 @@ impl KubeRuntime {
             Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
         };
         let (proposal, question) = judged.map_err(cleaned)?;
-        match question {
-            None => Ok(proposal),
+        let proposal = match question {
+            None => proposal,
             Some(question) => {
                 let asked = kind.one(self.namespace_of(&id), &question.name);
-                self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)
+                self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)?
             }
-        }
+        };
+        Ok(Proposal { kept: self.place(ask.live, &id, &kind), ..proposal })
     }
 
     /// A new object needs a namespace. Where the server is asked about creates it says so itself; otherwise it is looked up here,
