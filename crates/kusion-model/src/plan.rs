@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::digest::write_canonical;
 use crate::{
-    Attr, Blob, ConflictRule, Deposed, FieldChange, FieldPath, ReferenceUse, ReleaseNo, ResourceKey,
+    Attr, Blob, ConflictRule, Deposed, FieldChange, FieldPath, Kept, ReferenceUse, ReleaseNo, ResourceKey,
     ResourceRecord, ResourceType, sha256_hex,
 };
 
@@ -198,6 +198,9 @@ pub struct Step {
     /// What the platform gets back when this is applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<Blob>,
+    /// What is recorded before it is made or taken over, so that it is found again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
     /// A replacement whose new object comes before the old one goes; the old one goes when all steps have ended well.
     #[serde(default, skip_serializing_if = "is_false")]
     pub create_first: bool,

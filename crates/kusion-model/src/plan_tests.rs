@@ -23,6 +23,7 @@ pub(crate) fn step(id: &str, action: Action) -> Step {
         extensions: Map::new(),
         planned: None,
         blob: None,
+        kept: None,
         create_first: false,
         once: false,
         references: Vec::new(),

@@ -144,6 +144,9 @@ pub struct Proposal {
     pub planned: Option<Attr>,
     /// What the platform wants to get back when this is applied.
     pub blob: Option<Blob>,
+    /// What is recorded before it is made or taken over: with it the object is found again if the release is cut off. Another
+    /// one tomorrow would be another object.
+    pub kept: Option<Kept>,
     /// Nobody can find out afterwards whether a create that was cut off has made something, and trying again would make another.
     pub once: bool,
 }
@@ -164,7 +167,15 @@ impl Proposal {
     /// Returns a proposal without details.
     #[must_use]
     pub fn of(what: Proposed) -> Self {
-        Proposal { what, changes: Vec::new(), warnings: Vec::new(), planned: None, blob: None, once: false }
+        Proposal {
+            what,
+            changes: Vec::new(),
+            warnings: Vec::new(),
+            planned: None,
+            blob: None,
+            kept: None,
+            once: false,
+        }
     }
 
     /// Returns the action that this proposal stands for when the object is ours.

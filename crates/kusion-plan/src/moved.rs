@@ -30,6 +30,9 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
             Some(other) if owner(step) != owner(other) => {
                 moved.push(of(step, format!("was {}, now it {}", step.reason, other.reason)));
             }
+            Some(other) if elsewhere(step, other) => {
+                moved.push(of(step, "its id leaves the place open, and means another one now".to_owned()));
+            }
             Some(other) if destroys(step) && step.live_uid != other.live_uid => {
                 moved.push(of(step, "was made anew since".to_owned()));
             }
@@ -55,6 +58,11 @@ fn owner(step: &Step) -> Option<&str> {
         Reason::OwnedBy(owner) | Reason::TakenOver(owner) => Some(owner),
         _ => None,
     }
+}
+
+/// Whether the platform means another object now. Plans from before do not say which one they mean.
+fn elsewhere(saved: &Step, now: &Step) -> bool {
+    matches!((&saved.kept, &now.kept), (Some(then), Some(now)) if then != now)
 }
 
 fn destroys(step: &Step) -> bool {

@@ -187,10 +187,12 @@ fn wanted_step(input: &PlanInput<'_>, desired: &Desired<'_>) -> Step {
         }
         step.planned = proposal.planned;
         step.blob = proposal.blob;
+        step.kept = proposal.kept;
         step.once = proposal.once && action == Action::Replace;
     } else if let Some(proposal) = input.proposals.get(key) {
         step.planned = proposal.planned.clone();
         step.blob = proposal.blob.clone();
+        step.kept = proposal.kept.clone();
         step.once = proposal.once;
         step.warnings.extend(proposal.warnings.iter().cloned());
     }
@@ -238,7 +240,7 @@ fn finish_wanted(
 ) -> Step {
     if step.action == Action::NoOp {
         step.extensions.clear();
-        (step.planned, step.blob) = (None, None);
+        (step.planned, step.blob, step.kept) = (None, None, None);
         let record = record.filter(|_| step.put_off().is_none());
         step.rerecord = record.and_then(|record| stale(record, desired, &step, live));
         step.depends_on.clear();
@@ -359,6 +361,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
         planned: None,
         blob: None,
+        kept: None,
         create_first: false,
         once: false,
         deposed: record.map(|record| record.deposed.clone()).unwrap_or_default(),
@@ -388,6 +391,7 @@ fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reaso
         extensions: desired.extensions.clone(),
         planned: None,
         blob: None,
+        kept: None,
         create_first: false,
         once: false,
         deposed: Vec::new(),

@@ -2,7 +2,8 @@
 //!
 //! An id without a namespace means one of the context's own, and that is a setting of whoever calls: tomorrow it is another. A
 //! record is about one object, so it keeps the namespace that its id meant when the object was made. The engine carries it along
-//! as private data and does not look into it. Records from before have none, and mean what the context says.
+//! as private data and does not look into it. A plan says it of what it makes: it is made there or not at all, and found again
+//! after a release that was cut off. Records and plans from before have none, and mean what the context says.
 
 use kube_meaning::id::KubeId;
 use kusion_model::{Attr, Blob, Kept, Observed, ResourceRecord};
@@ -30,10 +31,26 @@ impl KubeRuntime {
 
     /// Has the namespace of an object recorded, if its id does not tell.
     pub(crate) fn placed(&self, observed: Observed, id: &KubeId, kind: &Kind, namespace: &str) -> Observed {
-        if id.namespace.is_some() || !kind.namespaced {
-            return observed;
+        match kept_at(id, kind, namespace) {
+            None => observed,
+            kept => Observed { kept, ..observed },
         }
-        let private = Some(Blob::from(namespace.as_bytes()));
-        Observed { kept: Some(Kept { state: Attr::Null, private, schema_version: 0 }), ..observed }
     }
+
+    /// What a plan says of the namespace of an object: where it is, else where it will be made.
+    pub(crate) fn place(&self, live: Option<&Observed>, id: &KubeId, kind: &Kind) -> Option<Kept> {
+        match live {
+            Some(live) => live.kept.clone(),
+            None => kept_at(id, kind, &self.namespace),
+        }
+    }
+}
+
+/// The namespace of an object as it is recorded, if its id does not tell.
+fn kept_at(id: &KubeId, kind: &Kind, namespace: &str) -> Option<Kept> {
+    if id.namespace.is_some() || !kind.namespaced {
+        return None;
+    }
+    let private = Some(Blob::from(namespace.as_bytes()));
+    Some(Kept { state: Attr::Null, private, schema_version: 0 })
 }

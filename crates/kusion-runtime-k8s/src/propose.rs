@@ -116,13 +116,14 @@ impl KubeRuntime {
             Some(live) => self.judge_live(ask, &id, &kind, live, &sealer),
         };
         let (proposal, question) = judged.map_err(cleaned)?;
-        match question {
-            None => Ok(proposal),
+        let proposal = match question {
+            None => proposal,
             Some(question) => {
                 let asked = kind.one(self.namespace_of(&id), &question.name);
-                self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)
+                self.dry_run(&asked, &question, proposal, ask.live, &sealer).await.map_err(cleaned)?
             }
-        }
+        };
+        Ok(Proposal { kept: self.place(ask.live, &id, &kind), ..proposal })
     }
 
     fn judge_live(

@@ -121,14 +121,14 @@ impl TfRuntime {
     ) -> Result<Attr, RuntimeError> {
         let known = self.known_now();
         if let Some(wanted) = known.config(key)
-            && let Some(config) = self.filled(wanted, &known).await?
+            && let Some(config) = self.filled(wanted, &known, &[]).await?
         {
             return Ok(config);
         }
         let recorded = match held.filter(|held| settings.meta.is_none() && !held.passing.is_none()) {
             Some(held) => {
                 let config = with_references(&held.config, &held.passing.at);
-                self.filled(&config, &Known::recorded_in(&held.passing)).await?
+                self.filled(&config, &Known::recorded_in(&held.passing), &[]).await?
             }
             None => None,
         };
@@ -148,18 +148,20 @@ impl TfRuntime {
         Ok(Held { config: kept_config(config), passing: self.passing(key).await?, ..held })
     }
 
-    /// Fills in all references; `None` if one leads to something that is not known.
+    /// Fills in all references; `None` if one leads to something that is not known. `within` are the ephemeral resources that
+    /// wait for this, the first one first.
     fn filled<'a>(
         &'a self,
         attr: &'a Attr,
         known: &'a Known,
+        within: &'a [ResourceId],
     ) -> BoxFuture<'a, Result<Option<Attr>, RuntimeError>> {
         Box::pin(async move {
             let mut out = attr.clone();
             for (path, template) in references(attr) {
                 let mut values = BTreeMap::new();
                 for reference in template.references() {
-                    if let Some(value) = self.value_of(reference, known).await? {
+                    if let Some(value) = self.value_of(reference, known, within).await? {
                         values.insert(reference.clone(), value);
                     }
                 }
@@ -173,7 +175,12 @@ impl TfRuntime {
         })
     }
 
-    async fn value_of(&self, reference: &Reference, known: &Known) -> Result<Option<Attr>, RuntimeError> {
+    async fn value_of(
+        &self,
+        reference: &Reference,
+        known: &Known,
+        within: &[ResourceId],
+    ) -> Result<Option<Attr>, RuntimeError> {
         if reference.stack.is_some() {
             return Ok(None);
         }
@@ -185,7 +192,12 @@ impl TfRuntime {
         if settings.role != Role::Ephemeral {
             return Ok(known.recorded_value(reference, &self.key));
         }
-        let Some(attributes) = self.filled(attributes, known).await? else { return Ok(None) };
+        // Whoever comes here through a plan has no circle; an import asks for one resource without looking at the rest.
+        if let Some(at) = within.iter().position(|id| *id == reference.id) {
+            return Err(circle(&within[at..]));
+        }
+        let within: Vec<ResourceId> = within.iter().chain([&reference.id]).cloned().collect();
+        let Some(attributes) = self.filled(attributes, known, &within).await? else { return Ok(None) };
         let config = self.config_of(&settings, Some(&attributes), None);
         let backend = self.backend(&settings, &config).await?;
         let opened = self.open_ephemeral(&key, &settings, &backend, &attributes).await?;
@@ -215,7 +227,7 @@ impl TfRuntime {
                     *place = Attr::Null;
                 }
             }
-            let rest = self.filled(&rest, &known).await?.unwrap_or_default();
+            let rest = self.filled(&rest, &known, &[]).await?.unwrap_or_default();
             let attributes = rest.expose(Unknowns::LeaveOut).unwrap_or_default();
             passing.from.insert(id.to_string(), Opener { extensions: extensions.clone(), attributes, at });
         }
@@ -225,6 +237,13 @@ impl TfRuntime {
     fn known_now(&self) -> Arc<Known> {
         Arc::clone(&self.memory().known)
     }
+}
+
+/// Ephemeral resources of which each needs the next one, and the last one the first.
+fn circle(ids: &[ResourceId]) -> RuntimeError {
+    let names: Vec<String> = ids.iter().chain(ids.first()).map(ToString::to_string).collect();
+    let names = names.join(" -> ");
+    invalid(format!("ephemeral resources refer to each other in a circle: {names}; take one reference out"))
 }
 
 /// Whether there is a secret of which only the digest is here: of a Spec that was recorded.
@@ -255,4 +274,43 @@ fn with_references(value: &Value, at: &BTreeMap<String, String>) -> Attr {
         }
     }
     attr
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Locate, Source};
+
+    struct Nowhere;
+
+    impl Locate for Nowhere {
+        fn locate(&self, _source: &Source) -> Result<PathBuf, String> {
+            Err("there are no providers".to_owned())
+        }
+    }
+
+    /// Attributes that take the token of another resource.
+    fn with_token_of(id: &str) -> Attr {
+        let at = BTreeMap::from([("name".to_owned(), format!("$kusion_path.{id}.token"))]);
+        with_references(&json!({ "name": null }), &at)
+    }
+
+    #[tokio::test]
+    async fn ephemeral_resources_that_need_each_other_are_named() {
+        let (a, b, own) = ("acme:lab:lab_token:a", "acme:lab:lab_token:b", "acme:lab:lab_token:own");
+        let mut known = Known::default();
+        for (id, needs) in [(a, b), (b, a), (own, own)] {
+            let ephemeral = Map::from_iter([("mode".to_owned(), json!("ephemeral"))]);
+            known.wanted.insert(ResourceId::parse(id).unwrap(), (ephemeral, with_token_of(needs)));
+        }
+        let runtime = TfRuntime::new(Arc::new(Nowhere), None, DigestKey::new([3; 32]));
+        for (first, names) in [(a, format!("{a} -> {b} -> {a};")), (own, format!("{own} -> {own};"))] {
+            let error = runtime.filled(&with_token_of(first), &known, &[]).await.unwrap_err();
+            assert!(error.message.contains(&names), "{}", error.message);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use kusion_runtime::{Applied, ProposeAsk, RuntimeError, WriteAsk};
 use tf_host::{Ephemeral, Opened, Provider, errors};
 use tf_schema::{configure, proposed_read};
 use tf_value::Value;
+use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 
 use crate::attr::{loose_resource, to_attr};
@@ -20,13 +21,19 @@ use crate::settings::{Settings, invalid};
 /// What has hardly any time is renewed no more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// An ephemeral resource that is open.
-pub(crate) struct OpenOne {
+/// One ephemeral resource with one configuration. Many may need it at the same time: one opens it, the others wait.
+pub(crate) struct Slot {
     key: ResourceKey,
+    config: Value,
+    open: OnceCell<OpenOne>,
+}
+
+/// An ephemeral resource that is open.
+struct OpenOne {
     provider: Arc<Provider>,
     of: Arc<Ephemeral>,
-    config: Value,
-    result: Value,
+    /// `None` if it is of no use; it has to be closed all the same.
+    result: Option<Value>,
     /// What the provider wants to get back; the newest.
     private: Arc<Mutex<Vec<u8>>>,
     renewing: Option<JoinHandle<()>>,
@@ -108,37 +115,28 @@ impl TfRuntime {
         of: &Arc<Ephemeral>,
         config: Value,
     ) -> Result<Value, RuntimeError> {
-        let known = |one: &&OpenOne| one.key == *key && one.config == config;
-        if let Some(one) = self.open.lock().unwrap_or_else(PoisonError::into_inner).iter().find(known) {
-            return Ok(one.result.clone());
+        let slot = self.slot(key, config);
+        let one = slot.open.get_or_try_init(|| open(provider, of, &slot.config)).await?;
+        one.result.clone().ok_or_else(|| invalid("the provider answered with an object that is not whole"))
+    }
+
+    /// The place for it among what is open. What needs a value of another one is configured when the other one is open, so it
+    /// comes after it.
+    fn slot(&self, key: &ResourceKey, config: Value) -> Arc<Slot> {
+        let mut slots = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.iter().find(|slot| slot.key == *key && slot.config == config) {
+            return Arc::clone(slot);
         }
-        let Opened { result, private, renew_at, said } =
-            provider.open(of, &config).await.map_err(|e| failed(&e))?;
-        if let Some(what) = errors(&said) {
-            return Err(invalid(what));
-        }
-        let private = Arc::new(Mutex::new(private));
-        let renewing = renew_at
-            .map(|at| tokio::spawn(renew(Arc::clone(provider), Arc::clone(of), Arc::clone(&private), at)));
-        let result = result.filter(|result| !result.is_null() && result.is_wholly_known());
-        let one = OpenOne {
-            key: key.clone(),
-            provider: Arc::clone(provider),
-            of: Arc::clone(of),
-            config,
-            result: result.clone().unwrap_or_default(),
-            private,
-            renewing,
-        };
-        // Also what is of no use has to be closed.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).push(one);
-        result.ok_or_else(|| invalid("the provider answered with an object that is not whole"))
+        let slot = Arc::new(Slot { key: key.clone(), config, open: OnceCell::new() });
+        slots.push(Arc::clone(&slot));
+        slot
     }
 
     /// Closes what is open, the last one first.
     pub async fn give_back(&self) {
         let mut all = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
-        while let Some(one) = all.pop() {
+        while let Some(slot) = all.pop() {
+            let Some(one) = slot.open.get() else { continue };
             if let Some(renewing) = &one.renewing {
                 renewing.abort();
             }
@@ -147,6 +145,23 @@ impl TfRuntime {
             let _ = one.provider.close(&one.of, &private).await;
         }
     }
+}
+
+async fn open(
+    provider: &Arc<Provider>,
+    of: &Arc<Ephemeral>,
+    config: &Value,
+) -> Result<OpenOne, RuntimeError> {
+    let Opened { result, private, renew_at, said } =
+        provider.open(of, config).await.map_err(|e| failed(&e))?;
+    if let Some(what) = errors(&said) {
+        return Err(invalid(what));
+    }
+    let private = Arc::new(Mutex::new(private));
+    let renewing = renew_at
+        .map(|at| tokio::spawn(renew(Arc::clone(provider), Arc::clone(of), Arc::clone(&private), at)));
+    let result = result.filter(|result| !result.is_null() && result.is_wholly_known());
+    Ok(OpenOne { provider: Arc::clone(provider), of: Arc::clone(of), result, private, renewing })
 }
 
 /// Only processes have ephemeral resources.

@@ -18,7 +18,7 @@ use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
 use crate::connection::Known;
 use crate::draft::Draft;
-use crate::ephemeral::OpenOne;
+use crate::ephemeral::Slot;
 use crate::platform::TfPlatform;
 use crate::pool::{Locate, Pool};
 use crate::settings::{Role, Settings};
@@ -78,7 +78,7 @@ pub struct TfRuntime {
     pub(crate) pool: Pool,
     pub(crate) key: DigestKey,
     memory: Mutex<Memory>,
-    pub(crate) open: Mutex<Vec<OpenOne>>,
+    pub(crate) open: Mutex<Vec<Arc<Slot>>>,
 }
 
 impl TfRuntime {

@@ -250,8 +250,11 @@ impl State {
         for step in steps {
             let (key, action) = (step.key.clone(), step.action);
             if !self.records.contains_key(&key)
-                && let Some(intent) = intent(step, no)
+                && let Some(mut intent) = intent(step, no)
             {
+                // What an earlier release may have made is where that one was going to make it.
+                let before = self.intents.get(&key).and_then(|before| before.kept.clone());
+                intent.kept = intent.kept.or(before);
                 Arc::make_mut(&mut self.intents).insert(key.clone(), intent);
             }
             self.pending.insert(key, action);
@@ -413,7 +416,7 @@ fn intent(step: Step, release: ReleaseNo) -> Option<ResourceRecord> {
         uid: None,
         release,
         imported: step.action == Action::Import,
-        kept: None,
+        kept: step.kept,
         deposed: step.deposed,
     })
 }

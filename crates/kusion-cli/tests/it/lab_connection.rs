@@ -46,6 +46,23 @@ fn a_token_that_is_only_handed_over_opens_every_door() {
 }
 
 #[test]
+fn a_token_that_two_need_at_the_same_time_is_opened_once() {
+    let Some(lab) = Lab::new() else { return };
+    let meta = format!(", providerMeta = {{token = \"$kusion_path.{TOKEN}.token\"}}");
+    lab.stack(&[
+        (TOKEN, "name = \"door\"", ", mode = \"ephemeral\""),
+        (THING, "name = \"one\"", &meta),
+        ("acme:lab:lab_thing:second", "name = \"other\"", &meta),
+    ]);
+    lab.call_in(LOCK, "apply dev -y", 0);
+    let opened = || lab.trace().lines().filter(|line| *line == "OpenEphemeralResource").count();
+    let before = opened();
+    let slow = ("LAB_FAULT", "OpenEphemeralResource:sleep=500ms");
+    lab.call_in(&[LOCK[0], slow], "preview dev --exit-code", 0);
+    assert_eq!(opened() - before, 1, "{}", lab.trace());
+}
+
+#[test]
 fn a_secret_of_a_store_that_changed_is_used_at_once() {
     let Some(lab) = Lab::new() else { return };
     lab.write("project.yaml", "name: shop\nsecretStore:\n  provider:\n    env: {}\n");

@@ -122,6 +122,7 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         extensions: Map::new(),
         planned: None,
         blob: None,
+        kept: None,
         create_first: false,
         once: false,
         references: Vec::new(),

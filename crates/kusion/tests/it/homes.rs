@@ -1,13 +1,15 @@
 //! A record means the object that was made, whatever namespace the context has by now.
 
-use kusion::model::{Action, FieldPath, Reason, ResourceRecord, Spec, Subject};
+use kusion::model::{Action, FieldPath, Plan, Reason, ResourceRecord, Spec, Step, Subject};
 use kusion::{DryRun, Engine, Hand, PlanFailure, Ready};
+use kusion_plan::moved_since;
 use kusion_store::{Damage, Liveness, Outcome, Owner, StoreError};
 use sandbox_world::ResourceKey;
 use serde_json::{Value, json};
 
 use crate::lab::Lab;
 use crate::objects::spec;
+use crate::wire::Kill;
 use crate::witness::witnesses;
 
 /// A ConfigMap that says nothing about its namespace, or names it.
@@ -209,4 +211,59 @@ async fn a_record_from_before_means_what_the_context_says_and_learns_its_place()
     assert_eq!((step.action, &step.reason), (Action::Delete, &Reason::NotInConfiguration));
     apply(&lab, "default", &[map(None, "1")]).await;
     assert_eq!(place().unwrap(), b"default");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_saved_plan_is_for_the_namespace_that_it_was_made_in() {
+    let lab = lab().await;
+    apply(&lab, "default", &[]).await;
+    let wanted = [map(None, "1")];
+    let saved = plan(&lab, "default", &wanted).await.unwrap().plan().to_json();
+    let saved = Plan::from_json(&saved).unwrap();
+    let here = plan(&lab, "default", &wanted).await.unwrap();
+    assert!(moved_since(&saved, here.plan()).is_empty());
+    let there = plan(&lab, "teamx", &wanted).await.unwrap();
+    assert_eq!((saved.steps[0].action, there.plan().steps[0].action), (Action::Create, Action::Create));
+    let moved = moved_since(&saved, there.plan());
+    assert_eq!((moved.len(), moved[0].key.to_string()), (1, "v1:ConfigMap:settings".to_owned()));
+    let mut from_before = saved.steps[0].clone();
+    from_before.kept = None;
+    let text = serde_json::to_string(&from_before).unwrap();
+    assert!(!text.contains("\"kept\""), "as the earlier release wrote it: {text}");
+    assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), from_before);
+}
+
+/// Applies and is killed after a write; whether it was.
+async fn is_killed(lab: &Lab, namespace: &str, wanted: &[Value], number: usize) -> bool {
+    let ready = plan(lab, namespace, wanted).await.unwrap();
+    let (target, engine, ask) = (lab.target(), in_namespace(lab, namespace), lab.ask("li"));
+    lab.kill(Kill::After(number));
+    let killed = tokio::select! {
+        biased;
+        () = lab.wire.killed.notified() => true,
+        _ = engine.apply(&target, &ready, &ask) => false,
+    };
+    lab.kill(Kill::Never);
+    killed
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_killed_release_made_is_found_where_it_was_made() {
+    let mut made_and_not_recorded = 0;
+    for number in 0..8 {
+        for (then, left) in [(vec![map(None, "1")], vec!["teamx"]), (vec![], vec![])] {
+            let lab = lab().await;
+            apply(&lab, "default", &[]).await;
+            if !is_killed(&lab, "default", &[map(None, "1")], number).await {
+                continue;
+            }
+            if places(&lab) == ["default"] && lab.state().intents.len() == 1 {
+                made_and_not_recorded += 1;
+            }
+            apply(&lab, "teamx", &then).await;
+            assert_eq!(places(&lab), left, "killed after write {number}");
+            assert!(lab.state().intents.is_empty(), "killed after write {number}");
+        }
+    }
+    assert!(made_and_not_recorded >= 2, "no kill was between the write and its record");
 }

@@ -68,6 +68,7 @@ pub(super) fn step(number: usize) -> Step {
         extensions: serde_json::Map::new(),
         planned: None,
         blob: None,
+        kept: None,
         create_first: false,
         once: false,
         deposed: Vec::new(),
