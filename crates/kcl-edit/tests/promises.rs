@@ -93,6 +93,12 @@ fn like(members: &[Member], path: &SourcePath, rng: &mut Rng) -> &'static str {
     }
 }
 
+/// Whether the path, or a key on its way, is written more than once: an override counts for the first place, an edit for the last.
+fn stands_twice(members: &[Member], path: &SourcePath) -> bool {
+    let on_the_way = (1..=path.steps.len()).map(|n| SourcePath { steps: path.steps[..n].to_vec() });
+    on_the_way.into_iter().any(|part| find(members, &part).len() > 1)
+}
+
 fn judge(program: &Program, rng: &mut Rng, count: &mut Count) {
     let numbers: Vec<usize> = (0..program.files.len())
         .filter(|i| program.files[*i].entry && program.files[*i].path.ends_with(".k"))
@@ -124,7 +130,7 @@ fn judge(program: &Program, rng: &mut Rng, count: &mut Count) {
         overridden.flags.overrides.push(format!("{path}={value}"));
         let (wanted, got) = (testkit::ours::run_small(&overridden), testkit::ours::run_small(&edited));
         match wanted {
-            _ if is_apart(&texts, name) || find(&members, &path).len() > 1 => count.apart += 1,
+            _ if is_apart(&texts, name) || stands_twice(&members, &path) => count.apart += 1,
             Verdict::Output(wanted) => {
                 let Verdict::Output(got) = got else {
                     panic!("{path}={value}: -O runs, the edited file does not: {got:?}\n{edited:#?}")
