@@ -182,7 +182,7 @@ impl<'f> Compiler<'f> {
             };
             let unit = match parsed {
                 Some(parsed) => {
-                    let address = Address::new(*parsed, program.package(id), &units, options);
+                    let address = Address::new(parsed, program.package(id), &units, options);
                     self.packages.compiled(address, compile)
                 }
                 None => compile(),
