@@ -190,7 +190,7 @@ fn packages_that_are_kept_are_counted_and_do_not_grow_for_ever() {
     let filler = format!("# {}\n", "x".repeat(1021)).repeat(1 << 10);
     let models = format!("import lib\ny = lib.x\n{filler}");
     let main = ("main.k", "import models\na = models.y\n");
-    let folder = files(&[MODULE, main, ("models/m.k", &models), ("lib/l.k", "x = 1\n")]);
+    let folder = files(&[MODULE, main, ("models/m.k", models.as_str()), ("lib/l.k", "x = 1\n")]);
     let budget = Budget::default();
     let run = || {
         let work_dir = folder.path().display().to_string();
