@@ -68,7 +68,13 @@ pub(crate) const COMMANDS: &[Command] = &[
 fn main() -> ExitCode {
     base_secret::Redactor::install();
     // What a panic says may hold a value, too.
-    std::panic::set_hook(Box::new(|panic| say::err(format_args!("{panic}\n"))));
+    std::panic::set_hook(Box::new(|panic| {
+        let trace = std::backtrace::Backtrace::capture();
+        match trace.status() {
+            std::backtrace::BacktraceStatus::Captured => say::err(format_args!("{panic}\n{trace}\n")),
+            _ => say::err(format_args!("{panic}\n")),
+        }
+    }));
     let code = command();
     if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
 }

@@ -144,11 +144,38 @@ fn links_do_not_lead_out_of_the_work_folder() {
     let inside = dir.path().join("in");
     std::os::unix::fs::symlink(dir.path().join("out"), inside.join("a")).unwrap();
     std::os::unix::fs::symlink(dir.path().join("out/new.txt"), inside.join("dangling")).unwrap();
-    for call in ["file.read('a/o.txt')", "file.mkdir('a/b/c')", "file.write('dangling', 'x')"] {
+    for call in [
+        "file.read('a/o.txt')",
+        "file.mkdir('a/b/c')",
+        "file.mkdir('../other/../in/x')",
+        "file.write('dangling', 'x')",
+    ] {
         let output = kcl(&inside, &["run", "-"], &format!("import file\nx = {call}\n"));
         assert!(text(&output.stderr).contains("--allow-files"), "{call}: {}", text(&output.stderr));
     }
     assert_eq!(std::fs::read_dir(dir.path().join("out")).unwrap().count(), 1);
+    assert!(!dir.path().join("other").exists());
+}
+
+#[test]
+fn folders_are_made_with_those_above_them_and_may_be_there() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("kcl.mod", ""), ("f", "")]);
+    let run = |call: &str| kcl(dir.path(), &["run", "-"], &format!("import file\nx = file.mkdir({call})\n"));
+    for call in ["'p/q/r'", "'p/q/r'", "'p/q/r', False", "'p/q/r', True", "'f', True"] {
+        let output = run(call);
+        assert_eq!(text(&output.stdout), "x: null\n", "{call}: {}", text(&output.stderr));
+    }
+    assert!(dir.path().join("p/q/r").is_dir());
+    for call in ["'f'", "'f', False", "'f/g', True"] {
+        let output = run(call);
+        assert_eq!(output.status.code(), Some(1), "{call}");
+        assert!(
+            text(&output.stderr).contains("cannot make the folder `f"),
+            "{call}: {}",
+            text(&output.stderr)
+        );
+    }
 }
 
 #[test]

@@ -306,6 +306,8 @@ impl Machine<'_> {
     fn extra_keys(&mut self, record: &Rc<Record>, schema: &Rc<Schema>, attrs: &mut Dict) -> Eval<()> {
         let Some(building) = &record.instance else { return Ok(()) };
         let name = schema.named_index();
+        // A parameter of the same name hides the key.
+        let shown = name.filter(|name| schema.def().params.iter().all(|param| param.name.name != **name));
         let first = attrs.len();
         let mut default = match schema.def().index_signature.as_deref() {
             // Computed once, needed or not; one that may use the key is computed for each.
@@ -326,8 +328,8 @@ impl Machine<'_> {
                 let schema = schema.reference.name.clone();
                 return Err(self.fault(Mistake::UnknownAttribute { schema, name: key.clone() }));
             };
-            if let Some(name) = name {
-                *building.index_key.borrow_mut() = Some((name.clone(), Value::Str(key.clone())));
+            if name.is_some() {
+                *building.index_key.borrow_mut() = shown.map(|name| (name.clone(), Value::Str(key.clone())));
                 default = signature.default.map(|default| self.expr(default)).transpose()?;
             }
             let merged = self.indexed_value(default.as_ref(), signature, key, entry)?;

@@ -18,6 +18,7 @@ mod merge;
 mod names;
 mod object;
 mod openapi;
+mod others;
 mod predicate;
 mod proto;
 mod refs;

@@ -1,6 +1,9 @@
 //! The attributes of an object with those of its `allOf`, and those that only some of its alternatives have.
 
+use std::rc::Rc;
+
 use base_yaml::{Data, Node};
+use fancy_regex::Regex;
 
 use crate::object::{entries, is_true, items, text, texts};
 use crate::schema::Reader;
@@ -12,8 +15,10 @@ const MAX_PARTS: u32 = 2_000;
 #[derive(Clone)]
 pub(crate) struct Property {
     pub(crate) key: String,
-    pub(crate) node: Node,
+    pub(crate) node: Rc<Node>,
     pub(crate) document: usize,
+    /// The node describes other names, too: it is read once for all of them.
+    pub(crate) shared: bool,
 }
 
 /// What `allOf` adds up to.
@@ -21,7 +26,8 @@ pub(crate) struct Property {
 pub(crate) struct Merged {
     pub(crate) properties: Vec<Property>,
     pub(crate) required: Vec<String>,
-    pub(crate) additional: Option<Node>,
+    /// With its document.
+    pub(crate) additional: Option<(Rc<Node>, usize)>,
     /// The object and the parts of its `allOf`, with their documents: each has rules of its own.
     pub(crate) parts: Vec<(Node, usize)>,
 }
@@ -50,19 +56,60 @@ fn embedded(document: usize) -> Vec<Property> {
         ("metadata", r#"{"type": "object", "additionalProperties": true}"#),
     ];
     let read = |text: &str| base_yaml::parse_json(text, &base_yaml::Limits::default()).ok();
-    let property =
-        |(key, text): &(&str, &str)| Some(Property { key: (*key).to_owned(), node: read(text)?, document });
+    let property = |(key, text): &(&str, &str)| {
+        Some(Property { key: (*key).to_owned(), node: Rc::new(read(text)?), document, shared: false })
+    };
     TYPES.iter().filter_map(property).collect()
 }
 
-/// What must be there and is described nowhere may be anything.
+/// What must be there and has no description of its own is what its pattern says, or what others are; else it may be anything.
 fn required_ones(document: usize, merged: &mut Merged) {
-    let Ok(anything) = base_yaml::parse_json("{}", &base_yaml::Limits::default()) else { return };
+    let mut missing: Vec<String> = Vec::new();
     for name in &merged.required {
-        if !merged.properties.iter().any(|known| known.key == *name) {
-            merged.properties.push(Property { key: name.clone(), node: anything.clone(), document });
+        if !missing.contains(name) && !merged.properties.iter().any(|known| known.key == *name) {
+            missing.push(name.clone());
         }
     }
+    // What a part names is an attribute already, unless it says `false`: nobody may set that.
+    let named = |name: &String| {
+        merged
+            .parts
+            .iter()
+            .any(|(part, _)| entries(part, "properties").iter().any(|entry| entry.key == *name))
+    };
+    missing.retain(|name| !named(name));
+    if missing.is_empty() {
+        return;
+    }
+    let Ok(anything) = base_yaml::parse_json("{}", &base_yaml::Limits::default()) else { return };
+    let anything = Rc::new(anything);
+    let patterns = patterns(&merged.parts);
+    for key in missing {
+        let matching = patterns.iter().find(|(regex, ..)| regex.is_match(&key).unwrap_or(false));
+        let matching = matching.map(|(_, node, document)| (node.clone(), *document));
+        if matching.as_ref().is_some_and(|(node, _)| node.value == Data::Bool(false)) {
+            continue;
+        }
+        let found = match matching.or_else(|| merged.additional.clone()) {
+            Some((node, document)) if matches!(node.value, Data::Map(_)) => {
+                Property { key, node, document, shared: true }
+            }
+            _ => Property { key, node: anything.clone(), document, shared: false },
+        };
+        merged.properties.push(found);
+    }
+}
+
+/// The patterns of all parts that can be read, with what they say and its document.
+fn patterns(parts: &[(Node, usize)]) -> Vec<(Regex, Rc<Node>, usize)> {
+    let mut patterns = Vec::new();
+    for (part, document) in parts {
+        for entry in entries(part, "patternProperties") {
+            let regex = Regex::new(&entry.key).ok();
+            patterns.extend(regex.map(|regex| (regex, Rc::new(entry.value.clone()), *document)));
+        }
+    }
+    patterns
 }
 
 fn says_a_type(node: &Node) -> bool {
@@ -94,10 +141,15 @@ impl Reader<'_, '_> {
                 .iter()
                 // What nobody may set is no attribute.
                 .filter(|entry| entry.value.value != Data::Bool(false))
-                .map(|entry| Property { key: entry.key.clone(), node: entry.value.clone(), document })
+                .map(|entry| Property {
+                    key: entry.key.clone(),
+                    node: Rc::new(entry.value.clone()),
+                    document,
+                    shared: false,
+                })
                 .collect(),
             required: texts(node, "required").into_iter().map(str::to_owned).collect(),
-            additional: node.get("additionalProperties").cloned(),
+            additional: node.get("additionalProperties").map(|others| (Rc::new(others.clone()), document)),
             parts: vec![(node.clone(), document)],
         });
         if is_true(node, "x-kubernetes-embedded-resource") {

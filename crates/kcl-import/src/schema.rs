@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use base_yaml::{Data, Node};
-use kcl_model::{Attribute, Check, Doc, IndexSignature, Lines, Schema, SchemaRef, Type, Value};
+use kcl_model::{Attribute, Doc, Lines, Schema, SchemaRef, Type, Value};
 
+use crate::checks;
 use crate::defaults::{default, fits, take_back};
-use crate::merge::{Merged, Property};
+use crate::merge::Property;
 use crate::names::{Names, file_name, schema_name};
 use crate::object::{all, entries, is_true, items, text, texts, value};
 use crate::refs::{Documents, Spot};
-use crate::{checks, rules};
 
 /// Objects inside objects, references included.
 const MAX_DEPTH: u32 = 100;
@@ -51,7 +51,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn inner(&self, part: &str) -> Site {
+    pub(crate) fn inner(&self, part: &str) -> Site {
         Site { name: format!("{}{}", self.name, schema_name(part)), ..self.clone() }
     }
 }
@@ -272,9 +272,13 @@ impl<'d, 'a> Reader<'d, 'a> {
         self.steps = 0;
         let merged = self.merged(node, site.document, 0)?;
         let mut schema = Schema { name: site.name.clone(), doc: doc(node), ..Schema::default() };
+        let mut shared = Vec::new();
         for property in &merged.properties {
             let inside = Site { document: property.document, ..site.inner(&property.key) };
-            let ty = self.ty(&property.node, &inside)?;
+            let ty = match property.shared {
+                true => self.shared(&property.node, &inside, &mut shared)?,
+                false => self.ty(&property.node, &inside)?,
+            };
             let required = merged.required.contains(&property.key) && !is_nullable(&property.node);
             if property.key.starts_with('_') {
                 self.warnings.push(format!(
@@ -297,7 +301,7 @@ impl<'d, 'a> Reader<'d, 'a> {
         for name in take_back(&mut schema.attributes, &schema.checks) {
             self.warnings.push(format!("{}.{name}: its default breaks its own rules: left out", site.name));
         }
-        schema.index = self.index(node, &merged, site, &mut schema.checks)?;
+        schema.index = self.index(node, &merged, site, &mut shared, &mut schema.checks)?;
         Ok(schema)
     }
 
@@ -344,58 +348,6 @@ impl<'d, 'a> Reader<'d, 'a> {
         let told = told.filter(|value| *value != Value::None && fits(value, &ty, &known));
         let (name, default) = (property.key.clone(), told.map(default));
         Attribute { name, ty, optional, default, doc, ..Attribute::default() }
-    }
-
-    fn index(
-        &mut self,
-        node: &Node,
-        merged: &Merged,
-        site: &Site,
-        checks: &mut Vec<Check>,
-    ) -> Result<Option<IndexSignature>, String> {
-        let signature = |value: Type| IndexSignature {
-            key: Type::Str,
-            value,
-            any_other: true,
-            ..IndexSignature::default()
-        };
-        if is_true(node, "x-kubernetes-preserve-unknown-fields") {
-            return Ok(Some(signature(Type::Any)));
-        }
-        let patterns = entries(node, "patternProperties");
-        let mut members = Vec::new();
-        for (at, pattern) in patterns.iter().enumerate() {
-            let part =
-                if at == 0 { "PatternProperties".to_owned() } else { format!("PatternProperties{at}") };
-            members.push(self.ty(&pattern.value, &site.inner(&part))?);
-        }
-        let others = match merged.additional.as_ref().map(|schema| (&schema.value, schema)) {
-            Some((Data::Bool(true), _)) => Some(Type::Any),
-            Some((Data::Map(_), schema)) => Some(self.ty(schema, &site.inner("AdditionalProperties"))?),
-            _ => None,
-        };
-        let mut names = Vec::new();
-        if others.is_none() && !patterns.is_empty() {
-            let rules: Option<Vec<_>> =
-                patterns.iter().map(|pattern| rules::pattern(&pattern.key, &mut self.warnings)).collect();
-            let rules = rules.unwrap_or_default();
-            let conditions: Vec<String> = rules.iter().map(|rule| rule.condition("key")).collect();
-            names.extend((!conditions.is_empty()).then(|| conditions.join(" or ")));
-        }
-        if members.is_empty() && others.is_none() {
-            return Ok(None);
-        }
-        if let Some(demanded) = node.get("propertyNames") {
-            let rules = rules::rules(demanded, &Type::Str, &mut self.warnings);
-            names.extend(rules.iter().map(|rule| rule.condition("key")));
-        }
-        members.extend(others);
-        let free = !merged.properties.iter().any(|property| property.key == "key");
-        let key_name = (!names.is_empty() && free).then(|| "key".to_owned());
-        if key_name.is_some() {
-            checks.extend(names.into_iter().map(|condition| Check { condition, ..Check::default() }));
-        }
-        Ok(Some(IndexSignature { key_name, ..signature(Type::union(members)) }))
     }
 
     /// Says how many rules of CEL are not checked.

@@ -348,6 +348,28 @@ fn what_must_be_there_need_not_be_described() {
         &["{b = 1}", "{a = \"x\", b = {c = 1}}"],
         &["{}", "{a = \"x\"}", "{b = 1, c = 1}"],
     );
+    // It may be described as one of many, also by an object.
+    judge(
+        r#""properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "integer", "minimum": 1}, "required": ["b"]"#,
+        &["{b = 1}", "{b = 1, c = 2}"],
+        &["{}", "{c = 1}", "{b = \"x\"}", "{b = 0}"],
+    );
+    let object = r#""properties": {"a": {"type": "string"}}, "required": ["b", "c"],
+        "additionalProperties": {"type": "object", "properties": {"n": {"type": "integer"}}}"#;
+    judge(
+        object,
+        &["{b = {n = 1}, c = {}}", "{b = {}, c = {}, d = {n = 1}}"],
+        &["{b = {n = 1}}", "{b = 1, c = {}}"],
+    );
+    let schemas = made(object).lines().filter(|line| line.starts_with("schema ")).count();
+    assert_eq!(schemas, 2, "{}", made(object));
+    judge(
+        r#""patternProperties": {"^s": {"type": "string"}, "^i": {"type": "integer"}}, "additionalProperties": false, "required": ["s1"]"#,
+        &["{s1 = \"x\"}", "{s1 = \"x\", i1 = 1}"],
+        &["{}", "{s1 = 1}", "{i1 = 1}"],
+    );
+    // What nobody may set does not come back.
+    judge(r#""properties": {"a": {"type": "string"}, "b": false}, "required": ["b"]"#, &[], &["{b = 1}"]);
 }
 
 #[test]

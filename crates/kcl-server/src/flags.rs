@@ -115,12 +115,19 @@ fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> 
     number.ok_or_else(|| format!("{flag} {text}: write a whole number from {least} to {most}"))
 }
 
+/// Characters of the shortest token that is taken from a file.
+const SHORTEST_TOKEN: usize = 16;
+
 fn read_token(path: &str) -> Result<SecretValue, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("--token-file {path}: {error}"))?;
     match text.trim() {
         "" => Err(format!("--token-file {path}: the file is empty")),
         token if !token.bytes().all(|byte| byte.is_ascii_graphic()) => Err(format!(
             "--token-file {path}: a token is one word of ASCII letters, digits and signs: no client could send this one"
+        )),
+        // Who guesses needs time, and a word of everyday texts would be taken out of them.
+        token if token.len() < SHORTEST_TOKEN => Err(format!(
+            "--token-file {path}: the token is too short: write {SHORTEST_TOKEN} characters or more, e.g. of `openssl rand -hex 24`"
         )),
         token => Ok(SecretValue::new(token.as_bytes().to_vec())),
     }

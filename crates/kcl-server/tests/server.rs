@@ -233,7 +233,7 @@ fn a_word_that_is_not_text_is_refused() {
 fn the_token_is_in_nothing_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
-    let token = "tok-4f1c9a77e2";
+    let token = "tok-4f1c9a77e2d0";
     std::fs::write(&file, format!("{token}\n")).unwrap();
     let mut server = Server::start(&["--http", ":0", "--token-file", file.to_str().unwrap()]);
     assert_eq!(server.token, "", "the first line tells no token of a file");
@@ -252,8 +252,8 @@ fn the_token_is_in_nothing_that_is_said() {
         assert!(status != 401 && !text.is_empty(), "{path}: {status} {text}");
         assert!(!text.contains(token) && text.contains("(secret)"), "{path}: {status} {text}");
     }
-    // A token that no header can carry would lock everybody out.
-    for wrong in ["two words", "schlüssel", "a\nb", " \n"] {
+    // A token that no header can carry would lock everybody out, a short one is guessed.
+    for wrong in ["two words of a text", "schlüssel-schlüssel", "a\nb", " \n", "x9?", "tok-4f1c9a77e2d"] {
         std::fs::write(&file, wrong).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_kcl-server"))
             .args(["--http", ":0", "--token-file", file.to_str().unwrap()])

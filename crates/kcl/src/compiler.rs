@@ -141,7 +141,8 @@ impl<'f> Compiler<'f> {
     /// only its options are compared: whoever keeps a result knows which request it is of.
     pub fn still_valid(&self, reads: &Reads, request: &Request, world: &dyn Outside) -> bool {
         let same_files = || {
-            reads.revision == self.files.revision() || reads.facts.iter().all(|fact| self.files.holds(fact))
+            reads.revision == self.files.revision()
+                || reads.facts.as_ref().is_some_and(|facts| facts.iter().all(|fact| self.files.holds(fact)))
         };
         same_files() && reads.holds_around(request, world)
     }
@@ -181,7 +182,7 @@ impl<'f> Compiler<'f> {
             };
             let unit = match parsed {
                 Some(parsed) => {
-                    let address = Address::new(*parsed, program.package(id), &units, options);
+                    let address = Address::new(parsed, program.package(id), &units, options);
                     self.packages.compiled(address, compile)
                 }
                 None => compile(),

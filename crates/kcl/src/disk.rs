@@ -150,7 +150,11 @@ impl Outside for DiskOutside {
             FileOp::Size(path) => FileAnswer::Size(std::fs::metadata(self.permit(path)?)?.len()),
             FileOp::Mkdir(path, exists_ok) => {
                 let path = self.permit(path)?;
-                match std::fs::create_dir(&path) {
+                // Folders above it are made, too: of `../out/../in/new` also `out`.
+                for above in path.ancestors().take_while(|above| !above.exists()) {
+                    self.permit(above)?;
+                }
+                match std::fs::create_dir_all(&path) {
                     Err(e) if exists_ok && e.kind() == std::io::ErrorKind::AlreadyExists => {}
                     other => other?,
                 }

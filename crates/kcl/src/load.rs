@@ -15,7 +15,7 @@ use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
 use crate::manifest::{Manifest, dependencies};
 use crate::mistake::{Member, Mistake};
-use crate::packages::{PackageFile, Parsed};
+use crate::packages::{PackageFile, Parsed, size};
 use crate::request::Request;
 
 /// A loaded program with what was wrong in it so far: syntax errors first, then imports.
@@ -31,8 +31,8 @@ pub struct Loaded {
     pub edition: Option<kcl_check::Edition>,
     /// For each package, where it stands; the main package is nowhere.
     pub(crate) places: Vec<Option<PathBuf>>,
-    /// For each package, the number of its parsed form; the main package has none.
-    pub(crate) parsed: Vec<Option<u64>>,
+    /// For each package, its parsed form; the main package has none.
+    pub(crate) parsed: Vec<Option<Arc<Parsed>>>,
 }
 
 impl Loaded {
@@ -175,7 +175,7 @@ struct Loader<'a> {
     sources: SourceMap,
     packages: Vec<Package>,
     places: Vec<Option<PathBuf>>,
-    parsed: Vec<Option<u64>>,
+    parsed: Vec<Option<Arc<Parsed>>>,
     known: FxHashMap<PathBuf, PkgId>,
     /// Where imports led: the files of a package mostly import the same.
     resolved: FxHashMap<Asked, Arc<Result<Found, Lost>>>,
@@ -232,7 +232,7 @@ impl Loader<'_> {
             parsed.tree.clone(),
             ids,
             (files, &[root.to_path_buf()]),
-            Some((key, parsed.number)),
+            Some((key, parsed)),
         )
     }
 
@@ -243,7 +243,7 @@ impl Loader<'_> {
         tree: Arc<Tree>,
         files: Vec<FileId>,
         (paths, roots): (&[PathBuf], &[PathBuf]),
-        place: Option<(PathBuf, u64)>,
+        place: Option<(PathBuf, Arc<Parsed>)>,
     ) -> PkgId {
         let mut package = Package {
             path: path.into(),
@@ -446,7 +446,7 @@ fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
         diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
         parsed_files.extend(sources.get(id).cloned());
     }
-    Parsed { number, tree: Arc::new(tree), files: parsed_files, diagnostics }
+    Parsed { number, size: size(files), tree: Arc::new(tree), files: parsed_files, diagnostics }
 }
 
 // Diagnostics of a cached package count its files from 0; give them the ids of this program.

@@ -24,6 +24,8 @@ pub(crate) type PackageFile = (PathBuf, Result<Arc<str>, String>);
 pub(crate) struct Parsed {
     /// Who it is.
     pub(crate) number: u64,
+    /// What it costs to keep it: see [`size`].
+    pub(crate) size: u64,
     pub(crate) tree: Arc<Tree>,
     pub(crate) files: Vec<Arc<SourceFile>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -33,6 +35,8 @@ pub(crate) struct Parsed {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     parsed: u64,
+    /// The size of the parsed package.
+    size: u64,
     path: Str,
     options: CheckOptions,
     imports: Vec<Imported>,
@@ -49,7 +53,7 @@ enum Imported {
 impl Address {
     /// Where a package stands on top of those that it imports.
     pub(crate) fn new(
-        parsed: u64,
+        parsed: &Parsed,
         package: &Package,
         units: &[Arc<Compiled>],
         options: CheckOptions,
@@ -62,7 +66,8 @@ impl Address {
             ImportTarget::Plugin(name) => Imported::Plugin(name.clone()),
             ImportTarget::Missing => Imported::Missing,
         });
-        Address { parsed, path: package.path.clone(), options, imports: imports.collect() }
+        let (path, imports) = (package.path.clone(), imports.collect());
+        Address { parsed: parsed.number, size: parsed.size, path, options, imports }
     }
 }
 
@@ -97,7 +102,7 @@ struct Known {
     compiled: Shared<Address, Compiled>,
     /// How many numbers were given.
     given: AtomicU64,
-    /// Bytes of the texts in `parsed`; changed under its lock.
+    /// Sizes of what is in `parsed` and in `compiled`; changed under the lock of the one that changes.
     bytes: AtomicU64,
 }
 
@@ -112,16 +117,17 @@ impl fmt::Debug for Packages {
 }
 
 impl Packages {
-    /// Forgets all packages if their texts are larger than this, so that whoever keeps them for long does not grow. Runs that use
-    /// them go on.
+    /// Forgets all packages if they are larger than this, so that whoever keeps them for long does not grow. Each counts as its
+    /// files when it is parsed, and once more when it is checked. Runs that use them go on.
     pub fn trim(&self, bytes: u64) {
         if self.0.bytes.load(Ordering::Relaxed) <= bytes {
             return;
         }
         let mut parsed = open(&self.0.parsed);
+        let mut compiled = open(&self.0.compiled);
         self.0.bytes.store(0, Ordering::Relaxed);
         parsed.clear();
-        open(&self.0.compiled).clear();
+        compiled.clear();
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -152,7 +158,12 @@ impl Packages {
         address: Address,
         compile: impl FnOnce() -> Arc<Compiled>,
     ) -> Arc<Compiled> {
-        let slot = open(&self.0.compiled).entry(address).or_default().clone();
+        let size = address.size;
+        let make = || {
+            self.0.bytes.fetch_add(size, Ordering::Relaxed);
+            Arc::default()
+        };
+        let slot = open(&self.0.compiled).entry(address).or_insert_with(make).clone();
         slot.get_or_init(compile).clone()
     }
 
@@ -174,7 +185,10 @@ impl Packages {
                 let on_top =
                     |import: &Imported| matches!(import, Imported::Package(Home(n)) if gone.contains(n));
                 let hit = gone.contains(&address.parsed) || address.imports.iter().any(on_top);
-                gone.extend(unit.get().filter(|_| hit).map(|unit| unit.home.0));
+                if hit {
+                    self.0.bytes.fetch_sub(address.size, Ordering::Relaxed);
+                    gone.extend(unit.get().map(|unit| unit.home.0));
+                }
                 !hit
             });
             if compiled.len() == before {
@@ -184,6 +198,14 @@ impl Packages {
     }
 }
 
-fn size(files: &[PackageFile]) -> u64 {
-    files.iter().map(|(_, text)| text.as_ref().map_or(0, |text| text.len() as u64)).sum()
+/// What a package, and each of its files, costs apart from its texts.
+const OVERHEAD: u64 = 512;
+
+/// What it costs to keep a package of these files.
+pub(crate) fn size(files: &[PackageFile]) -> u64 {
+    let file = |(path, text): &PackageFile| {
+        let text = text.as_ref().map_or_else(String::len, |text| text.len());
+        OVERHEAD + (path.as_os_str().len() + text) as u64
+    };
+    OVERHEAD + files.iter().map(file).sum::<u64>()
 }

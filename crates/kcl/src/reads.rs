@@ -77,7 +77,8 @@ impl Asked {
 pub struct Reads {
     /// Revision of the compiler's files when the run began.
     pub(crate) revision: u64,
-    pub(crate) facts: Vec<Fact>,
+    /// None if nobody noted them: then only the revision tells whether they still hold.
+    pub(crate) facts: Option<Vec<Fact>>,
     asked: Vec<Asked>,
     /// Name of each option that was asked for, and its text if it was given.
     options: Vec<(String, Option<String>)>,
@@ -86,9 +87,13 @@ pub struct Reads {
 }
 
 impl Reads {
+    fn facts(&self) -> &[Fact] {
+        self.facts.as_deref().unwrap_or_default()
+    }
+
     /// Returns the source files that were read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts().iter().filter_map(|fact| match fact {
             Fact::Text(path, Ok(_)) => Some(Path::new(path)),
             _ => None,
         })
@@ -96,7 +101,7 @@ impl Reads {
 
     /// Returns what was read and what stood in it: source files, and files that the program itself read while it ran.
     pub fn contents(&self) -> impl Iterator<Item = (&Path, &[u8])> {
-        let sources = self.facts.iter().filter_map(|fact| match fact {
+        let sources = self.facts().iter().filter_map(|fact| match fact {
             Fact::Text(path, Ok(text)) => Some((Path::new(path), text.as_bytes())),
             _ => None,
         });
@@ -109,7 +114,7 @@ impl Reads {
 
     /// Returns the folders that were listed.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts().iter().filter_map(|fact| match fact {
             Fact::Names(path, _) | Fact::Sources(path, _) => Some(Path::new(path)),
             _ => None,
         })
@@ -117,7 +122,7 @@ impl Reads {
 
     /// Returns what was looked for, as a file or as a folder, and was not there.
     pub fn absent(&self) -> impl Iterator<Item = &Path> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts().iter().filter_map(|fact| match fact {
             Fact::IsFile(path, false) | Fact::IsDir(path, false) | Fact::Text(path, Err(_)) => {
                 Some(Path::new(path))
             }

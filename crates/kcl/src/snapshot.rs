@@ -166,13 +166,12 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Returns what was asked, each question once.
-    pub(crate) fn into_facts(self) -> Vec<Fact> {
-        let Some(facts) = self.facts else { return Vec::new() };
-        let mut facts = facts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    /// Returns what was asked, each question once; none without notes.
+    pub(crate) fn into_facts(self) -> Option<Vec<Fact>> {
+        let mut facts = self.facts?.into_inner().unwrap_or_else(PoisonError::into_inner);
         facts.sort_by(|a, b| a.question().cmp(&b.question()));
         facts.dedup_by(|a, b| a.question() == b.question());
-        facts
+        Some(facts)
     }
 }
 

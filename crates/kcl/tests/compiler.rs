@@ -195,6 +195,18 @@ fn a_result_knows_the_options_the_environment_and_the_data_that_it_read() {
 }
 
 #[test]
+fn without_notes_no_result_outlives_a_change() {
+    let files = Changing::new(&[("/w/main.k", "a = 1\n")]);
+    let compiler = Compiler::new(&files);
+    let request = Request { one_shot: true, ..request("/w", "main.k") };
+    let outcome = compiler.run(&request, &NoOutside);
+    assert_eq!(text(&outcome), "a: 1");
+    files.write("/w/main.k", "a = 2\n");
+    compiler.changed(["/w/main.k"]);
+    assert!(!compiler.still_valid(&outcome.reads, &request, &NoOutside));
+}
+
+#[test]
 fn what_asks_the_clock_is_never_valid() {
     let files = Changing::new(&[("/w/main.k", "import datetime\na = len(datetime.now()) > 0\n")]);
     let compiler = Compiler::new(&files);

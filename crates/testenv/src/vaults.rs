@@ -1,5 +1,5 @@
-//! Servers that keep secrets and prove identities: Vault, moto (AWS), an OpenID provider. CI builds none of them: their answers
-//! are recorded, and whoever has built them (`cargo xtask testenv build vault moto oidc-provider`) compares with the real ones.
+//! Servers that keep secrets and prove identities: Vault, moto (AWS), an OpenID provider. CI builds moto and the provider, not
+//! Vault: its answers are recorded, and whoever has built it (`cargo xtask testenv build vault`) compares with the real ones.
 
 use std::net::TcpStream;
 use std::path::Path;

@@ -39,12 +39,12 @@ fn folder(given: &str) -> Result<PathBuf, Failure> {
 
 /// A compiler of the files as they are now, over the packages that other calls with this budget have compiled.
 fn compiler(budget: &Budget) -> Compiler<'static> {
-    budget.packages.trim(MAX_TEXTS);
+    budget.packages.trim(MAX_PACKAGES);
     Compiler::sharing(Disk, budget.packages.clone())
 }
 
-/// Bytes of the texts of packages that are kept between calls: a dozen times the models of Kubernetes.
-const MAX_TEXTS: u64 = 16 << 20;
+/// Bytes of packages that are kept between calls, parsed and checked: half a dozen times the models of Kubernetes.
+const MAX_PACKAGES: u64 = 16 << 20;
 
 /// A request without entries.
 fn request(work_dir: PathBuf, externals: &[ExternalPkg], budget: &Budget) -> Request {
