@@ -38,28 +38,11 @@ impl From<StoreError> for Failure {
                     .place(path.display().to_string())
                     .next(next)
             }
-            StoreError::Damaged {
-                place,
-                damage: Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. },
-            } => Failure::usage(text)
-                .cause("without its key the state cannot be read; nothing was planned and nothing was changed")
-                .place(place.display().to_string())
-                .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair --lost-key`"),
+            StoreError::Damaged { place, damage } => damaged(&damage, text).place(place.display().to_string()),
             StoreError::KeyNeeded { place, .. } => Failure::usage(text)
                 .cause("it may be whole: a repair without its key would give up everything that it seals")
                 .place(place.display().to_string())
                 .next("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: `kusion state repair --lost-key`"),
-            StoreError::Damaged { place, damage: Damage::Lost { at, .. } } => Failure::usage(text)
-                .cause(match at {
-                    Some(at) => format!("{at} remembers them; nothing was planned and nothing was changed"),
-                    None => "nothing was planned and nothing was changed".to_owned(),
-                })
-                .place(place.display().to_string())
-                .next("put the newest copy back, or see what can be saved: `kusion state repair`\nif that is another project of this name on the cluster: give this one another name in project.yaml"),
-            StoreError::Damaged { place, .. } => Failure::usage(text)
-                .cause("nothing was planned and nothing was changed")
-                .place(place.display().to_string())
-                .next("put the newest copy back, or see what can be saved: `kusion state repair`"),
             StoreError::LeaseGarbled { place } => Failure::new(Exit::Conflict, text)
                 .cause("nobody can tell who holds the lock")
                 .place(place.display().to_string())
@@ -98,6 +81,26 @@ impl From<StoreError> for Failure {
             | StoreError::Lock { .. }
             | StoreError::NoRandom { .. } => Failure::usage(text),
         }
+    }
+}
+
+/// A state that is not as it was left.
+fn damaged(damage: &Damage, text: String) -> Failure {
+    const UNTOUCHED: &str = "nothing was planned and nothing was changed";
+    const SAVE: &str = "put the newest copy back, or see what can be saved: `kusion state repair`";
+    match damage {
+        Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. } => Failure::usage(text)
+            .cause(format!("without its key the state cannot be read; {UNTOUCHED}"))
+            .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair --lost-key`"),
+        Damage::Lost { at, .. } => Failure::usage(text)
+            .cause(match at {
+                Some(at) => format!("{at} remembers them; {UNTOUCHED}"),
+                None => UNTOUCHED.to_owned(),
+            })
+            .next(format!(
+                "{SAVE}\nif that is another project of this name on the cluster: give this one another name in project.yaml"
+            )),
+        _ => Failure::usage(text).cause(UNTOUCHED).next(SAVE),
     }
 }
 

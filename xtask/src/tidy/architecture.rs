@@ -40,7 +40,7 @@ const FOREIGN: [(&str, &str); 6] = [
     ("crates/kcl-vet/src/data.rs", "the reader's sentence is the reference's, with its place in words"),
     ("crates/kusion-health/src/cause/", "events of a cluster are words of kubelet and controllers"),
     ("crates/kusion-runtime-k8s/src/failure.rs", "the API server has no reason for it"),
-    ("crates/kusion-runtime-k8s/src/propose.rs", "the API server has no reason for it"),
+    ("crates/kusion-runtime-k8s/src/propose/replaced.rs", "the API server has no reason for it"),
     ("crates/tf-host/src/client.rs", "gRPC has no code for it"),
 ];
 
