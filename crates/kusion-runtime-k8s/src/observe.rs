@@ -89,12 +89,13 @@ impl KubeRuntime {
         let mut found = Vec::new();
         for object in objects {
             let name = object.pointer("/metadata/name").and_then(Value::as_str);
-            let Some(known) = name.and_then(|name| names.get(name)) else { continue };
+            let Some((last, others)) = name.and_then(|name| names.get(name)?.split_last()) else { continue };
             let observed = self.observed(object);
-            let placed = |(key, id): &(ResourceKey, KubeId)| {
-                (key.clone(), self.placed(observed.clone(), id, &kind, &namespace))
+            let placed = |(key, id): &(ResourceKey, KubeId), observed: Observed| {
+                (key.clone(), self.placed(observed, id, &kind, &namespace))
             };
-            found.extend(known.iter().map(placed));
+            found.extend(others.iter().map(|known| placed(known, observed.clone())));
+            found.push(placed(last, observed));
         }
         Ok(found)
     }
@@ -116,15 +117,12 @@ impl KubeRuntime {
 
 /// A uid belongs to one object: whoever gives it to two shows neither. One object in two groups has one kind and one name.
 fn check_uids<'f>(found: impl Iterator<Item = &'f (ResourceKey, Observed)>) -> Result<(), RuntimeError> {
-    let mut first: BTreeMap<&str, (&ResourceKey, [String; 3])> = BTreeMap::new();
-    for (key, observed) in found {
+    let mut first: BTreeMap<&str, &(ResourceKey, Observed)> = BTreeMap::new();
+    for one in found {
+        let (key, observed) = one;
         let Some(uid) = observed.uid.as_deref() else { continue };
-        let object = object_of(observed);
-        let text =
-            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let name = ["/kind", "/metadata/namespace", "/metadata/name"].map(text);
-        let (other, known) = first.entry(uid).or_insert_with(|| (key, name.clone()));
-        if *known != name {
+        let (other, seen) = *first.entry(uid).or_insert(one);
+        if !std::ptr::eq(seen, observed) && name_of(seen) != name_of(observed) {
             let text = format!(
                 "the API server shows `{other}` and `{key}` with one uid ({uid}), so it cannot be believed"
             );
@@ -132,4 +130,10 @@ fn check_uids<'f>(found: impl Iterator<Item = &'f (ResourceKey, Observed)>) -> R
         }
     }
     Ok(())
+}
+
+fn name_of(observed: &Observed) -> [String; 3] {
+    let object = object_of(observed);
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    ["/kind", "/metadata/namespace", "/metadata/name"].map(text)
 }

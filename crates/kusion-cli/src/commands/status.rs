@@ -75,7 +75,7 @@ fn visible(text: &str) -> Vec<String> {
     lines
 }
 
-/// Looks once. Only the first look asks what the clusters know of the state: a warning about that is told once.
+/// Looks once. Only the first look asks what the clusters know of the state, and warns.
 async fn look(
     given: &Given,
     chosen: &ChosenStack,
@@ -91,7 +91,9 @@ async fn look(
     let records: Vec<&ResourceRecord> = state.records.values().collect();
     let looks = there.sites.look(&records).await.map_err(|error| remote_failed(&error, &there.server))?;
     let unreadable = looks.unreadable();
-    unreadable.iter().for_each(|text| warn(&format!("not everything can be seen: {text}")));
+    if is_first {
+        unreadable.iter().for_each(|text| warn(&format!("not everything can be seen: {text}")));
+    }
     let mut rows = Vec::new();
     for (key, record) in state.records.iter() {
         let Some((verdict, below)) = looks.at(record) else { continue };
