@@ -4,6 +4,7 @@
 //! and its hash: thirty bytes for a form of any length, and a value that comes between two messages costs its own forms only.
 //! Where found values overlap, all of it is replaced.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -56,6 +57,20 @@ impl Redactor {
     /// Makes the redactor of this process, or returns the one that is there. From now on it learns every [`SecretValue`].
     pub fn install() -> &'static Redactor {
         INSTALLED.get_or_init(Redactor::default)
+    }
+
+    /// The same for a whole program: what its panics say may hold a value, so it comes cleaned to `say`, with a trace where the
+    /// user asks for one (`RUST_BACKTRACE`).
+    pub fn install_for_program(say: fn(&str)) {
+        Redactor::install();
+        std::panic::set_hook(Box::new(move |panic| {
+            let trace = Backtrace::capture();
+            let text = match trace.status() {
+                BacktraceStatus::Captured => format!("{panic}\n{trace}\n"),
+                _ => format!("{panic}\n"),
+            };
+            say(&Redactor::clean_for_process(&text));
+        }));
     }
 
     /// Returns the redactor of this process.

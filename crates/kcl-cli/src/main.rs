@@ -66,15 +66,7 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 fn main() -> ExitCode {
-    base_secret::Redactor::install();
-    // What a panic says may hold a value, too.
-    std::panic::set_hook(Box::new(|panic| {
-        let trace = std::backtrace::Backtrace::capture();
-        match trace.status() {
-            std::backtrace::BacktraceStatus::Captured => say::err(format_args!("{panic}\n{trace}\n")),
-            _ => say::err(format_args!("{panic}\n")),
-        }
-    }));
+    base_secret::Redactor::install_for_program(|text| say::err(format_args!("{text}")));
     let code = command();
     if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
 }

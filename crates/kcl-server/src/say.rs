@@ -1,21 +1,13 @@
 //! What is said to people: standard error and the texts of refusals, without the secrets that this process knows (its own token,
 //! credentials of registries). What a method answers is data, which no redactor changes.
 
-use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write;
 
 use base_secret::Redactor;
 
 /// From now on every secret value is known, and what panics say is clean, too.
 pub(crate) fn install() {
-    Redactor::install();
-    std::panic::set_hook(Box::new(|panic| {
-        let trace = Backtrace::capture();
-        match trace.status() {
-            BacktraceStatus::Captured => err(&format!("{panic}\n{trace}")),
-            _ => err(&panic.to_string()),
-        }
-    }));
+    Redactor::install_for_program(|text| err(text.trim_end()));
 }
 
 /// Writes a line to standard error; if nobody listens there, nobody is told.

@@ -25,8 +25,7 @@ fn main() -> ExitCode {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     no_core_dumps();
-    base_secret::Redactor::install();
-    std::panic::set_hook(Box::new(|panic| output::tell(&format!("{panic}\n"))));
+    base_secret::Redactor::install_for_program(output::tell);
     let result = std::panic::catch_unwind(|| commands::run(&words));
     let failure = match result {
         Ok(Ok(())) => return ExitCode::SUCCESS,

@@ -121,6 +121,8 @@ fn may_pass(error: &RuntimeError) -> bool {
             | ErrorKind::Unreadable
             | ErrorKind::Server
             | ErrorKind::TooManyRequests
+            // A dry run met somebody's write.
+            | ErrorKind::Conflict
             // A gateway's own 404, or a definition that is not served yet.
             | ErrorKind::UnknownKind
     )

@@ -79,7 +79,7 @@ impl Target {
             secret_stores: configured_stores(folder),
             project_dir: folder.project_dir.clone(),
             folder: Some(real(&folder.stack_dir)),
-            called: Called { word, flags: String::new() },
+            called: Called { word, ..Called::default() },
         })
     }
 

@@ -10,15 +10,15 @@ use kusion_health::{Profile, Rules, Snapshot, Verdict};
 use kusion_model::{
     ClusterIdentity, Observed, Platform, Provider, ResourceKey, ResourceRecord, Scope, Timestamp,
 };
-use kusion_runtime::{Runtime, RuntimeError, Witness};
+use kusion_runtime::{ErrorKind, Runtime, RuntimeError, Witness};
 use kusion_runtime_k8s::{
     Client, Connected, KubeHealth, KubePlatform, KubeRuntime, KubeSecrets, KubeWitness, LookAsk, unwell,
 };
 use kusion_secrets::SecretStore;
 
-use crate::Node;
 use crate::site::{Access, Candidate, HealthAsk, Look, Site, SiteAsk, SiteHealth};
 use crate::tree::{below, judge_key};
+use crate::{Exit, Failure, Node};
 
 /// A cluster to work on.
 #[derive(Clone)]
@@ -225,4 +225,55 @@ impl Look for KubeLook {
     fn unreadable(&self) -> Vec<String> {
         self.seen.unreadable().map(str::to_owned).collect()
     }
+}
+
+/// What a cluster refuses, or fails at.
+pub(crate) fn failed(error: &RuntimeError, server: &str) -> Failure {
+    let (what, next) = match error.kind {
+        ErrorKind::Unreachable => (
+            "the cluster cannot be reached",
+            "check the address and the network, or choose another context: --context NAME",
+        ),
+        ErrorKind::Untrusted => (
+            "the cluster's certificate is not trusted",
+            "is this the right cluster? then name its authority: `certificate-authority` in the kubeconfig",
+        ),
+        ErrorKind::Unreadable => (
+            "the cluster's answer cannot be used",
+            "is a proxy or a login page in between? then sign in, and try again; nothing was planned",
+        ),
+        ErrorKind::Timeout | ErrorKind::Broken => ("the cluster did not answer", "try again"),
+        ErrorKind::Unauthorized => ("the cluster does not know you", "renew the credentials of this context"),
+        ErrorKind::Forbidden => ("the cluster does not allow it", "ask for the right that the message names"),
+        ErrorKind::UnknownKind => (
+            "the cluster does not know this kind",
+            "install its CustomResourceDefinition, or apply it in the same stack",
+        ),
+        ErrorKind::Owned => (
+            "another manager owns a field",
+            "say whose value counts: --conflict KIND:FIELD=take-over (or leave)",
+        ),
+        ErrorKind::Conflict => (
+            "somebody else writes the same object right now",
+            "run the same command again; who writes it: kubectl get KIND NAME -o yaml --show-managed-fields",
+        ),
+        ErrorKind::TooManyRequests | ErrorKind::Server => ("the cluster is in trouble", "try again later"),
+        ErrorKind::ParentMissing => {
+            ("the cluster refuses it", "create the namespace, or add it to the stack")
+        }
+        ErrorKind::Invalid | ErrorKind::Immutable => {
+            ("the cluster refuses it", "correct what the message names")
+        }
+        ErrorKind::NotFound => {
+            ("the cluster does not have it any more", "look at the plan again: `kusion preview`")
+        }
+        ErrorKind::Unexpected | ErrorKind::UnknownSecret => {
+            ("the cluster's answer was not understood", "run the same command again with --debug")
+        }
+    };
+    let exit = match error.kind {
+        ErrorKind::Owned | ErrorKind::Conflict => Exit::Conflict,
+        _ => Exit::Remote,
+    };
+    Failure::new(exit, what).cause(error.message.clone()).place(server).next(next)
 }

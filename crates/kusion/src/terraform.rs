@@ -8,10 +8,11 @@ use futures::future::{BoxFuture, ready};
 use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::Verdict;
 use kusion_model::{DigestKey, Platform, Platforms, ResourceKey, ResourceRecord, ResourceType, Spec};
-use kusion_runtime::{ObserveAsk, Runtime, RuntimeError};
+use kusion_runtime::{ErrorKind, ObserveAsk, Runtime, RuntimeError};
 use kusion_runtime_tf::{Locate, SchemaCache, TfPlatform, TfRuntime, settle};
 
 use crate::site::{Access, HealthAsk, Look, Site, SiteAsk, SiteHealth, at_once};
+use crate::{Exit, Failure};
 
 const WELL: &str = "its provider says so";
 
@@ -121,4 +122,16 @@ impl Look for TfLook {
             false => Verdict::failed("Gone", "it does not exist any more").then("apply again makes it anew"),
         }
     }
+}
+
+/// What a provider refuses, or fails at.
+pub(crate) fn failed(error: &RuntimeError) -> Failure {
+    let (what, next) = match error.kind {
+        ErrorKind::NotFound => ("a provider is not to be had", "kusion provider install"),
+        ErrorKind::Invalid | ErrorKind::Immutable => {
+            ("a provider refuses it", "correct what the message names")
+        }
+        _ => ("a provider failed", "look at what it says; run the same command again when it is mended"),
+    };
+    Failure::new(Exit::Remote, what).cause(error.message.clone()).next(next)
 }

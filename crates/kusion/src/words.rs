@@ -123,57 +123,16 @@ impl From<ApplyError> for Failure {
     }
 }
 
-/// A failed request.
+/// A failed request, in the words of the platform that was asked.
 #[must_use]
 pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
-    if error.by == Party::Provider && error.kind != ErrorKind::UnknownSecret {
-        return provider_failed(error);
-    }
-    let failure = |what: &str| Failure::new(Exit::Remote, what).cause(error.message.clone()).place(server);
-    match error.kind {
-        ErrorKind::Unreachable => failure("the cluster cannot be reached")
-            .next("check the address and the network, or choose another context: --context NAME"),
-        ErrorKind::Untrusted => failure("the cluster's certificate is not trusted").next(
-            "is this the right cluster? then name its authority: `certificate-authority` in the kubeconfig",
-        ),
-        ErrorKind::Unreadable => failure("the cluster's answer cannot be used")
-            .next("is a proxy or a login page in between? then sign in, and try again; nothing was planned"),
-        ErrorKind::Timeout | ErrorKind::Broken => failure("the cluster did not answer").next("try again"),
-        ErrorKind::Unauthorized => {
-            failure("the cluster does not know you").next("renew the credentials of this context")
-        }
-        ErrorKind::Forbidden => {
-            failure("the cluster does not allow it").next("ask for the right that the message names")
-        }
-        ErrorKind::UnknownKind => failure("the cluster does not know this kind")
-            .next("install its CustomResourceDefinition, or apply it in the same stack"),
-        ErrorKind::UnknownSecret => Failure::usage("a secret of that release is not known any more")
+    match (error.kind, error.by) {
+        (ErrorKind::UnknownSecret, _) => Failure::usage("a secret of that release is not known any more")
             .cause(error.message.clone())
             .next("check out the sources of that release and apply them"),
-        ErrorKind::Owned => {
-            Failure::new(Exit::Conflict, "another manager owns a field").cause(error.message.clone())
-        }
-        ErrorKind::TooManyRequests | ErrorKind::Server => {
-            failure("the cluster is in trouble").next("try again later")
-        }
-        ErrorKind::ParentMissing => {
-            failure("the cluster refuses it").next("create the namespace, or add it to the stack")
-        }
-        ErrorKind::Invalid => failure("the cluster refuses it").next("correct what the message names"),
-        _ => failure("the cluster refuses it"),
+        (_, Party::Provider) => crate::terraform::failed(error),
+        (_, Party::Cluster) => crate::kubernetes::failed(error, server),
     }
-}
-
-/// A provider that refuses something, or fails at it.
-fn provider_failed(error: &RuntimeError) -> Failure {
-    let (what, next) = match error.kind {
-        ErrorKind::NotFound => ("a provider is not to be had", "kusion provider install"),
-        ErrorKind::Invalid | ErrorKind::Immutable => {
-            ("a provider refuses it", "correct what the message names")
-        }
-        _ => ("a provider failed", "look at what it says; run the same command again when it is mended"),
-    };
-    Failure::new(Exit::Remote, what).cause(error.message.clone()).next(next)
 }
 
 /// Everything wrong with a Spec, and the next step for the first.
@@ -221,7 +180,7 @@ pub fn plan_failed(failure: PlanFailure, target: &Target, server: &str) -> Failu
             let away = matches!(error.kind, ErrorKind::Unreachable | ErrorKind::Timeout | ErrorKind::Broken);
             let known = format!(
                 "without the cluster: `kusion diff {}`, against the last release",
-                target.called.word
+                target.called.evaluated()
             );
             match (away, failure.next.clone()) {
                 (true, Some(next)) => failure.next(format!("{next}\n{known}")),

@@ -209,7 +209,7 @@ fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -
             let kinds: Vec<String> = found.iter().map(|&at| resources[at].id.to_string()).collect();
             return Err(Failure::usage(format!("nothing called `{word}` sets `{path}`"))
                 .cause(format!("these have that name:\n{}", kinds.join("\n")))
-                .next(format!("kusion generate {} shows what they set", chosen.target.called.word)));
+                .next(format!("kusion generate {} shows what they set", chosen.target.called.evaluated())));
         }
         found = with_it;
     }
@@ -217,7 +217,7 @@ fn meant(chosen: &ChosenStack, resources: &[Resource], word: &str, path: &str) -
         [] => Err(unknown_resource(chosen, resources, word)),
         [one] => Ok(*one),
         several => {
-            let scope = &chosen.target.called.word;
+            let scope = chosen.target.called.evaluated();
             let lines: Vec<String> =
                 several.iter().map(|&at| format!("kusion why {scope} {} {path}", resources[at].id)).collect();
             let what = format!("`{word}` is the name of {} resources that have this field", several.len());

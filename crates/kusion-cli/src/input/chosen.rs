@@ -14,7 +14,7 @@ use kusion_model::{Spec, Subject, Timestamp};
 use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
 
 use crate::input::backend;
-use crate::input::flags::{Arg, Given, flag, quoted};
+use crate::input::flags::{Arg, Given, LEFT_OUT, flag, quoted};
 use crate::input::hush::Hush;
 use crate::input::locks::lock;
 use crate::input::meter::{Meter, Metered};
@@ -99,7 +99,8 @@ fn called(given: &Given, folder: &StackFolder, here: &Path, word: Option<&str>) 
         _ => &name,
     };
     Called {
-        word: quoted(word) + &given.again(&["home"]),
+        word: quoted(word) + &given.again(&["home", "backend", "key"]),
+        options: given.again(&["argument"]),
         flags: given.again(&["kubeconfig", "context", "as", "as-group"]),
     }
 }
@@ -148,6 +149,9 @@ pub(crate) fn stores(given: &Given, folder: Option<&StackFolder>, from: &Path) -
 
 fn argument(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
+        Some((name, LEFT_OUT)) => Err(Failure::usage(format!("the value of -D {name} is missing"))
+            .cause(format!("{LEFT_OUT} stands for it where a command is shown, because it may be a password"))
+            .next(format!("-D {name}=VALUE"))),
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Failure::usage("-D needs a name and a value").next("-D NAME=VALUE")),
     }

@@ -72,7 +72,7 @@ impl Given {
     /// Flags of the line as they would be typed again, each with a space before it.
     pub(crate) fn again(&self, names: &[&str]) -> String {
         let typed = self.flags.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        typed.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect()
+        typed.map(|(name, value)| retyped(name, value)).collect()
     }
 
     /// The command line to be typed again; what may hold a password is left out.
@@ -80,14 +80,7 @@ impl Given {
         let mut out = format!("kusion {}", self.command);
         self.rest.iter().for_each(|word| out.push_str(&format!(" {}", quoted(word))));
         for (name, value) in self.flags.iter().filter(|(name, _)| name != "yes") {
-            out.push_str(&match (name.as_str(), value.split_once('=')) {
-                ("argument", Some((argument, _))) => format!(" -D {argument}=.."),
-                _ if value.is_empty() => format!(" --{name}"),
-                _ if value.contains("://") && value.contains('@') => format!(" --{name}=.."),
-                // The command that gives a key may be told a token.
-                ("key" | "new-key", _) if value.starts_with("command:") => format!(" --{name}=.."),
-                _ => format!(" --{name} {}", quoted(value)),
-            });
+            out.push_str(&retyped(name, value));
         }
         out
     }
@@ -117,6 +110,22 @@ impl Given {
         } else {
             "default"
         }
+    }
+}
+
+/// Stands for a value in a command that is shown to be typed again; nobody means it.
+pub(crate) const LEFT_OUT: &str = "<value>";
+
+/// A flag as it would be typed again, with a space before it; what may hold a password is left out.
+fn retyped(name: &str, value: &str) -> String {
+    let left_out = || format!(" --{name} {}", quoted(LEFT_OUT));
+    match (name, value.split_once('=')) {
+        ("argument", Some((argument, _))) => format!(" -D {}", quoted(&format!("{argument}={LEFT_OUT}"))),
+        _ if value.is_empty() => format!(" --{name}"),
+        _ if value.contains("://") && value.contains('@') => left_out(),
+        // The command that gives a key may be told a token.
+        ("key" | "new-key", _) if value.starts_with("command:") => left_out(),
+        _ => format!(" --{name} {}", quoted(value)),
     }
 }
 
@@ -296,8 +305,18 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(line("command:vault read --token X"), "kusion apply dev --key=.. --new-key=..");
+        assert_eq!(
+            line("command:vault read --token X"),
+            "kusion apply dev --key '<value>' --new-key '<value>'"
+        );
         assert_eq!(line("file:k"), "kusion apply dev --key file:k --new-key file:k");
+    }
+
+    #[test]
+    fn advice_leads_to_the_same_place_without_a_password() {
+        let again = |text: &str| given(text).unwrap().again(&["key", "argument"]);
+        assert_eq!(again("apply dev -y --key file:k -D v=2"), " --key file:k -D 'v=<value>'");
+        assert_eq!(again("apply dev --key pg://me:hush@host/db"), " --key '<value>'");
     }
 
     #[test]
