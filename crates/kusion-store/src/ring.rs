@@ -20,7 +20,7 @@ use crate::chain;
 use crate::damage::{Damage, Fault};
 use crate::entry::{Entry, SEALED};
 use crate::log;
-use crate::seal::{ALGORITHM, Bound, Envelope, random, random_key, seal};
+use crate::seal::{ALGORITHM, Bound, Envelope, random, random_key, seal, seal_dense};
 
 /// The keys of a stack, as they are kept: of no use without what locks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,7 @@ impl Keys {
     }
 
     pub(crate) fn seal(&self, bound: &Bound<'_>, bytes: &[u8]) -> Result<String, StoreError> {
-        seal(&self.0.data, &self.0.ring.key, bound, bytes)
+        seal_dense(&self.0.data, &self.0.ring.key, bound, bytes)
     }
 
     pub(crate) fn unseal(&self, bound: &Bound<'_>, bytes: &[u8]) -> Result<Vec<u8>, Fault> {

@@ -82,7 +82,7 @@ impl Objects for Counted {
     }
 
     fn put<'a>(&'a self, name: &'a str, bytes: &'a [u8], when: When<'a>) -> ObjectAnswer<'a, Option<String>> {
-        self.count.asks("put", name);
+        self.count.asks("put", &format!("{name}, {} bytes", bytes.len()));
         self.count.asked(bytes.len(), 0);
         self.below.put(name, bytes, when)
     }
