@@ -24,6 +24,25 @@ pub fn hidden_variables() -> Vec<String> {
     known.into_iter().chain(ALWAYS.map(str::to_owned)).collect()
 }
 
+/// The variables in which people keep credentials of clouds, vaults and databases: for programs that log in nowhere. A command of a
+/// secret store or of a key gets them, because it is the road to stores that only it can log in to.
+pub const CREDENTIALS: [&str; 14] = [
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_KEY",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_TOKEN",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "PGPASSWORD",
+    "SOPS_AGE_KEY",
+    "VAULT_SECRET_ID",
+    "VAULT_TOKEN",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

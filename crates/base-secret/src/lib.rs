@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use zeroize::{Zeroize as _, Zeroizing};
 
-pub use children::{hidden_variables, keep_from_children};
+pub use children::{CREDENTIALS, hidden_variables, keep_from_children};
 pub use redactor::{Redactor, SHORTEST, SHOWN};
 
 /// A value that can be used but not printed.

@@ -69,6 +69,16 @@ pub trait Backend: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
+    /// Every copy of the log that the medium has, each as a log of its own: a repair saves what any of them has.
+    fn copies<'a>(&'a self, _scope: &'a Scope) -> Answer<'a, Vec<Records>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What was read did not open: from now on it is not read from a copy that was made for convenience. False if it was not.
+    fn distrust(&self, _scope: &Scope) -> bool {
+        false
+    }
+
     /// The lease as this process has put it last, if it knows. Another may count by now: `swap_lease` says so.
     fn own_lease(&self, _scope: &Scope, _fence: &Fence) -> Option<LeaseSlot> {
         None
@@ -151,6 +161,14 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
         (**self).gather(scope, at)
+    }
+
+    fn copies<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Vec<Records>> {
+        (**self).copies(scope)
+    }
+
+    fn distrust(&self, scope: &Scope) -> bool {
+        (**self).distrust(scope)
     }
 
     fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {

@@ -31,6 +31,8 @@ pub enum Damage {
     Foreign { found: String, expected: String },
     /// The log is that of another stack.
     OtherStack { found: Box<Scope> },
+    /// The records of the log and a copy of them differ.
+    Unequal,
     /// The head is gone, so nobody can tell whether the log is whole.
     NoHead,
     /// The head is not what was written.
@@ -132,6 +134,7 @@ impl fmt::Display for Damage {
                 write!(f, "the log is of another history ({found}) than its head ({expected})")
             }
             Damage::OtherStack { found } => write!(f, "the log is that of another stack, {found}"),
+            Damage::Unequal => f.write_str("the records of the log and the packed copy of them differ"),
             Damage::NoHead => {
                 f.write_str("the head of the log is gone, so that nobody can tell whether the log is whole")
             }

@@ -15,6 +15,9 @@ use crate::backend::{Kept, LeaseSlot, Replacement, Written};
 use crate::entry::{Entry, Way};
 use crate::{Claim, Damage, Fence, Head, Keys, Session, StackStore, State, StoreError, Watch, chain, log};
 
+/// Names where a state comes from and the last entry it comes with, from before the first thing of it is written.
+const ARRIVING: &str = "arriving";
+
 /// What two places are called.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -90,6 +93,9 @@ impl StackStore {
         places: &Places,
     ) -> Result<Migrated, StoreError> {
         let here = Held { store: self, fence: self.take_lease(leases.0, state.token, claim).await? };
+        // A lease without a log tells of a log that was removed, unless this says that one is to come.
+        let mark = format!("{} {}", state.serial + 1, places.from);
+        there.backend.keep(&there.scope, ARRIVING, mark.as_bytes()).await?;
         let far = match there.take_lease(leases.1, state.token, claim).await {
             Ok(fence) => Held { store: there, fence },
             Err(error) => {
@@ -121,6 +127,30 @@ impl StackStore {
                 Some(Way::Arrived) | None => Site::Taken,
             }),
             _ => Err(occupied()),
+        }
+    }
+
+    /// Where the state comes from that is not whole here because whoever brings it was interrupted.
+    pub(crate) async fn arriving(
+        &self,
+        written: &Written,
+        damage: &Damage,
+    ) -> Result<Option<String>, StoreError> {
+        match damage {
+            Damage::Removed { head } => {
+                let mark = self.backend.kept(&self.scope, ARRIVING).await?.unwrap_or_default();
+                let mark = String::from_utf8_lossy(&mark).into_owned();
+                let told =
+                    mark.split_once(' ').and_then(|(last, from)| Some((last.parse::<u64>().ok()?, from)));
+                // What was written since it arrived is no more on its way.
+                let coming = told.filter(|(last, _)| head.is_none_or(|head| head <= *last));
+                Ok(coming.map(|(_, from)| from.to_owned()))
+            }
+            Damage::NoHead => Ok(match self.opened(written).await {
+                Ok(Some(State { way: Some(Way::Arriving(from)), .. })) => Some(from),
+                _ => None,
+            }),
+            _ => Ok(None),
         }
     }
 

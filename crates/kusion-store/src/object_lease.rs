@@ -7,7 +7,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use futures::future::join;
+use futures::future::join3;
 use kusion_model::Scope;
 
 use crate::backend::LeaseSlot;
@@ -85,7 +85,13 @@ impl<O: Objects> ObjectLog<O> {
             // Given back: if others have come between, it was not ours any more, and is not now.
             return Ok(Some(meanwhile.await));
         }
-        let (all, meanwhile) = join(self.lease_numbers(scope), meanwhile).await;
+        // Who begins names the stack anew, in case that somebody has taken the name away; if it fails, the next one does.
+        let naming = async {
+            if lease.beat == 0 {
+                let _ = self.name_stack(scope).await;
+            }
+        };
+        let (all, meanwhile, ()) = join3(self.lease_numbers(scope), meanwhile, naming).await;
         let all = all?;
         let ours = all.iter().max().is_some_and(|top| *top < number.saturating_add(STAY));
         let old = |other: &u64| other.saturating_add(STAY) <= number;

@@ -6,6 +6,7 @@
 //! <stack>/swept/<g>         generation g is taken away, so its places are free and mean nothing
 //! <stack>/lease/<n>         who may write; the highest number counts
 //! <stack>/head, kept/<name>
+//! stacks/<stack>            says that there is such a stack; made before its log, and anew by whoever takes the lease
 //! ```
 //! A record is an object that is created if absent, so two writers never both succeed at one place. Replacing the log closes
 //! the generation with an object that is no record, at the place where the next record would be, and then creates the first
@@ -42,6 +43,8 @@ pub struct ObjectLog<O> {
     heads: Mutex<BTreeMap<Scope, String>>,
     pub(crate) held: Mutex<Held>,
     pub(crate) behind: Mutex<Behinds>,
+    /// The stacks whose packs are passed by.
+    pub(crate) distrusted: Mutex<BTreeSet<Scope>>,
 }
 
 /// A position: the generation, and how many of its objects.
@@ -74,13 +77,13 @@ impl Spot {
     }
 }
 
-/// Of all objects of a log, those that tell what stands behind a position.
-fn telling(names: &[String], from: u64) -> Vec<String> {
+/// Of all objects of a log, those that tell what stands behind a position, with the help of packs or without.
+fn telling(names: &[String], from: u64, with_packs: bool) -> Vec<String> {
     let spots: Vec<(Spot, &String)> = names.iter().filter_map(|name| Some((Spot::of(name)?, name))).collect();
     let Some(top) = spots.iter().map(|(spot, _)| spot.generation).max() else { return Vec::new() };
     let skipped = known_of(from, top);
     let own = |spot: &Spot| spot.generation == top;
-    let packs = spots.iter().filter(|(spot, _)| own(spot) && spot.pack && skipped == 0);
+    let packs = spots.iter().filter(|(spot, _)| own(spot) && spot.pack && skipped == 0 && with_packs);
     let packed = packs.map(|(spot, _)| spot.number).max().unwrap_or(0);
     let tells = |spot: &Spot| match spot.pack {
         true => spot.number == packed && packed > 0,
@@ -97,7 +100,8 @@ impl<O: Objects> ObjectLog<O> {
 
     /// The same with a plug that can be pulled, for tests.
     pub fn with_plug(objects: O, plug: Plug) -> Self {
-        ObjectLog { objects, plug, heads: Mutex::default(), held: Mutex::default(), behind: Mutex::default() }
+        let (heads, held, behind) = (Mutex::default(), Mutex::default(), Mutex::default());
+        ObjectLog { objects, plug, heads, held, behind, distrusted: Mutex::default() }
     }
 
     /// The medium below.
@@ -190,35 +194,17 @@ impl<O: Objects> ObjectLog<O> {
         let prefix = self.name(scope, "log/");
         let (generation, known) = parts(from);
         let after = if known == 0 { String::new() } else { self.record_name(scope, generation, known - 1) };
-        let choose = |names: &[String]| telling(names, from);
+        let with_packs = !self.is_distrusted(scope);
+        let choose = |names: &[String]| telling(names, from, with_packs);
         let found = self.asked(&prefix, || self.objects.get_chosen(&prefix, &after, &choose)).await?;
         if found.is_empty() && from == 0 {
             return Ok(None);
         }
-        let mut records = Records { end: from, ..Records::default() };
-        // A pack comes last by its name, and before what it was not made of by its meaning.
-        let mut found: Vec<(Spot, Vec<u8>)> =
-            found.into_iter().filter_map(|(name, bytes)| Some((Spot::of(&name)?, bytes))).collect();
-        found.sort_by_key(|(spot, _)| (spot.number, !spot.pack));
+        let found = in_order(found);
         if from == 0 {
             self.note_read(scope, &found);
         }
-        for (spot, bytes) in found {
-            // An object that is missing leaves a gap in the serials, which is told as such.
-            records.end = position(spot.generation, spot.number + usize::from(!spot.pack));
-            records.scattered |= spot.number > SCATTERED;
-            if bytes.starts_with(CLOSED.as_bytes()) {
-                records.scattered = true;
-                continue;
-            }
-            for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-                let start = records.bytes.len();
-                records.bytes.extend_from_slice(line);
-                records.bounds.push(start..records.bytes.len());
-                records.ends.push(records.end);
-            }
-        }
-        Ok(Some(records))
+        Ok(Some(together(from, found.iter().map(|(spot, bytes)| (*spot, bytes.as_slice())))))
     }
 
     async fn append(
@@ -251,8 +237,7 @@ impl<O: Objects> ObjectLog<O> {
         let (generation, count) = parts(by.at);
         if by.at > 0 {
             if let Some(copy) = by.keep_as {
-                let old = self.records(scope, 0).await?.unwrap_or_default();
-                let text: Vec<u8> = old.iter().flat_map(|record| [record, b"\n"].concat()).collect();
+                let text = self.everything(scope).await?;
                 self.make(&self.name(scope, &format!("kept/{copy}")), &text).await?;
             }
             let closed = format!("{CLOSED}{}", uuid::Uuid::new_v4());
@@ -283,9 +268,14 @@ impl<O: Objects> ObjectLog<O> {
         // Where a log was removed from outside, the numbers that were swept are not used again.
         let swept = swept?;
         let last = swept.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
-        let made = self.next_generation(scope, u32::try_from(last).unwrap_or(u32::MAX), records).await?;
-        self.make(&folder(scope).replacen("state/", "stacks/", 1), b"stack").await?;
-        Ok(made)
+        // A stack that is named and has no log yet is an empty one; a log that nobody names would be overlooked.
+        self.name_stack(scope).await?;
+        self.next_generation(scope, u32::try_from(last).unwrap_or(u32::MAX), records).await
+    }
+
+    /// Says that there is such a stack.
+    pub(crate) async fn name_stack(&self, scope: &Scope) -> Result<bool, StoreError> {
+        self.make(&folder(scope).replacen("state/", "stacks/", 1), b"stack").await
     }
 
     /// Creates the generation behind another, with all its records in one object. Returns its number; `None` if somebody else
@@ -330,6 +320,36 @@ impl<O: Objects> ObjectLog<O> {
         }
         let _ = self.objects.remove(&old).await;
     }
+}
+
+/// Objects of a log in the order of what they hold: a pack comes last by its name, and before what it was not made of by its
+/// meaning.
+pub(crate) fn in_order(found: Vec<(String, Vec<u8>)>) -> Vec<(Spot, Vec<u8>)> {
+    let mut found: Vec<(Spot, Vec<u8>)> =
+        found.into_iter().filter_map(|(name, bytes)| Some((Spot::of(&name)?, bytes))).collect();
+    found.sort_by_key(|(spot, _)| (spot.number, !spot.pack));
+    found
+}
+
+/// The records in some objects of one generation.
+pub(crate) fn together<'a>(from: u64, found: impl Iterator<Item = (Spot, &'a [u8])>) -> Records {
+    let mut records = Records { end: from, ..Records::default() };
+    for (spot, bytes) in found {
+        // An object that is missing leaves a gap in the serials, which is told as such.
+        records.end = position(spot.generation, spot.number + usize::from(!spot.pack));
+        records.scattered |= spot.number > SCATTERED;
+        if bytes.starts_with(CLOSED.as_bytes()) {
+            records.scattered = true;
+            continue;
+        }
+        for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let start = records.bytes.len();
+            records.bytes.extend_from_slice(line);
+            records.bounds.push(start..records.bytes.len());
+            records.ends.push(records.end);
+        }
+    }
+    records
 }
 
 /// How many objects of a generation somebody knows who stands at a position.
@@ -408,6 +428,14 @@ impl<O: Objects> Backend for ObjectLog<O> {
         Box::pin(
             async move { if self.objects.asks_for_each() { self.pack(scope, at).await } else { Ok(()) } },
         )
+    }
+
+    fn copies<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Vec<Records>> {
+        Box::pin(self.all_copies(scope))
+    }
+
+    fn distrust(&self, scope: &Scope) -> bool {
+        self.pass_packs_by(scope)
     }
 
     fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {

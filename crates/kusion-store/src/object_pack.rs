@@ -1,13 +1,15 @@
 //! Packs: copies of what stands behind the first object of a generation, so that the next reader asks for two objects instead of
-//! many. Whoever gives the lock back makes one, and does not read again what he has read or written himself.
+//! many. Whoever gives the lock back makes one, and does not read again what he has read or written himself. A pack that does
+//! not open is passed by: the objects that it was made of are still there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{MutexGuard, PoisonError};
 
 use futures::future::join;
 use kusion_model::Scope;
 
-use crate::object_log::{CLOSED, Spot, parts, position};
+use crate::backend::Records;
+use crate::object_log::{CLOSED, Spot, in_order, parts, position, together};
 use crate::objects::Objects;
 use crate::{ObjectLog, StoreError};
 
@@ -79,6 +81,9 @@ impl<O: Objects> ObjectLog<O> {
         if 1 + usize::from(packed > 0) + loose <= LOOSE {
             return Ok(());
         }
+        if self.is_distrusted(scope) {
+            self.remove_packs(scope, generation).await?;
+        }
         let name = |count: usize| self.name(scope, &format!("log/{generation:08}/pack-{count:08}"));
         // Nobody needs the old one; whoever is reading it looks again.
         let old: Vec<String> = (packed > 0).then(|| name(packed)).into_iter().collect();
@@ -89,6 +94,63 @@ impl<O: Objects> ObjectLog<O> {
         };
         let name = name(count);
         join(self.make(&name, &lines), gone).await.0.map(|_| ())
+    }
+
+    fn distrusted(&self) -> MutexGuard<'_, BTreeSet<Scope>> {
+        self.distrusted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_distrusted(&self, scope: &Scope) -> bool {
+        self.distrusted().contains(scope)
+    }
+
+    /// Passes the packs of a stack by from now on; false if none was read.
+    pub(crate) fn pass_packs_by(&self, scope: &Scope) -> bool {
+        let read = self.behind().get(scope).is_some_and(|behind| behind.packed > 0);
+        read && self.distrusted().insert(scope.clone())
+    }
+
+    /// Takes packs away that do not say what they should, so that a good one can have their name.
+    async fn remove_packs(&self, scope: &Scope, generation: u32) -> Result<(), StoreError> {
+        let names = self.names(&self.name(scope, &format!("log/{generation:08}/pack-"))).await?;
+        if !names.is_empty() {
+            // One that stays keeps its name, and is passed by again.
+            let _ = self.objects.remove(&names).await;
+        }
+        Ok(())
+    }
+
+    /// Everything that there is, each generation once by its single objects and once by each pack of it.
+    pub(crate) async fn all_copies(&self, scope: &Scope) -> Result<Vec<Records>, StoreError> {
+        let prefix = self.name(scope, "log/");
+        let all = |names: &[String]| names.to_vec();
+        let found = in_order(self.asked(&prefix, || self.objects.get_chosen(&prefix, "", &all)).await?);
+        let generations: BTreeSet<u32> = found.iter().map(|(spot, _)| spot.generation).collect();
+        let mut copies = Vec::new();
+        for generation in generations.into_iter().rev() {
+            let own = || found.iter().filter(move |(spot, _)| spot.generation == generation);
+            let packs = own().filter(|(spot, _)| spot.pack).map(|(spot, _)| spot.number);
+            for packed in std::iter::once(0).chain(packs) {
+                // What a pack was made of stands in it; the first object never does.
+                let told = |spot: &Spot| match spot.pack {
+                    true => spot.number == packed,
+                    false => spot.number == 0 || spot.number >= packed,
+                };
+                let objects = own().filter(|(spot, _)| told(spot));
+                copies.push(together(0, objects.map(|(spot, bytes)| (*spot, bytes.as_slice()))));
+            }
+        }
+        Ok(copies)
+    }
+
+    /// The different records of all copies: what is kept of a log that is put right.
+    pub(crate) async fn everything(&self, scope: &Scope) -> Result<Vec<u8>, StoreError> {
+        let copies = self.all_copies(scope).await?;
+        let (mut seen, mut text) = (BTreeSet::new(), Vec::new());
+        for record in copies.iter().flat_map(Records::iter).filter(|record| seen.insert(*record)) {
+            add(&mut text, record);
+        }
+        Ok(text)
     }
 }
 

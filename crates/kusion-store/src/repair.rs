@@ -2,12 +2,12 @@
 
 use kusion_model::Timestamp;
 
-use crate::backend::{Kept, Replacement, Written};
+use crate::backend::{Kept, Records, Replacement, Written};
 use crate::entry::Entry;
 use crate::ring::Preamble;
 use crate::seal::random_key;
 use crate::store::header;
-use crate::{Claim, Damage, Head, Keys, StackStore, State, StoreError, Watch, chain, log};
+use crate::{Claim, Damage, Fault, Head, Keys, StackStore, State, StoreError, Watch, chain, log};
 
 /// What is left of a state.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Findings {
     keys: Option<Keys>,
     /// How many rings were made for this stack.
     rings: u64,
+    /// A copy of the log that is whole where the log is not.
+    copy: Option<Records>,
 }
 
 impl Findings {
@@ -113,35 +115,86 @@ impl StackStore {
             _ => (None, 0),
         };
         let keys = keys.or(spare);
-        match opened {
+        let damage = match opened {
             Ok(state) => {
                 let state = state.unwrap_or_else(|| State::new(String::new(), self.scope.clone()));
-                let damage = witness.and_then(|witness| state.agrees_with(witness).err());
-                let last = state.serial;
-                let to = furthest.as_ref().map_or(last, |head| head.serial);
-                let missing = if damage.is_some() && to > last { vec![(last + 1, to)] } else { Vec::new() };
-                Ok(Findings { damage, saved: state, missing, whole: false, furthest, keys, rings })
+                let found = self.found_whole(written, state, witness, furthest).await?;
+                return Ok(Findings { keys, rings, ..found });
             }
-            Err(StoreError::Damaged { damage, .. }) => {
-                Ok(Findings { keys: keys.clone(), rings, ..self.salvaged(written, damage, furthest, keys) })
+            Err(StoreError::Damaged { damage, .. }) => damage,
+            Err(StoreError::Newer { .. }) if self.is_all_known(written, keys.as_ref()) => {
+                Damage::Garbled { line: 1, what: Fault::Seal }
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
+        };
+        if let Some(from) = self.arriving(written, &damage).await? {
+            return Err(StoreError::OnItsWay { place, from });
         }
+        let copies = self.backend.copies(&self.scope).await?;
+        for copy in &copies {
+            let written = Written { log: Some(copy.clone()), ..written.clone() };
+            let Ok(keys) = self.keys_of(&written).await else { continue };
+            let opened = log::open(&written, &self.reader(keys.as_ref(), &place));
+            let agrees = |state: &State| witness.is_none_or(|witness| state.agrees_with(witness).is_ok());
+            if let Some(saved) = opened.ok().flatten().filter(agrees) {
+                let (damage, copy) = (Some(damage), Some(copy.clone()));
+                let missing = Vec::new();
+                return Ok(Findings { damage, saved, missing, whole: true, furthest, keys, rings, copy });
+            }
+        }
+        let found = self.salvaged(written, &copies, damage, furthest, keys.as_ref());
+        Ok(Findings { keys, rings, ..found })
+    }
+
+    /// A log that opens: what the cluster and the copies say about it.
+    async fn found_whole(
+        &self,
+        written: &Written,
+        state: State,
+        witness: Option<&Head>,
+        furthest: Option<Head>,
+    ) -> Result<Findings, StoreError> {
+        let mut damage = witness.and_then(|witness| state.agrees_with(witness).err());
+        let (mut saved, mut last) = (state.clone(), state.serial);
+        if matches!(damage, Some(Damage::Stranger { .. })) {
+            // What another history tells is not what was here.
+            (saved, last) = (State::new(String::new(), self.scope.clone()), 0);
+        }
+        let to = furthest.as_ref().map_or(last, |head| head.serial);
+        let missing = if damage.is_some() && to > last { vec![(last + 1, to)] } else { Vec::new() };
+        let mut whole = false;
+        if let (None, Some(log)) = (&damage, &written.log) {
+            let copies = self.backend.copies(&self.scope).await?;
+            if copies.iter().any(|copy| !is_like(copy, log)) {
+                (damage, whole) = (Some(Damage::Unequal), true);
+            }
+        }
+        Ok(Findings { damage, saved, missing, whole, furthest, keys: None, rings: 0, copy: None })
+    }
+
+    /// Whether every record is one that this engine knows, whatever format the first line names.
+    fn is_all_known(&self, written: &Written, keys: Option<&Keys>) -> bool {
+        let place = self.place();
+        written.log.as_ref().is_some_and(|log| {
+            let known = log::salvage(log, &self.reader(keys, &place), &lineages(written, None));
+            known.len() == log.bounds.len()
+        })
     }
 
     /// Folds every entry that is intact, in order.
     fn salvaged(
         &self,
         written: &Written,
+        copies: &[Records],
         damage: Damage,
         furthest: Option<Head>,
-        keys: Option<Keys>,
+        keys: Option<&Keys>,
     ) -> Findings {
         let strange = matches!(damage, Damage::Foreign { .. } | Damage::OtherStack { .. });
         let (place, lineages) = (self.place(), lineages(written, furthest.as_ref()));
-        let reader = self.reader(keys.as_ref(), &place);
-        let log = written.log.as_ref().filter(|_| !strange);
-        let found = log.map(|log| log::salvage(log, &reader, &lineages)).unwrap_or_default();
+        let reader = self.reader(keys, &place);
+        let logs = written.log.iter().chain(copies).filter(|_| !strange);
+        let found: Vec<Entry> = logs.flat_map(|log| log::salvage(log, &reader, &lineages)).collect();
         let lineage = found.iter().find_map(|entry| match entry {
             Entry::Header { lineage, .. } => Some(lineage.clone()),
             _ => None,
@@ -149,7 +202,10 @@ impl StackStore {
         let mut saved = State::new(lineage.unwrap_or_default(), self.scope.clone());
         let mut by_serial: Vec<(u64, Entry)> =
             found.into_iter().map(|entry| (entry.serial(), entry)).collect();
-        // A base is everything up to its serial, so it comes before what follows it.
+        // A base is everything up to its serial, so it comes before what follows it, and nothing else counts before it.
+        let base = by_serial.iter().filter(|(_, entry)| matches!(entry, Entry::Base { .. }));
+        let from = base.map(|(serial, _)| *serial).max().unwrap_or(0);
+        by_serial.retain(|(serial, entry)| *serial >= from || matches!(entry, Entry::Header { .. }));
         by_serial.sort_by_key(|(serial, entry)| (!matches!(entry, Entry::Base { .. }), *serial));
         by_serial.dedup_by_key(|(serial, _)| *serial);
         let (mut missing, mut last) = (Vec::new(), 0);
@@ -166,7 +222,8 @@ impl StackStore {
             missing.push((last + 1, to));
         }
         let whole = matches!(damage, Damage::NoHead | Damage::HeadGarbled) && to <= last;
-        Findings { damage: Some(damage), saved, missing, whole, furthest, keys: None, rings: 0 }
+        let damage = Some(damage);
+        Findings { damage, saved, missing, whole, furthest, keys: None, rings: 0, copy: None }
     }
 
     /// The records of the repaired log, and their head.
@@ -177,8 +234,9 @@ impl StackStore {
         token: u64,
         now: Timestamp,
     ) -> Result<(Vec<String>, Head), StoreError> {
-        if let (true, Some(found), Some(keys)) = (findings.whole, &written.log, &findings.keys) {
-            let beside = Written { head: Kept::Absent, ..written.clone() };
+        let log = findings.copy.as_ref().or(written.log.as_ref());
+        if let (true, Some(found), Some(keys)) = (findings.whole, log, &findings.keys) {
+            let beside = Written { head: Kept::Absent, log: Some(found.clone()), ..written.clone() };
             let place = self.place();
             let reader = self.reader(Some(keys), &place);
             if let Some(head) = log::open_without_head(&beside, &reader)?.and_then(|state| state.head()) {
@@ -215,6 +273,12 @@ impl StackStore {
         let records = keys.seal_log(&self.scope, &state.lineage, &[first, base], &entries)?;
         Ok((records, Head { lineage: state.lineage, serial: state.serial, hash, release, seal }))
     }
+}
+
+/// Whether a copy holds what a log does; one of an older generation is another log. Somebody may have written meanwhile.
+fn is_like(copy: &Records, log: &Records) -> bool {
+    let same = copy.iter().zip(log.iter()).all(|(copied, read)| copied == read);
+    copy.end >> 32 != log.end >> 32 || (same && copy.bounds.len() >= log.bounds.len())
 }
 
 /// The histories that the entries of a log may belong to.

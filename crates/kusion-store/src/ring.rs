@@ -150,7 +150,11 @@ impl Keys {
     }
 
     pub(crate) fn unseal(&self, bound: &Bound<'_>, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
-        Envelope::read(bytes)?.open(&self.0.data, &self.0.ring.key, bound)
+        let envelope = Envelope::read(bytes)?;
+        if envelope.serial != bound.serial {
+            return Err(Fault::Seal);
+        }
+        envelope.open(&self.0.data, &self.0.ring.key, bound)
     }
 
     /// Opens a record of a log, whatever number it says it has.

@@ -135,13 +135,28 @@ impl StackStore {
         };
         // Somebody may have written between head and records: what is the same in order is damaged.
         let written = self.backend.read(&self.scope, 0).await?;
-        if written == glance { Err(told) } else { self.state_in(&written).await }
+        let told = match written == glance {
+            true => Err(told),
+            false => self.state_in(&written).await,
+        };
+        match told {
+            Err(StoreError::Damaged { .. }) if self.backend.distrust(&self.scope) => {
+                self.state_in(&self.backend.read(&self.scope, 0).await?).await
+            }
+            told => told,
+        }
     }
 
     async fn state_in(&self, written: &Written) -> Result<State, StoreError> {
         let keys = self.keys_of(written).await?;
-        let state = log::open(written, &self.reader(keys.as_ref(), &self.place()))?;
-        Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone())))
+        match log::open(written, &self.reader(keys.as_ref(), &self.place())) {
+            Ok(state) => Ok(state.unwrap_or_else(|| State::new(String::new(), self.scope.clone()))),
+            Err(StoreError::Damaged { place, damage }) => match self.arriving(written, &damage).await? {
+                Some(from) => Err(StoreError::OnItsWay { place, from }),
+                None => Err(StoreError::Damaged { place, damage }),
+            },
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the records as they were at the end of a release, with the values of their secrets as far as they are kept.
@@ -176,6 +191,8 @@ impl StackStore {
     }
 
     async fn entries(&self) -> Result<(Vec<Entry>, Option<Keys>), StoreError> {
+        // Opened once before, so that a copy that does not open is passed by.
+        self.read().await?;
         let written = self.backend.read(&self.scope, 0).await?;
         let (keys, place) = (self.keys_of(&written).await?, self.place());
         let reader = self.reader(keys.as_ref(), &place);

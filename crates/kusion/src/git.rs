@@ -14,6 +14,10 @@ pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     for name in base_secret::hidden_variables() {
         command.env_remove(name);
     }
+    // Nothing is fetched, so nobody is logged in to.
+    for name in base_secret::CREDENTIALS {
+        command.env_remove(name);
+    }
     let output = command
         .arg("-C")
         .arg(folder)

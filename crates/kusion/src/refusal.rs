@@ -180,12 +180,15 @@ fn dependents_told(aim: Aim, found: &[Dependent], scope: &Scope, stack: &str) ->
         })
         .collect();
     let first = found.first().map_or("", |user| user.stack.as_str());
+    let way = match found.first().is_some_and(|user| user.unreadable.is_some()) {
+        true => format!("see what it uses, with its own --backend or --key: kusion state show {first}"),
+        false => {
+            format!("let them go without it first (kusion apply {first}, or kusion destroy {first})")
+        }
+    };
     Failure::new(Exit::Conflict, format!("other stacks use outputs of {scope} that would go away"))
         .cause(texts.join("\n"))
-        .next(format!(
-            "let them go without it first (kusion apply {first}, or kusion destroy {first}); to do it all the same: kusion {} {stack} --break-dependents",
-            aim.verb()
-        ))
+        .next(format!("{way}; to do it all the same: kusion {} {stack} --break-dependents", aim.verb()))
 }
 
 fn conflicts_told(list: &[Owned]) -> Failure {
@@ -211,9 +214,16 @@ fn not_consented(aim: Aim, answer: Answer, stack: &str) -> Failure {
     match answer {
         Answer::Nobody => {
             let what = format!("`kusion {verb}` needs consent and there is no terminal to ask on");
-            Failure::usage(what).cause("nothing was changed").next(format!(
-                "look at the plan above, then: kusion {verb} {stack} -y, or save it: kusion preview {stack} --plan FILE"
-            ))
+            let next = match aim {
+                Aim::Apply => {
+                    format!("kusion apply {stack} -y, or save it: kusion preview {stack} --plan FILE")
+                }
+                Aim::Destroy => format!("kusion destroy {stack} -y"),
+                Aim::Rollback(no) => format!("kusion rollback {stack} --to {no} -y"),
+            };
+            Failure::usage(what)
+                .cause("nothing was changed")
+                .next(format!("look at the plan above, then: {next}"))
         }
         Answer::No => Failure::usage("nothing was changed: the answer was no"),
         Answer::Silence | Answer::Yes => Failure::usage("nothing was changed: no answer"),

@@ -76,10 +76,12 @@ impl From<StoreError> for Failure {
                 .place(place.display().to_string())
                 .next("choose another place, or look at that one: kusion state show --backend ADDRESS"),
             StoreError::NoState { .. } => Failure::usage(text).next("the first `kusion apply` makes it"),
-            StoreError::Newer { .. }
-            | StoreError::NotOpen { .. }
-            | StoreError::Lock { .. }
-            | StoreError::NoRandom { .. } => Failure::usage(text),
+            StoreError::Newer { .. } => Failure::usage(text).next(
+                "if nobody here uses a newer engine, the first line was changed: `kusion state repair` tells",
+            ),
+            StoreError::NotOpen { .. } | StoreError::Lock { .. } | StoreError::NoRandom { .. } => {
+                Failure::usage(text)
+            }
         }
     }
 }
@@ -111,9 +113,12 @@ impl From<ApplyError> for Failure {
             ApplyError::Conflict(_) | ApplyError::Owned(_) => Failure::new(Exit::Conflict, text),
             ApplyError::Store { source, report } => {
                 let damaged = matches!(source, StoreError::Damaged { .. });
+                let unwritable = matches!(source, StoreError::Io { .. });
                 let mut failure = Failure::from(source);
                 if report.is_some() && !damaged {
                     failure.exit = Exit::Partial;
+                }
+                if report.is_some() && unwritable {
                     let next = "make room for the state, then apply again: it is read from the cluster";
                     failure.next = Some(next.to_owned());
                 }

@@ -199,10 +199,10 @@ pub(crate) fn verify_file(given: &Given, file: &str, chosen: Option<&ChosenStack
     let key = PublicKey::from_pem(&pem).ok_or_else(|| {
         Failure::usage("this is no public key of kusion").place(key_file.display().to_string())
     })?;
-    let mut checks = vec![Check::new(
-        format!("the signature fits {} (SHA-256 {})", key_file.display(), key.fingerprint()),
-        key.verifies(&text, &signature),
-    )];
+    let fits = key.verifies(&text, &signature);
+    let (file, words) = (key_file.display(), if fits { "fits" } else { "does not fit" });
+    let mut checks =
+        vec![Check::new(format!("the signature {words} {file} (SHA-256 {})", key.fingerprint()), fits)];
     let own = chosen.map(|chosen| wait(chosen.target.store.public_key())).transpose()?;
     match own {
         Some(own) => checks.push(Check::new("the key is that of the stack", own == key)),

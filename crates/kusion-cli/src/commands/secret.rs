@@ -7,6 +7,7 @@ use kusion::{DryRun, PlanFailure, SecretUse, Sites, open_stores, plan_failed, re
 use kusion_model::{Attr, Provider, Secret, SecretRef, Spec};
 use kusion_secrets::{Refusal, SecretError, Stores};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use crate::input::chosen::{ChosenStack, open_named};
 use crate::input::cluster::{connect, tokio};
@@ -67,13 +68,15 @@ fn uses(given: &Given, chosen: &ChosenStack) -> Result<BTreeMap<SecretRef, Vec<S
 }
 
 /// The stores of the stack. A cluster is looked for only if one of them is in it.
-fn stores(given: &Given, chosen: &ChosenStack) -> Result<Stores, Failure> {
+///
+/// A client of a cluster lives as long as the runtime that it was made on: whoever asks the stores asks on the same one.
+fn stores(given: &Given, chosen: &ChosenStack, on: &Runtime) -> Result<Stores, Failure> {
     let target = &chosen.target;
     let in_cluster = target.secret_stores.values().any(|s| matches!(s.provider, Provider::Kubernetes { .. }));
     let sites = match in_cluster {
         false => Sites::default(),
         true => {
-            let connection = tokio()?.block_on(connect(given, chosen, &[String::new()].into()))?;
+            let connection = on.block_on(connect(given, chosen, &[String::new()].into()))?;
             connection.engine.sites(target, DryRun::default())
         }
     };
@@ -85,8 +88,9 @@ pub(crate) fn resolved(given: &Given, chosen: &ChosenStack, spec: Spec) -> Resul
     if secret_uses(&spec).is_empty() {
         return Ok(spec);
     }
-    let (stores, platforms) = (stores(given, chosen)?, kusion::platforms());
-    let found = tokio()?.block_on(resolve_secrets(&spec, &stores, &platforms, &chosen.target.key));
+    let tokio = tokio()?;
+    let (stores, platforms) = (stores(given, chosen, &tokio)?, kusion::platforms());
+    let found = tokio.block_on(resolve_secrets(&spec, &stores, &platforms, &chosen.target.key));
     let found = found.map_err(|problems| plan_failed(PlanFailure::Secrets(problems), &chosen.target, ""))?;
     Ok(found.unwrap_or(spec))
 }
@@ -110,7 +114,8 @@ fn use_json(chosen: &ChosenStack, use_: &SecretUse) -> Value {
 }
 
 fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
-    let (uses, stores) = (uses(given, chosen)?, stores(given, chosen)?);
+    let (uses, tokio) = (uses(given, chosen)?, tokio()?);
+    let stores = stores(given, chosen, &tokio)?;
     if format_of(given)? == Format::Json {
         let secrets: Vec<Value> = uses.iter().map(|(reference, uses)| {
             let uses: Vec<Value> = uses.iter().map(|use_| use_json(chosen, use_)).collect();
@@ -138,8 +143,8 @@ fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
 }
 
 fn check(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
-    let (uses, stores) = (uses(given, chosen)?, stores(given, chosen)?);
-    let tokio = tokio()?;
+    let (uses, tokio) = (uses(given, chosen)?, tokio()?);
+    let stores = stores(given, chosen, &tokio)?;
     let references: Vec<&SecretRef> = uses.keys().collect();
     let answers: Vec<Option<SecretError>> =
         references.iter().map(|reference| tokio.block_on(stores.get(reference)).err()).collect();
@@ -201,13 +206,14 @@ fn rotate(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure
     let length = given.last("length").map_or(Ok(32), |text| {
         text.parse().ok().filter(|n| (16..=1024).contains(n)).ok_or_else(|| wrong(text))
     })?;
-    let stores = stores(given, chosen)?;
+    let tokio = tokio()?;
+    let stores = stores(given, chosen, &tokio)?;
     let store = store_of(&stores, &reference);
     if !given.has("yes") {
         consent::ask(given, &format!("Put a new value into {reference} ({store})"))?;
     }
     let value = kusion_secrets::generate(length).map_err(|error| refused(&error))?;
-    tokio()?.block_on(stores.set(&reference, &value)).map_err(|error| refused(&error))?;
+    tokio.block_on(stores.set(&reference, &value)).map_err(|error| refused(&error))?;
     let digest = value.expose_text().map(|text| Secret::new(&Attr::text(text), &chosen.target.key));
     let digest = digest.map(|secret| secret.stored().to_string());
     let scope = &chosen.target.scope;
@@ -225,8 +231,9 @@ fn rotate(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure
 
 fn show(given: &Given, chosen: &ChosenStack, text: &str) -> Result<(), Failure> {
     let reference = reference(text)?;
-    let stores = stores(given, chosen)?;
-    let value = tokio()?.block_on(stores.get(&reference)).map_err(|error| refused(&error))?;
+    let tokio = tokio()?;
+    let stores = stores(given, chosen, &tokio)?;
+    let value = tokio.block_on(stores.get(&reference)).map_err(|error| refused(&error))?;
     if given.has("reveal") {
         // What the user asks for, byte for byte as a script can take it.
         let text = value.expose_text().ok_or_else(|| Failure::usage("the value is no text"))?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use kusion_model::{Head, Scope};
-use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Look, Replacement, Written};
+use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Look, Records, Replacement, Written};
 use serde_json::{Value, json};
 
 /// The sums so far.
@@ -97,6 +97,14 @@ impl<B: Backend> Backend for Metered<B> {
 
     fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
         self.timed(self.below.first_head(scope, fence, head))
+    }
+
+    fn copies<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Vec<Records>> {
+        self.timed(self.below.copies(scope))
+    }
+
+    fn distrust(&self, scope: &Scope) -> bool {
+        self.below.distrust(scope)
     }
 
     fn own_lease(&self, scope: &Scope, fence: &Fence) -> Option<LeaseSlot> {

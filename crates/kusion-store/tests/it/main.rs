@@ -5,6 +5,7 @@
 
 #[allow(dead_code, reason = "shared with other media, and each uses its part")]
 mod checker;
+mod copies;
 mod corpus;
 mod crash;
 mod damage;

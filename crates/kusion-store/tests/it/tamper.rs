@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kusion_store::{Claim, Liveness, StoreError, wait};
+use kusion_store::{Claim, Damage, Fault, Liveness, StoreError, wait};
 
 use crate::damage::{Files, Subject, files, foreign, lines};
 use crate::setup::{Medium, at, owner};
@@ -91,4 +91,48 @@ fn a_repair_without_the_right_key_touches_nothing() {
         assert!(!wait(right.examine(None)).unwrap().is_locked(), "{name}");
         wait(right.repair(&claim(), None, false)).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
+}
+
+#[test]
+fn another_number_of_the_format_is_no_newer_engine() {
+    let subject = Subject::new(3, false, false);
+    let whole = files(&subject.folder());
+    let mut records = lines(&whole);
+    let first = String::from_utf8(records[0].clone()).unwrap();
+    records[0] = first.replacen("\"format\":3", "\"format\":9", 1).into_bytes();
+    subject.put(&with_log(&whole, &records));
+    let store = subject.medium.store();
+    assert!(matches!(wait(store.read()), Err(StoreError::Newer { found: 9, .. })));
+    let found = wait(store.examine(None)).unwrap();
+    assert_eq!(found.damage, Some(Damage::Garbled { line: 1, what: Fault::Seal }));
+    assert_eq!((&found.saved.records, found.missing.as_slice()), (&subject.whole.records, [].as_slice()));
+}
+
+#[test]
+fn the_log_and_head_of_another_history_are_no_dead_end_and_not_adopted() {
+    let subject = Subject::new(3, false, false);
+    let (whole, foreign) = (files(&subject.folder()), foreign());
+    let witness = subject.whole.head().unwrap();
+    let mut mixed = whole.clone();
+    for name in ["log", "head"] {
+        mixed.insert(name.into(), foreign[name].clone());
+    }
+    subject.put(&mixed);
+    let store = subject.medium.store();
+    wait(store.digest_key()).unwrap();
+    assert!(matches!(wait(store.read()), Err(StoreError::Damaged { .. })));
+    assert!(wait(store.examine(Some(&witness))).unwrap().damage.is_some());
+    // With its own key it opens, and is still not what was here.
+    subject.put(&foreign);
+    let found = wait(store.examine(Some(&witness))).unwrap();
+    assert!(matches!(found.damage, Some(Damage::Stranger { .. })), "{:?}", found.damage);
+    assert_eq!((found.saved.records.len(), found.missing.as_slice()), (0, [(1, witness.serial)].as_slice()));
+}
+
+#[test]
+fn a_plan_with_another_number_in_front_is_not_what_was_sealed() {
+    let store = Subject::new(1, false, false).medium.store();
+    let sealed = wait(store.seal("plan", "text")).unwrap();
+    assert_eq!(wait(store.unseal("plan", &sealed)).unwrap(), "text");
+    assert!(wait(store.unseal("plan", &sealed.replacen("x1 0 ", "x1 1 ", 1))).is_err());
 }

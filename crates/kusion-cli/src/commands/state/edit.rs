@@ -1,7 +1,7 @@
 //! `kusion state pull`, `push`, `mv`, `rm`: what is recorded, changed by hand (`by_hand.rs` of `kusion` does it).
 
 use kusion::{Hand, forgotten, platforms, recorded, renamed};
-use kusion_model::{Platforms, ResourceId, ResourceKey, ResourceRecord};
+use kusion_model::{Platforms, ResourceId, ResourceKey, ResourceRecord, StackOutput};
 use kusion_store::{Outcome, Snapshot, State, StoreError, wait};
 use serde_json::json;
 
@@ -120,6 +120,7 @@ pub(super) fn rm(given: &Given, chosen: &ChosenStack, ids: &[String]) -> Result<
             .filter(|other| other.depends_on.contains(key) && !keys.contains(&&other.key));
         left.extend(needs.map(|other| format!("{} depends on {key} and stays recorded", other.key)));
     }
+    left.extend(used_elsewhere(chosen, &keys)?);
     let text = format!(
         "{}.\nWhat the configuration still names is imported by the next apply; else remove it by hand.\n",
         left.join(".\n")
@@ -131,6 +132,22 @@ pub(super) fn rm(given: &Given, chosen: &ChosenStack, ids: &[String]) -> Result<
     let lines = lines(&plan);
     let text = format!("{} of {} forgotten.\n{text}", count(keys.len(), "resource"), state.scope);
     told(format, chosen, "rm", &lines, &text)
+}
+
+/// Which other stacks use outputs of resources: they keep what they have, and get nothing new.
+fn used_elsewhere(chosen: &ChosenStack, keys: &[&ResourceKey]) -> Result<Vec<String>, Failure> {
+    let mut told = Vec::new();
+    for user in wait(kusion::users(&chosen.target))? {
+        if let Some(why) = &user.unreadable {
+            told.push(format!("nobody can tell what {} uses ({why})", user.stack));
+        }
+        let of_them = |text: &&String| {
+            StackOutput::parse(text).is_ok_and(|used| keys.iter().any(|key| key.id == used.id))
+        };
+        let used = user.outputs.iter().filter(of_them);
+        told.extend(used.map(|output| format!("{} uses {output}, and finds it no more", user.stack)));
+    }
+    Ok(told)
 }
 
 /// Changes the record of a stack; what is changed is made from the state as it is under the lock.
