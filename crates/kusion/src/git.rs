@@ -14,6 +14,7 @@ pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     for name in base_secret::hidden_variables() {
         command.env_remove(name);
     }
+    log::debug!("program git started");
     let output = command
         .arg("-C")
         .arg(folder)

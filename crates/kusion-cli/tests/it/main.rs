@@ -4,6 +4,7 @@
 mod backends;
 mod book;
 mod canary;
+mod debug;
 mod export;
 mod forward;
 mod health;
