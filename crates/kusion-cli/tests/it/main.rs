@@ -15,6 +15,7 @@ mod offline;
 mod picture;
 mod providers;
 mod quickstart;
+mod replaced;
 mod road;
 mod stage;
 mod storm;
