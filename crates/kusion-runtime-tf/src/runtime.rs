@@ -18,9 +18,9 @@ use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
 use crate::connection::Known;
 use crate::draft::Draft;
-use crate::ephemeral::Slot;
+use crate::ephemeral::{Slot, Troubles};
 use crate::platform::TfPlatform;
-use crate::pool::{Locate, Pool};
+use crate::pool::{Limits, Locate, Pool};
 use crate::settings::{Role, Settings};
 use crate::{Held, Source};
 
@@ -79,18 +79,29 @@ pub struct TfRuntime {
     pub(crate) key: DigestKey,
     memory: Mutex<Memory>,
     pub(crate) open: Mutex<Vec<Arc<Slot>>>,
+    /// What could not be renewed or closed.
+    pub(crate) troubles: Troubles,
 }
 
 impl TfRuntime {
     /// Makes the runtime of a stack; nothing is started before it is needed.
     #[must_use]
     pub fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, key: DigestKey) -> Self {
-        TfRuntime { pool: Pool::new(locate, cache), key, memory: Mutex::default(), open: Mutex::default() }
+        let pool = Pool::new(locate, cache);
+        let (memory, open, troubles) = (Mutex::default(), Mutex::default(), Troubles::default());
+        TfRuntime { pool, key, memory, open, troubles }
+    }
+
+    /// Limits what providers may take, instead of what is usual.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.pool.limits = limits;
+        self
     }
 
     /// Ends all providers in good order; without it they are killed when the runtime goes.
     pub async fn close(&self) {
-        self.give_back().await;
+        self.close_open().await;
         self.pool.end().await;
     }
 

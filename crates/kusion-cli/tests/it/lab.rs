@@ -47,7 +47,7 @@ impl Lab {
     }
 
     /// Objects live in the state alone from here on: those of the folder belong to one type for ever.
-    fn without_world(&self) {
+    pub(crate) fn without_world(&self) {
         std::fs::remove_dir_all(self.path().join("world")).unwrap();
     }
 

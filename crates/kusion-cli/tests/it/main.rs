@@ -11,6 +11,7 @@ mod health;
 mod lab;
 mod lab_connection;
 mod lab_faults;
+mod lab_limits;
 mod offline;
 mod picture;
 mod providers;
