@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::lab::{Lab, THING};
 use crate::providers::real;
 use crate::terraform::{call, command, resource, stack};
 use crate::{run, text};
@@ -134,4 +135,32 @@ fn what_is_replaced_in_a_chain_is_planned_as_unknown_and_comes_in_order() {
         call(folder, "destroy dev -y", 0);
         assert!(!folder.join(&new.0).exists());
     }
+}
+
+/// The old user is deleted, and then nobody comes back to make the new one.
+#[test]
+fn a_chain_that_breaks_between_delete_and_create_is_mended_by_the_next_run() {
+    const USER: &str = "acme:lab:lab_thing:user";
+    let Some(lab) = Lab::new() else { return };
+    let things = |force: &str| {
+        let first = format!("name = \"one\", force = \"{force}\"");
+        let user = format!("name = \"two\", force = \"$kusion_path.{THING}.revision\"");
+        lab.stack(&[(THING, &first, ""), (USER, &user, "")]);
+    };
+    things("a");
+    lab.call("apply dev -y", 0);
+    things("b");
+    let plan = lab.call("preview dev", 0);
+    assert!(plan.contains("2 replace"), "{plan}");
+    let told = lab.call_with("ApplyResourceChange.late:exit", "apply dev -y", 5);
+    assert!(told.contains("crashed in ApplyResourceChange"), "{told}");
+    assert_eq!(lab.objects(), 1, "the user is gone, what it used is still there");
+    lab.call("state list dev", 0);
+    let plan = lab.call("preview dev", 0);
+    assert!(plan.contains("1 create, 1 replace"), "{plan}");
+    lab.call("apply dev -y", 0);
+    lab.call("preview dev --exit-code", 0);
+    assert_eq!(lab.objects(), 2);
+    lab.call("destroy dev -y", 0);
+    assert_eq!(lab.objects(), 0);
 }
