@@ -111,6 +111,7 @@ fn run_helper(program: &str, verb: &str, input: &[u8]) -> Result<(bool, String),
         .stderr(Stdio::null())
         .spawn()
         .map_err(told)?;
+    log::debug!("program {program} started");
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input).map_err(told)?;
     }

@@ -90,6 +90,7 @@ fn full_commit(copy: &Path, url: &str, reference: &str) -> Result<String, Troubl
 
 fn git(copy: &Path, words: &[&str], url: &str) -> Result<Vec<u8>, Trouble> {
     let patience = format!("http.lowSpeedTime={}", crate::patience().as_secs());
+    log::debug!("program git started");
     let output = Command::new("git")
         .arg("-C")
         .arg(copy)

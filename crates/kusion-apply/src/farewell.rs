@@ -1,8 +1,10 @@
 //! The end of objects that others have replaced: they go when everything that used them has moved on.
 
+use std::collections::BTreeSet;
+
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use kusion_model::{Attr, Observed, ResourceRecord};
+use kusion_model::{Attr, Observed, ResourceKey, ResourceRecord};
 use kusion_store::Outcome;
 
 use crate::step::delete_deposed;
@@ -22,13 +24,19 @@ impl<'i> Walk<'i> {
         self.record(step, record);
     }
 
-    /// Begins to delete what was replaced, when everything that used it has moved on. After a failure it stays, and stays
-    /// recorded. Returns whether there was anything to begin.
+    /// Begins to delete what was replaced, when everything that used it has moved on: first that which no other replaced object
+    /// used, then the next. After a failure it stays, and stays recorded. Returns whether there was anything to begin.
     pub(crate) fn start_farewells(&mut self, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) -> bool {
         if self.failed || self.stopping || self.leaving.is_empty() {
             return false;
         }
-        for (at, record) in std::mem::take(&mut self.leaving) {
+        let steps = &self.steps;
+        let used: BTreeSet<&ResourceKey> =
+            self.leaving.keys().flat_map(|&at| steps[at].after.iter().map(|edge| &edge.on)).collect();
+        let free: Vec<usize> =
+            self.leaving.keys().copied().filter(|&at| !used.contains(&steps[at].key)).collect();
+        for at in free {
+            let Some(record) = self.leaving.remove(&at) else { continue };
             self.n_calls += 1;
             let (input, step) = (self.input, self.steps[at]);
             let farewell = async move {

@@ -14,6 +14,7 @@
 
 mod cancel;
 mod clock;
+mod depart;
 mod event;
 mod executor;
 mod farewell;

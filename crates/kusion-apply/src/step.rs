@@ -30,6 +30,10 @@ pub(crate) enum Done {
 }
 
 impl Done {
+    pub(crate) fn failed(error: RuntimeError) -> Done {
+        Done::Failed { uncertain: error.is_uncertain(), kind: Some(error.kind), message: error.message }
+    }
+
     /// The state could not be written, so nothing was asked for.
     pub(crate) fn never_tried() -> Done {
         let message = "it was not tried, because the state cannot be written".to_owned();
@@ -73,11 +77,6 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
         Action::Delete => {
             delete_all(input, runtime, step).await.map(|end| Done::Gone { warnings: end.warnings() })
         }
-        Action::Replace if step.create_first => write(input, runtime, step, &attributes).await,
-        Action::Replace => match delete(input, runtime, step).await.and_then(End::name_is_free) {
-            Ok(()) => write(input, runtime, step, &attributes).await,
-            Err(error) => Err(error),
-        },
         // An object that is on its way out has to be gone before another can take its name.
         Action::Create if step.live_uid.is_some() => {
             let gone = wait_gone(input, runtime, step, delete_ask(input, step)).await;
@@ -86,7 +85,8 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
                 Err(error) => Err(error),
             }
         }
-        Action::Create | Action::Update | Action::Import | Action::Read => {
+        // What a replacement has to delete first is gone by now.
+        Action::Create | Action::Update | Action::Replace | Action::Import | Action::Read => {
             write(input, runtime, step, &attributes).await
         }
         Action::Release => release(input, runtime, step).await.map(|()| Done::Gone { warnings: Vec::new() }),
@@ -98,10 +98,15 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
             Done::Applied { observed, attributes, warnings, trouble }
         }
         Ok(done) => done,
-        Err(error) => {
-            Done::Failed { uncertain: error.is_uncertain(), kind: Some(error.kind), message: error.message }
-        }
+        Err(error) => Done::failed(error),
     }
+}
+
+/// Deletes the object that a step replaces.
+pub(crate) async fn delete_old(input: &ApplyInput<'_>, step: &Step) -> Result<(), RuntimeError> {
+    let runtime = input.runtimes.get(&step.kind, &step.key);
+    let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
+    delete(input, runtime, step).await.and_then(End::name_is_free)
 }
 
 async fn write(

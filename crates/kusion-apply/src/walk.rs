@@ -13,10 +13,11 @@ use kusion_model::{
 use kusion_runtime::ErrorKind;
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
+use crate::depart::{Departure, carry_out, departures};
 use crate::keeper::Told;
 use crate::outputs::Given;
 use crate::resolve::resolve;
-use crate::step::{Done, run_step};
+use crate::step::Done;
 use crate::{
     ApplyError, ApplyInput, CancelToken, Doubt, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
     HealthVerdict, Report, StepEnd,
@@ -54,6 +55,7 @@ pub(crate) struct Walk<'i> {
     pub(crate) seen: BTreeMap<ResourceKey, Observed>,
     /// Records of resources that have replaced something which is still there, by place in `steps`.
     pub(crate) leaving: BTreeMap<usize, ResourceRecord>,
+    departures: Vec<Option<Departure<'i>>>,
     pub(crate) n_calls: usize,
     /// To the keeper of the records.
     outbox: UnboundedSender<Told>,
@@ -88,6 +90,7 @@ impl<'i> Walk<'i> {
             }
         }
         let ready = (0..n_changes).filter(|&at| open_edges[at] == 0).collect();
+        let departures = departures(input, &steps, &waiters);
         Walk {
             input,
             release,
@@ -102,6 +105,7 @@ impl<'i> Walk<'i> {
             ready,
             seen: input.live.clone(),
             leaving: BTreeMap::new(),
+            departures,
             n_calls: 0,
             outbox,
             flushed: true,
@@ -200,11 +204,11 @@ impl<'i> Walk<'i> {
         match resolve(step, &self.seen, input.platforms, input.digest_key) {
             Ok(attributes) => {
                 self.n_calls += 1;
-                let noted = self.note_trial(step);
+                let (noted, departure) = (self.note_trial(step), self.departures[at].clone());
                 let call = async move {
                     // Nobody may be asked to make it before it is written down. Where that failed, the keeper has told.
                     match noted.await {
-                        Ok(()) => Finished::Call(at, run_step(input, step, attributes).await),
+                        Ok(()) => Finished::Call(at, carry_out(input, step, attributes, departure).await),
                         Err(_) => Finished::Call(at, Done::never_tried()),
                     }
                 };

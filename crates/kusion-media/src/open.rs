@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kusion_runtime_k8s::KubeChest;
-use kusion_store::{Backend, LocalFolder, ObjectLog, Objects, Plug};
+use kusion_store::{Backend, LocalFolder, ObjectLog, Objects, Plug, Told};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -73,6 +73,9 @@ pub fn open(address: &Address, around: &Surroundings) -> Result<Arc<dyn Backend>
     let plug = around.plug.clone();
     match address.folder() {
         Some(folder) => Ok(Arc::new(LocalFolder::with_plug(folder, plug))),
+        None if log::log_enabled!(log::Level::Debug) => {
+            Ok(Arc::new(ObjectLog::with_plug(Told(objects(address, around)?), plug)))
+        }
         None => Ok(Arc::new(ObjectLog::with_plug(objects(address, around)?, plug))),
     }
 }

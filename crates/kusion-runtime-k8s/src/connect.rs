@@ -81,7 +81,7 @@ pub async fn connect_as(
     }
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
     let authority = config.root_cert.as_ref().map(|certificates| sha256_hex(&certificates.concat()));
-    let client = Client::try_from(config).map_err(|e| failed(e.to_string()))?;
+    let client = crate::told::client(config, &context).map_err(|e| failed(e.to_string()))?;
     Ok(Connected { client, context, server, namespace, authority })
 }
 

@@ -39,6 +39,7 @@ mod redact;
 mod runtime;
 mod secrets;
 mod survey;
+mod told;
 mod watch;
 mod witness;
 mod written;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kusion_model::{Attr, Live, Observed, Proposal, Proposed, ResourceKey, seal_passing};
 use kusion_runtime::{Applied, ProposeAsk, RuntimeError, WriteAsk};
-use tf_host::{Ephemeral, Opened, Provider, errors};
+use tf_host::{Diagnostic, Ephemeral, HostError, Opened, Provider, errors};
 use tf_schema::{configure, proposed_read};
 use tf_value::Value;
 use tokio::sync::OnceCell;
@@ -20,6 +20,9 @@ use crate::settings::{Settings, invalid};
 
 /// What has hardly any time is renewed no more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
+
+/// What did not work, for people.
+pub(crate) type Troubles = Arc<Mutex<Vec<String>>>;
 
 /// One ephemeral resource with one configuration. Many may need it at the same time: one opens it, the others wait.
 pub(crate) struct Slot {
@@ -116,7 +119,7 @@ impl TfRuntime {
         config: Value,
     ) -> Result<Value, RuntimeError> {
         let slot = self.slot(key, config);
-        let one = slot.open.get_or_try_init(|| open(provider, of, &slot.config)).await?;
+        let one = slot.open.get_or_try_init(|| open(provider, of, &slot, &self.troubles)).await?;
         one.result.clone().ok_or_else(|| invalid("the provider answered with an object that is not whole"))
     }
 
@@ -132,8 +135,14 @@ impl TfRuntime {
         slot
     }
 
+    /// Closes what is open, and says what did not work about it: somebody may still have to be told, or to close it himself.
+    pub async fn give_back(&self) -> Vec<String> {
+        self.close_open().await;
+        std::mem::take(&mut *self.troubles.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Closes what is open, the last one first.
-    pub async fn give_back(&self) {
+    pub(crate) async fn close_open(&self) {
         let mut all = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
         while let Some(slot) = all.pop() {
             let Some(one) = slot.open.get() else { continue };
@@ -141,8 +150,12 @@ impl TfRuntime {
                 renewing.abort();
             }
             let private = one.private.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // Whoever does not take it back has forgotten it, or ends with the operation.
-            let _ = one.provider.close(&one.of, &private).await;
+            let closed = tf_host::about(|| slot.key.to_string(), one.provider.close(&one.of, &private)).await;
+            if let Some(why) = refused(closed) {
+                let text =
+                    format!("{} could not be closed, it ends when its service lets it end: {why}", slot.key);
+                self.troubles.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+            }
         }
     }
 }
@@ -150,16 +163,26 @@ impl TfRuntime {
 async fn open(
     provider: &Arc<Provider>,
     of: &Arc<Ephemeral>,
-    config: &Value,
+    slot: &Slot,
+    troubles: &Troubles,
 ) -> Result<OpenOne, RuntimeError> {
     let Opened { result, private, renew_at, said } =
-        provider.open(of, config).await.map_err(|e| failed(&e))?;
+        provider.open(of, &slot.config).await.map_err(|e| failed(&e))?;
     if let Some(what) = errors(&said) {
         return Err(invalid(what));
     }
     let private = Arc::new(Mutex::new(private));
-    let renewing = renew_at
-        .map(|at| tokio::spawn(renew(Arc::clone(provider), Arc::clone(of), Arc::clone(&private), at)));
+    let renewing = renew_at.map(|at| {
+        let held =
+            Renewal { provider: Arc::clone(provider), of: Arc::clone(of), private: Arc::clone(&private) };
+        let (key, troubles) = (slot.key.clone(), Arc::clone(troubles));
+        tokio::spawn(async move {
+            if let Err(why) = tf_host::about(|| key.to_string(), held.renew(at)).await {
+                let text = format!("{key} could not be renewed, its value may be no good any more: {why}");
+                troubles.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+            }
+        })
+    });
     let result = result.filter(|result| !result.is_null() && result.is_wholly_known());
     Ok(OpenOne { provider: Arc::clone(provider), of: Arc::clone(of), result, private, renewing })
 }
@@ -175,21 +198,38 @@ fn ephemeral<'b>(
     }
 }
 
-/// Renews in time, for as long as the provider says that it has to be.
-async fn renew(provider: Arc<Provider>, of: Arc<Ephemeral>, private: Arc<Mutex<Vec<u8>>>, first: i64) {
-    let mut at = Some(first);
-    while let Some(until) = at {
-        let end = UNIX_EPOCH + Duration::from_secs(u64::try_from(until).unwrap_or_default());
-        let left = end.duration_since(SystemTime::now()).unwrap_or_default();
-        // With a quarter of its time left.
-        tokio::time::sleep((left * 3 / 4).max(SHORTEST)).await;
-        let held = private.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // What cannot be renewed is told by whoever is refused with the old value.
-        let Ok(renewed) = provider.renew(&of, &held).await else { return };
-        if errors(&renewed.said).is_some() {
-            return;
+/// What is renewed, and with what.
+struct Renewal {
+    provider: Arc<Provider>,
+    of: Arc<Ephemeral>,
+    private: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Renewal {
+    /// Renews in time, for as long as the provider says that it has to be.
+    async fn renew(self, first: i64) -> Result<(), String> {
+        let mut at = Some(first);
+        while let Some(until) = at {
+            let end = UNIX_EPOCH + Duration::from_secs(u64::try_from(until).unwrap_or_default());
+            let left = end.duration_since(SystemTime::now()).unwrap_or_default();
+            // With a quarter of its time left.
+            tokio::time::sleep((left * 3 / 4).max(SHORTEST)).await;
+            let held = self.private.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let renewed = self.provider.renew(&self.of, &held).await.map_err(|error| error.to_string())?;
+            if let Some(why) = errors(&renewed.said) {
+                return Err(why);
+            }
+            *self.private.lock().unwrap_or_else(PoisonError::into_inner) = renewed.private;
+            at = renewed.renew_at;
         }
-        *private.lock().unwrap_or_else(PoisonError::into_inner) = renewed.private;
-        at = renewed.renew_at;
+        Ok(())
+    }
+}
+
+/// Why a call did not do what it should.
+fn refused(answer: Result<Vec<Diagnostic>, HostError>) -> Option<String> {
+    match answer {
+        Ok(said) => errors(&said),
+        Err(error) => Some(error.to_string()),
     }
 }

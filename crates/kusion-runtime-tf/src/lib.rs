@@ -32,7 +32,7 @@ pub use attr::PROVIDER;
 pub use connection::Passing;
 pub use kept::Held;
 pub use platform::{TfPlatform, settle};
-pub use pool::Locate;
+pub use pool::{Limits, Locate};
 pub use runtime::TfRuntime;
 pub use settings::{BUILTIN, IMPORT_ID, Source};
 pub use takeover::Takeover;

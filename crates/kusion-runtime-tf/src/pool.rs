@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::future::join_all;
 use kusion_model::Attr;
@@ -24,6 +25,15 @@ pub trait Locate: Send + Sync {
     fn locate(&self, source: &Source) -> Result<PathBuf, String>;
 }
 
+/// What providers may take; none is what is usual.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// How long each answer may take; that of an apply is always waited for.
+    pub patience: Option<Duration>,
+    /// The longest answer, in bytes.
+    pub message: Option<usize>,
+}
+
 #[derive(Default)]
 struct Slot {
     started: OnceCell<Arc<Provider>>,
@@ -38,13 +48,14 @@ pub(crate) struct Pool {
     cache: Option<SchemaCache>,
     reattach: BTreeMap<String, Reattach>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
+    pub(crate) limits: Limits,
 }
 
 impl Pool {
     pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>) -> Self {
         let reattach = std::env::var("TF_REATTACH_PROVIDERS").ok();
         let reattach = reattach.and_then(|text| tf_host::reattached(&text).ok()).unwrap_or_default();
-        Pool { locate, cache, reattach, slots: Mutex::default() }
+        Pool { locate, cache, reattach, slots: Mutex::default(), limits: Limits::default() }
     }
 
     fn slot(&self, source: &Source, config: &Attr) -> Arc<Slot> {
@@ -62,7 +73,9 @@ impl Pool {
             let found = tokio::task::spawn_blocking(move || locate.locate(&wanted)).await;
             let absent = |what: String| RuntimeError::new(ErrorKind::NotFound, what);
             let program = found.map_err(|e| invalid(e.to_string()))?.map_err(absent)?;
-            let launch = Launch { deferral: true, ..Launch::new(&source.address, &program) };
+            let usual = Launch::new(&source.address, &program);
+            let message_limit = self.limits.message.unwrap_or(usual.message_limit);
+            let launch = Launch { deferral: true, patience: self.limits.patience, message_limit, ..usual };
             let provider = Provider::start(&launch, self.cache.as_ref()).await;
             provider.map(Arc::new).map_err(|e| failed(&e))
         };

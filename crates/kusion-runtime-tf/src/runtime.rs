@@ -18,9 +18,9 @@ use crate::attr::{PROVIDER, seal_known, sealed};
 use crate::backend::Backend;
 use crate::connection::Known;
 use crate::draft::Draft;
-use crate::ephemeral::Slot;
+use crate::ephemeral::{Slot, Troubles};
 use crate::platform::TfPlatform;
-use crate::pool::{Locate, Pool};
+use crate::pool::{Limits, Locate, Pool};
 use crate::settings::{Role, Settings};
 use crate::{Held, Source};
 
@@ -79,18 +79,29 @@ pub struct TfRuntime {
     pub(crate) key: DigestKey,
     memory: Mutex<Memory>,
     pub(crate) open: Mutex<Vec<Arc<Slot>>>,
+    /// What could not be renewed or closed.
+    pub(crate) troubles: Troubles,
 }
 
 impl TfRuntime {
     /// Makes the runtime of a stack; nothing is started before it is needed.
     #[must_use]
     pub fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, key: DigestKey) -> Self {
-        TfRuntime { pool: Pool::new(locate, cache), key, memory: Mutex::default(), open: Mutex::default() }
+        let pool = Pool::new(locate, cache);
+        let (memory, open, troubles) = (Mutex::default(), Mutex::default(), Troubles::default());
+        TfRuntime { pool, key, memory, open, troubles }
+    }
+
+    /// Limits what providers may take, instead of what is usual.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.pool.limits = limits;
+        self
     }
 
     /// Ends all providers in good order; without it they are killed when the runtime goes.
     pub async fn close(&self) {
-        self.give_back().await;
+        self.close_open().await;
         self.pool.end().await;
     }
 
@@ -209,6 +220,14 @@ async fn theirs<T>(work: impl Future<Output = Result<T, RuntimeError>>) -> Resul
     work.await.map_err(RuntimeError::of_provider)
 }
 
+/// The same of work on a resource, whose calls are told with its id.
+async fn theirs_about<T>(
+    key: &ResourceKey,
+    work: impl Future<Output = Result<T, RuntimeError>>,
+) -> Result<T, RuntimeError> {
+    theirs(tf_host::about(|| key.to_string(), work)).await
+}
+
 impl Runtime for TfRuntime {
     fn identify<'a>(
         &'a self,
@@ -236,11 +255,11 @@ impl Runtime for TfRuntime {
                 self.memory().known = Arc::new(Known::of(asks));
             }
             let looks: Vec<BoxFuture<'a, Look>> =
-                asks.iter().map(|ask| Box::pin(self.observe_one(ask)) as BoxFuture<'a, Look>).collect();
+                asks.iter().map(|ask| Box::pin(theirs_about(&ask.key, self.observe_one(ask))) as _).collect();
             let mut answers = iter(looks).buffer_unordered(AT_ONCE);
             let mut found = BTreeMap::new();
             while let Some(answer) = answers.next().await {
-                if let Some((key, observed)) = answer.map_err(RuntimeError::of_provider)? {
+                if let Some((key, observed)) = answer? {
                     found.insert(key, observed);
                 }
             }
@@ -252,17 +271,19 @@ impl Runtime for TfRuntime {
         &'a self,
         asks: &'a [ProposeAsk<'a>],
     ) -> BoxFuture<'a, Vec<Result<Proposal, RuntimeError>>> {
-        let questions: Vec<BoxFuture<'a, Result<Proposal, RuntimeError>>> =
-            asks.iter().map(|ask| Box::pin(theirs(self.propose_one(ask))) as BoxFuture<'a, _>).collect();
+        let questions: Vec<BoxFuture<'a, Result<Proposal, RuntimeError>>> = asks
+            .iter()
+            .map(|ask| Box::pin(theirs_about(&ask.desired.key, self.propose_one(ask))) as _)
+            .collect();
         Box::pin(iter(questions).buffered(AT_ONCE).collect())
     }
 
     fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
-        Box::pin(theirs(self.apply_one(ask)))
+        Box::pin(theirs_about(ask.key, self.apply_one(ask)))
     }
 
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
-        Box::pin(theirs(self.delete_one(ask)))
+        Box::pin(theirs_about(ask.key, self.delete_one(ask)))
     }
 
     /// Nothing in the object says whose it is.

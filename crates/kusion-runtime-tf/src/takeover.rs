@@ -42,7 +42,8 @@ impl TfRuntime {
     /// A provider that does not start, or makes nothing of the recorded state.
     pub async fn take_over(&self, found: Found) -> Result<Takeover, RuntimeError> {
         let key = found.key.clone();
-        self.taken(found).await.map_err(|error| at(&key, error).of_provider())
+        let taken = tf_host::about(|| key.to_string(), self.taken(found)).await;
+        taken.map_err(|error| at(&key, error).of_provider())
     }
 
     async fn taken(&self, found: Found) -> Result<Takeover, RuntimeError> {

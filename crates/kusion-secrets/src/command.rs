@@ -53,6 +53,7 @@ impl CommandStore {
             .kill_on_drop(true)
             .spawn()
             .map_err(|e| unavailable(format!("cannot be started: {e}")))?;
+        log::debug!("program {program} started");
         let talk = talk(&mut child, reference);
         let answer = tokio::time::timeout(self.limit, talk).await;
         let answer =

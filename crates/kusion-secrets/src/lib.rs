@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base_secret::SecretValue;
 use futures::StreamExt as _;
@@ -170,7 +170,10 @@ impl Stores {
         let store = self.of(reference)?;
         let late =
             || SecretError::new(Refusal::Unavailable, format!("no answer within {} s", LIMIT.as_secs()));
-        tokio::time::timeout(LIMIT, store.get(reference)).await.unwrap_or_else(|_| Err(late()))
+        let began = Instant::now();
+        let answer = tokio::time::timeout(LIMIT, store.get(reference)).await.unwrap_or_else(|_| Err(late()));
+        told("get", reference, store.as_ref(), answer.as_ref().err(), began);
+        answer
     }
 
     /// Writes one value, in a bounded time.
@@ -187,7 +190,11 @@ impl Stores {
             let message = format!("no answer within {} s; it may have been written", LIMIT.as_secs());
             SecretError::new(Refusal::Unavailable, message)
         };
-        tokio::time::timeout(LIMIT, store.set(reference, value)).await.unwrap_or_else(|_| Err(late()))
+        let began = Instant::now();
+        let answer = tokio::time::timeout(LIMIT, store.set(reference, value)).await;
+        let answer = answer.unwrap_or_else(|_| Err(late()));
+        told("set", reference, store.as_ref(), answer.as_ref().err(), began);
+        answer
     }
 
     /// Fetches many values, each once.
@@ -212,6 +219,15 @@ impl Stores {
             }
         }
         if refused.is_empty() { Ok(found) } else { Err(refused) }
+    }
+}
+
+/// Tells who listens which store was asked for what: never what it answered.
+fn told(what: &str, of: &SecretRef, store: &dyn SecretStore, refused: Option<&SecretError>, began: Instant) {
+    if log::log_enabled!(log::Level::Debug) {
+        let how = refused.map_or(String::new(), |error| format!(", {}", error.kind.word()));
+        let ms = began.elapsed().as_millis();
+        log::debug!("secret store {}: {what} {of}{how} in {ms} ms", store.describe());
     }
 }
 

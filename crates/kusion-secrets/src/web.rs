@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -65,7 +66,16 @@ impl Web {
     ) -> Result<Answer, SecretError> {
         let request = request.body(Full::new(Bytes::copy_from_slice(body)));
         let request = request.map_err(|e| self.unavailable(format!("has no usable address: {e}")))?;
+        let asked = log::log_enabled!(log::Level::Debug)
+            .then(|| (Instant::now(), format!("{} {}", request.method(), request.uri().path())));
         let answer = self.client.request(request).await;
+        if let Some((began, asked)) = asked {
+            let status = answer.as_ref().map_or_else(
+                |_| "was not answered".to_owned(),
+                |answer| answer.status().as_u16().to_string(),
+            );
+            log::debug!("{}: {asked} {status} in {} ms", self.service, began.elapsed().as_millis());
+        }
         let answer = answer.map_err(|e| self.unavailable(format!("does not answer: {}", root(&e))))?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST).collect().await;

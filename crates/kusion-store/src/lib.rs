@@ -40,6 +40,7 @@ mod sim;
 mod sim_objects;
 mod snapshot;
 mod store;
+mod told;
 mod upgrade;
 mod upstream;
 mod vault;
@@ -67,6 +68,7 @@ pub use sim::{SimMedium, Stack as SimStack};
 pub use sim_objects::SimObjects;
 pub use snapshot::{SNAPSHOT_SCHEMA, Snapshot, Unfit};
 pub use store::{Claim, StackStore, Store};
+pub use told::Told;
 pub use upstream::{NotUpstream, UpstreamState};
 pub use wait::wait;
 

@@ -208,6 +208,7 @@ fn ask(words: &[String], word: &str, told: &[u8]) -> Result<Vec<u8>, StoreError>
         .stderr(Stdio::inherit())
         .spawn();
     let mut child = started.map_err(|error| failed(&lock, error.to_string()))?;
+    ::log::debug!("program {program} started");
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let told = Zeroizing::new(told.to_vec());
     let talk = std::thread::spawn(move || {

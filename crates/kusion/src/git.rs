@@ -18,6 +18,7 @@ pub fn git(folder: &Path, words: &[&str]) -> Option<String> {
     for name in base_secret::CREDENTIALS {
         command.env_remove(name);
     }
+    log::debug!("program git started");
     let output = command
         .arg("-C")
         .arg(folder)

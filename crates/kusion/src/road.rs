@@ -221,7 +221,8 @@ impl Road<'_> {
         pace.timings.plan = pace.step(self.engine.now());
         let mut sites = ready.sites.clone();
         let ending = self.walk(ready, errand, pace, &mut sites).await;
-        sites.give_back().await;
+        let troubles = sites.give_back().await;
+        troubles.iter().for_each(|text| (errand.ask.observer)(Happening::Warning(text)));
         ending
     }
 

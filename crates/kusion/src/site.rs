@@ -120,9 +120,10 @@ pub trait Site: Any + Send + Sync {
         Box::pin(ready(()))
     }
 
-    /// Closes what was opened for this operation only, and leaves the rest ready for the next.
-    fn give_back(&self) -> BoxFuture<'_, ()> {
-        Box::pin(ready(()))
+    /// Closes what was opened for this operation only, and leaves the rest ready for the next. Returns what a person should
+    /// know about it.
+    fn give_back(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(ready(Vec::new()))
     }
 
     /// Ends in good order what was started for the operation.
@@ -318,9 +319,9 @@ impl Sites {
         join_all(self.sites.values().map(|site| site.stop())).await;
     }
 
-    /// Closes what was opened for this operation only.
-    pub async fn give_back(&self) {
-        join_all(self.sites.values().map(|site| site.give_back())).await;
+    /// Closes what was opened for this operation only; returns what a person should know about it.
+    pub async fn give_back(&self) -> Vec<String> {
+        join_all(self.sites.values().map(|site| site.give_back())).await.concat()
     }
 
     /// Ends in good order what was started for the operation.

@@ -9,7 +9,7 @@ use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::Verdict;
 use kusion_model::{DigestKey, Platform, Platforms, ResourceKey, ResourceRecord, ResourceType, Spec};
 use kusion_runtime::{ErrorKind, ObserveAsk, Runtime, RuntimeError};
-use kusion_runtime_tf::{Locate, SchemaCache, TfPlatform, TfRuntime, settle};
+use kusion_runtime_tf::{Limits, Locate, SchemaCache, TfPlatform, TfRuntime, settle};
 
 use crate::site::{Access, HealthAsk, Look, Site, SiteAsk, SiteHealth, at_once};
 use crate::{Exit, Failure};
@@ -22,12 +22,14 @@ pub struct Providers {
     pub locate: Arc<dyn Locate>,
     /// The folder in which their schemas are remembered.
     pub schemas: Option<PathBuf>,
+    pub limits: Limits,
 }
 
 impl Access for Providers {
     fn open(&self, ask: &SiteAsk<'_>) -> Arc<dyn Site> {
         let cache = self.schemas.clone().map(SchemaCache::new);
-        let runtime = Arc::new(TfRuntime::new(Arc::clone(&self.locate), cache, ask.key.clone()));
+        let runtime = TfRuntime::new(Arc::clone(&self.locate), cache, ask.key.clone());
+        let runtime = Arc::new(runtime.with_limits(self.limits));
         Arc::new(TfSite { runtime, key: ask.key.clone() })
     }
 }
@@ -87,7 +89,7 @@ impl Site for TfSite {
         Box::pin(self.runtime.stop())
     }
 
-    fn give_back(&self) -> BoxFuture<'_, ()> {
+    fn give_back(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(self.runtime.give_back())
     }
 

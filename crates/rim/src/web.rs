@@ -1,9 +1,11 @@
 //! The HTTP client: bounded waiting, certificates as the system trusts them, failures of the server as answers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ureq::Agent;
+use ureq::http::{Request, Response};
+use ureq::middleware::MiddlewareNext;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, SendBody};
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -54,7 +56,23 @@ pub fn agent(net: &Net) -> Agent {
         Some(name) => config.user_agent(name.as_str()),
         None => config,
     };
-    config.build().into()
+    match log::log_enabled!(log::Level::Debug) {
+        true => config.middleware(told).build().into(),
+        false => config.build().into(),
+    }
+}
+
+/// Tells who listens what is asked: an address may carry a password in front of the host and a signature behind the path.
+fn told(request: Request<SendBody<'_>>, next: MiddlewareNext<'_>) -> Result<Response<Body>, ureq::Error> {
+    let uri = request.uri();
+    let asked = format!("{} {}{}", request.method(), uri.host().unwrap_or_default(), uri.path());
+    let began = Instant::now();
+    let answer = next.handle(request);
+    let status = answer
+        .as_ref()
+        .map_or_else(|_| "was not answered".to_owned(), |answer| answer.status().as_u16().to_string());
+    log::debug!("web: {asked} {status} in {} ms", began.elapsed().as_millis());
+    answer
 }
 
 fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {

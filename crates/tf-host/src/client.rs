@@ -1,6 +1,6 @@
 //! One connection to a provider: raw calls with limits, and what a failed call means.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
@@ -17,6 +17,7 @@ use crate::handshake::Address;
 use crate::log::{Lines, Logs};
 use crate::process::Process;
 use crate::rpc::{Rpc, SHUTDOWN, STDIO};
+use crate::subject::subject;
 use crate::wire::{Empty, StdioData};
 use crate::{Failure, HostError, Protocol};
 
@@ -97,8 +98,28 @@ impl Client {
         Ok(Client { name: name.to_owned(), protocol, channel, process, message_limit, patience })
     }
 
-    /// Asks one question.
+    /// Asks one question, and tells who listens that it was asked: never what.
     pub(crate) async fn call<Q, A>(&self, rpc: &Rpc, ask: Q) -> Result<A, HostError>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let began = ::log::log_enabled!(::log::Level::Debug).then(Instant::now);
+        let answer = self.answer(rpc, ask).await;
+        if let Some(began) = began {
+            let (who, ms) = (self.label(), began.elapsed().as_millis());
+            let failed = if answer.is_err() { " failed" } else { "" };
+            ::log::debug!("provider {who}: {}{}{failed} in {ms} ms", rpc.name, subject());
+        }
+        answer
+    }
+
+    /// As in the lines of its own log.
+    fn label(&self) -> &str {
+        self.process.as_ref().map_or(&self.name, |process| process.logs().of())
+    }
+
+    async fn answer<Q, A>(&self, rpc: &Rpc, ask: Q) -> Result<A, HostError>
     where
         Q: Message + 'static,
         A: Message + Default + 'static,

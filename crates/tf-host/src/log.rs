@@ -1,8 +1,13 @@
-//! What a provider writes beside its answers: kept in bounded memory, searchable, without the values of attributes.
+//! What a provider writes beside its answers: kept in bounded memory, searchable, without the values of attributes, and told
+//! to the facade `log` as it comes.
 //!
 //! Providers write JSON lines (`@level`, `@module`, `@message`, and free keys that may hold values of attributes) and plain
-//! lines. Of a JSON line only level, module and message are kept. From `panic: ` or `fatal error: ` on everything is kept
-//! for the report of a crash.
+//! lines. Of a JSON line only level, module and message are kept. A plain line of Go's `log` package may say its level
+//! (`[DEBUG] ..`), and goes on in the lines after it; those below a warning are dropped whole, because whole requests with
+//! all values stand in them. From `panic: ` or `fatal error: ` on everything is kept for the report of a crash.
+//!
+//! Warnings and worse are told. Lower levels are told only where `TF_LOG` or `TF_LOG_PROVIDER` asks for them, and only of
+//! JSON lines.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -49,20 +54,22 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Is told every line that is kept, as it comes.
-pub type OnLine = Arc<dyn Fn(&LogLine) + Send + Sync>;
-
 /// The log of one provider, shared by everybody who reads from it.
 #[derive(Clone)]
 pub struct Logs {
     inner: Arc<Mutex<Inner>>,
-    /// Lines below it are dropped.
+    /// Whose it is.
+    of: Arc<str>,
+    /// Lines below it are not kept.
     least: Level,
-    listener: Option<OnLine>,
+    /// JSON lines below it are not told; none where nobody listens.
+    told: Option<Level>,
 }
 
 #[derive(Default)]
 struct Inner {
+    /// The level of the plain line before.
+    plain: Option<Level>,
     lines: VecDeque<LogLine>,
     n_bytes: usize,
     panic: String,
@@ -70,10 +77,18 @@ struct Inner {
 }
 
 impl Logs {
-    /// Keeps lines from a level on.
+    /// Keeps lines of a provider from a level on.
     #[must_use]
-    pub fn new(least: Level, listener: Option<OnLine>) -> Self {
-        Logs { inner: Arc::default(), least, listener }
+    pub fn new(of: &str, least: Level) -> Self {
+        let listens = ::log::log_enabled!(::log::Level::Debug);
+        let told = listens.then(|| asked().map_or(Level::Warn, |asked| asked.min(Level::Warn)));
+        Logs { inner: Arc::default(), of: of.into(), least, told }
+    }
+
+    /// Whose log it is.
+    #[must_use]
+    pub fn of(&self) -> &str {
+        &self.of
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -87,8 +102,14 @@ impl Logs {
         if text.is_empty() {
             return;
         }
-        let line = read(text);
+        let structured = read(text);
         let mut inner = self.inner();
+        let is_structured = structured.is_some();
+        let line = structured.unwrap_or_else(|| {
+            let level = plain_level(text, inner.plain);
+            inner.plain = Some(level);
+            LogLine { level, text: text.to_owned() }
+        });
         if !inner.panicked && (text.starts_with("panic: ") || text.starts_with("fatal error: ")) {
             inner.panicked = true;
         }
@@ -96,11 +117,13 @@ impl Logs {
             inner.panic.push_str(text);
             inner.panic.push('\n');
         }
+        let least_told = if is_structured { self.told } else { self.told.map(|_| Level::Warn) };
+        if least_told.is_some_and(|least| line.level >= least) {
+            let level = if line.level == Level::Plain { String::new() } else { format!("{}: ", line.level) };
+            ::log::debug!("provider {}: {level}{}", self.of, line.text);
+        }
         if line.level < self.least {
             return;
-        }
-        if let Some(listener) = &self.listener {
-            listener(&line);
         }
         inner.n_bytes += line.text.len();
         inner.lines.push_back(line);
@@ -129,14 +152,45 @@ impl Logs {
     }
 }
 
-fn read(text: &str) -> LogLine {
-    let plain = || LogLine { level: Level::Plain, text: text.to_owned() };
-    if !text.starts_with('{') {
-        return plain();
+/// The level that the user asks of providers, by the variables that Terraform has for it.
+fn asked() -> Option<Level> {
+    let set = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    match set("TF_LOG_PROVIDER").or_else(|| set("TF_LOG"))?.to_ascii_lowercase().as_str() {
+        "trace" | "json" => Some(Level::Trace),
+        "debug" => Some(Level::Debug),
+        "info" => Some(Level::Info),
+        _ => None,
     }
-    let Ok(Value::Object(map)) = serde_json::from_str::<Value>(text) else { return plain() };
+}
+
+/// The level of a plain line: what it says, that of the message which it goes on with, or none.
+fn plain_level(text: &str, before: Option<Level>) -> Level {
+    const SAID: [(&str, Level); 5] = [
+        ("[TRACE]", Level::Trace),
+        ("[DEBUG]", Level::Debug),
+        ("[INFO]", Level::Info),
+        ("[WARN]", Level::Warn),
+        ("[ERROR]", Level::Error),
+    ];
+    // `2024/05/01 10:00:00 `: a new message.
+    const STAMP: usize = 8;
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "/:.- TZ".contains(c));
+    if let Some((_, level)) = SAID.iter().find(|(word, _)| rest.starts_with(word)) {
+        return *level;
+    }
+    let stamped = text.starts_with(|c: char| c.is_ascii_digit()) && text.len() - rest.len() >= STAMP;
+    let crashed = ["panic: ", "fatal error: "].iter().any(|word| text.starts_with(word));
+    if stamped || crashed { Level::Plain } else { before.unwrap_or(Level::Plain) }
+}
+
+/// A JSON line, without the keys that may hold values.
+fn read(text: &str) -> Option<LogLine> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let Ok(Value::Object(map)) = serde_json::from_str::<Value>(text) else { return None };
     let field = |key: &str| map.get(key).and_then(Value::as_str);
-    let (Some(level), Some(message)) = (field("@level"), field("@message")) else { return plain() };
+    let (level, message) = (field("@level")?, field("@message")?);
     let level = match level {
         "trace" => Level::Trace,
         "debug" => Level::Debug,
@@ -148,7 +202,7 @@ fn read(text: &str) -> LogLine {
         Some(module) => format!("{module}: {message}"),
         None => message.to_owned(),
     };
-    LogLine { level, text }
+    Some(LogLine { level, text })
 }
 
 /// Cuts a stream into lines, with bounded memory: the rest of a line that is too long is dropped.
@@ -188,7 +242,7 @@ mod tests {
 
     #[test]
     fn json_lines_lose_their_values_and_low_levels_are_dropped() {
-        let logs = Logs::new(Level::Warn, None);
+        let logs = Logs::new("lab", Level::Warn);
         logs.take(br#"{"@level":"trace","@message":"canary","@module":"sdk"}"#);
         logs.take(br#"{"@level":"warn","@message":"slow","@module":"sdk","password":"canary"}"#);
         logs.take(b"cannot start: missing libfoo\n");
@@ -198,8 +252,30 @@ mod tests {
     }
 
     #[test]
+    fn plain_lines_below_a_warning_are_dropped_with_the_lines_that_belong_to_them() {
+        let logs = Logs::new("lab", Level::Warn);
+        let lines = [
+            "2024/05/01 10:00:00 [DEBUG] request:",
+            "POST /users",
+            "password=canary",
+            "2024/05/01 10:00:01 [WARN] slow",
+            "by two seconds",
+            "[TRACE] canary",
+            "2024-05-01T10:00:02.000Z cannot go on",
+            "[INFO] canary",
+            "panic: out of range",
+            "goroutine 1 [running]:",
+        ];
+        lines.iter().for_each(|line| logs.take(line.as_bytes()));
+        let texts: Vec<String> = logs.search("").into_iter().map(|line| line.text).collect();
+        let kept = [lines[3], lines[4], lines[6], lines[8], lines[9]];
+        assert_eq!(texts, kept);
+        assert_eq!(logs.last_words(), [lines[8], lines[9]]);
+    }
+
+    #[test]
     fn memory_is_bounded_and_a_panic_is_kept_whole() {
-        let logs = Logs::new(Level::Warn, None);
+        let logs = Logs::new("lab", Level::Warn);
         logs.take(b"panic: runtime error: index out of range");
         logs.take(b"goroutine 1 [running]:");
         for _ in 0..50 {

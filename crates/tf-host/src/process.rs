@@ -60,9 +60,17 @@ impl Launch {
             patience: None,
             deferral: false,
             tls: false,
-            logs: Logs::new(crate::Level::Warn, None),
+            logs: Logs::new(&label(name, program), crate::Level::Warn),
         }
     }
+}
+
+/// What a provider is called in lines: `random 3.9.0`, by its address and the name of its file.
+fn label(name: &str, program: &Path) -> String {
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let file = program.file_name().map(std::ffi::OsStr::to_string_lossy).unwrap_or_default();
+    let version = file.split_once("_v").map(|(_, rest)| rest.split('_').next().unwrap_or(rest).to_owned());
+    version.map_or_else(|| short.to_owned(), |version| format!("{short} {version}"))
 }
 
 /// A running provider. It ends when this is dropped, if nobody ended it before.
@@ -87,6 +95,7 @@ impl Process {
             .spawn()
             .map_err(|e| fail(Failure::Start { why: format!("{}: {e}", launch.program.display()) }))?;
         let pid = child.id().unwrap_or_default();
+        ::log::debug!("program {} started, process {pid}", launch.program.display());
         guardian::watch(pid, folder.path());
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (first_line, on_first) = tokio::sync::oneshot::channel();

@@ -9,6 +9,7 @@ use kusion_store::{State, wait};
 use crate::commands::COMMANDS;
 use crate::input::chosen::{here, open_named};
 use crate::input::flags::Given;
+use crate::views::debug::debug_flag;
 use crate::views::failure::Failure;
 use crate::views::output::print_data;
 
@@ -55,7 +56,7 @@ fn candidates(last: &str, before: &[String]) -> Vec<String> {
         return Vec::new();
     };
     if last.starts_with('-') {
-        let flags = command.flags.iter().flat_map(|rows| rows());
+        let flags = command.flags.iter().flat_map(|rows| rows()).chain([debug_flag()]);
         return flags.filter_map(|flag| Some(format!("--{}", flag.get_long()?))).collect();
     }
     let previous = before.last().map(String::as_str).unwrap_or_default();

@@ -194,7 +194,9 @@ fn open_browser(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let _ = command.spawn();
+    if command.spawn().is_ok() {
+        log::debug!("program {program} started");
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::input::chosen::{ChosenStack, open};
 use crate::input::cluster::{Connection, connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
+use crate::input::planned::warn;
 use crate::input::recall::{is_unknown, look_back};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
@@ -81,7 +82,7 @@ async fn compare(
     loop {
         match connection.engine.plan(&chosen.target, spec.clone(), DryRun::All).await {
             Ok(ready) => {
-                ready.sites.give_back().await;
+                ready.sites.give_back().await.iter().for_each(|text| warn(text));
                 return Ok((ready, connection, secrets));
             }
             Err(PlanFailure::Refused(list)) if list.iter().any(is_unknown_secret) => {

@@ -1,6 +1,8 @@
 //! The texts of `--help`, made from the table of commands.
 
 use crate::commands::{COMMANDS, Command};
+use crate::input::flags::listed;
+use crate::views::debug::debug_flag;
 use crate::views::failure::Exit;
 
 /// The help of the program.
@@ -12,6 +14,7 @@ pub(super) fn help() -> String {
     for command in COMMANDS {
         out.push_str(&format!("  {:<12} {}\n", command.name, command.help));
     }
+    out.push_str(&format!("\nEvery command also takes:\n{}", listed(&[debug_flag()])));
     out.push_str("\nExit codes:\n");
     Exit::ALL.iter().for_each(|exit| out.push_str(&format!("  {:<12} {}\n", exit.code(), exit.meaning())));
     out.push_str("\n`kusion COMMAND --help` says more.\n");

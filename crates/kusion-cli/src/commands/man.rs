@@ -4,6 +4,7 @@ use kcl_doc::roff;
 
 use crate::commands::COMMANDS;
 use crate::input::flags::{self, Given};
+use crate::views::debug::debug_flag;
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::print_data;
 
@@ -25,6 +26,8 @@ fn page() -> String {
         command.flags.iter().for_each(|rows| out.push_str(&roff(&flags::listed(&rows()))));
         out.push_str(".fi\n");
     }
+    let flag = flags::listed(&[debug_flag()]);
+    out.push_str(&format!(".SH FLAGS OF EVERY COMMAND\n.nf\n{}.fi\n", roff(&flag)));
     out.push_str(".SH ENVIRONMENT\nEach flag is also a variable: --lock-timeout is KUSION_LOCK_TIMEOUT.\n");
     out.push_str("NO_COLOR and TERM=dumb give plain text.\n.SH EXIT STATUS\n");
     for exit in Exit::ALL {

@@ -34,11 +34,14 @@ mod state;
 mod status;
 mod why;
 
+use std::time::Instant;
+
 use crate::input::chosen::stack;
 use crate::input::cluster::clusters;
 use crate::input::flags::{self, Arg, Given, Read};
 use crate::input::planned::{conflict, imported, moving, owners, spec_file};
 use crate::input::providers;
+use crate::views::debug::{self, debug_flag};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
 
@@ -409,12 +412,14 @@ pub(crate) fn cli() -> clap::Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .args_override_self(true)
-        .help_template(help::help());
+        .help_template(help::help())
+        .arg(debug_flag());
     COMMANDS.iter().fold(top, |top, command| top.subcommand(command.to_clap()))
 }
 
 /// Runs the words of a command line.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    let start = Instant::now();
     if let Some(("__complete", rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return completion::complete(rest);
     }
@@ -430,6 +435,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Bug, format!("nobody runs `kusion {}`", read.command)));
     };
     read.file = config::load()?;
+    debug::listen(&read, start)?;
     (command.run)(&read).map_err(|failure| advice::with_stack(failure, command, &read.rest))
 }
 

@@ -11,7 +11,7 @@ use crate::commands::apply::apply_ask;
 use crate::input::chosen::{ChosenStack, now, open};
 use crate::input::cluster::{Connection, tokio};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::planned::{ended, ruled, wanted};
+use crate::input::planned::{ended, ruled, wanted, warn};
 use crate::input::recall::connection_for;
 use crate::input::who::acting;
 use crate::views::company::Company;
@@ -74,6 +74,6 @@ async fn plan(
         () = company.keep_drawing() => Err(RoadError::Interrupted),
     };
     let ready = planned.map_err(|error| ended(given, chosen, connection, error))?;
-    ready.sites.give_back().await;
+    ready.sites.give_back().await.iter().for_each(|text| warn(text));
     Ok(ready)
 }

@@ -170,6 +170,7 @@ fn start(given: &Given, folder: &Path) -> Result<(), Failure> {
     // A group of its own: Ctrl-C in this terminal is not meant for it.
     command.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
     let mut child = command.spawn().map_err(|e| unwritable(folder, &e))?;
+    log::debug!("program kusion started, process {}", child.id());
     let started = Instant::now();
     loop {
         if read_pid(folder).is_some_and(|pid| pid.as_raw_nonzero().get() as u32 == child.id()) {

@@ -17,7 +17,7 @@ use crate::input::backend;
 use crate::input::flags::{Arg, Given, LEFT_OUT, flag, quoted};
 use crate::input::hush::Hush;
 use crate::input::locks::lock;
-use crate::input::meter::{Meter, Metered};
+use crate::input::meter::{Meter, Metered, told};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::tell;
 use crate::views::style::Style;
@@ -143,7 +143,7 @@ pub(crate) fn home_at(given: &Given, from: &Path) -> Result<PathBuf, Failure> {
 
 /// The store of a stack, or that of no stack in particular.
 pub(crate) fn stores(given: &Given, folder: Option<&StackFolder>, from: &Path) -> Result<Store, Failure> {
-    let backend = backend::choose(given, folder, from)?.open(given)?;
+    let backend = told(backend::choose(given, folder, from)?.open(given)?);
     Ok(Store::new(backend).with_lock(lock(given)?))
 }
 

@@ -11,12 +11,12 @@ use kusion_runtime_k8s::{ConnectError, Identity, connect_as};
 
 use crate::input::chosen::{ChosenStack, here};
 use crate::input::flags::{Arg, Given, flag};
-use crate::input::providers::providers;
+use crate::input::providers::{limits, providers};
 use crate::views::failure::{Exit, Failure};
 
 /// Flags of every command that talks to a cluster.
 pub(crate) fn clusters() -> Vec<Arg> {
-    vec![
+    let mut flags = vec![
         flag(
             "context",
             None,
@@ -39,7 +39,9 @@ pub(crate) fn clusters() -> Vec<Arg> {
             "FILE",
             "health rules for custom kinds, beside health.rules of project and stack",
         ),
-    ]
+    ];
+    flags.extend(limits());
+    flags
 }
 
 /// The cluster that a command works on, connected.

@@ -79,7 +79,7 @@ impl Given {
     pub(crate) fn line(&self) -> String {
         let mut out = format!("kusion {}", self.command);
         self.rest.iter().for_each(|word| out.push_str(&format!(" {}", quoted(word))));
-        for (name, value) in self.flags.iter().filter(|(name, _)| name != "yes") {
+        for (name, value) in self.flags.iter().filter(|(name, _)| name != "yes" && name != "debug") {
             out.push_str(&retyped(name, value));
         }
         out
@@ -248,7 +248,13 @@ pub(crate) fn listed(flags: &[Arg]) -> String {
         let short = flag.get_short().map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
         let values = flag.get_value_names().filter(|_| flag.get_action().takes_values()).unwrap_or_default();
         let value = values.first().map(|name| name.as_str()).unwrap_or_default();
-        let name = format!("{short}--{} {value}", flag.get_long().unwrap_or_default());
+        let optional = flag.get_num_args().is_some_and(|range| range.min_values() == 0);
+        let value = match value {
+            "" => String::new(),
+            value if optional => format!("[={value}]"),
+            value => format!(" {value}"),
+        };
+        let name = format!("{short}--{}{value}", flag.get_long().unwrap_or_default());
         let help = flag.get_help().map(text).unwrap_or_default();
         out.push_str(&format!("  {:<28} {help}\n", name.trim_end()));
     }

@@ -1,7 +1,7 @@
 //! What the records of a run cost: a medium with a watch and a counter on it.
 //!
 //! In: every call of the store. Out: the same answer, and in the JSON report how long the medium took and how many bytes it got.
-//! State must follow the change and not be felt; a figure in every report keeps that honest.
+//! State must follow the change and not be felt; a figure in every report keeps that honest. Each call is told to `--debug`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,13 +35,29 @@ pub(crate) struct Metered<B> {
     pub(crate) meter: Arc<Meter>,
 }
 
+/// A medium whose sums nobody asks for; its calls are told all the same.
+pub(crate) fn told(below: Arc<dyn Backend>) -> Arc<dyn Backend> {
+    Arc::new(Metered { below, meter: Arc::default() })
+}
+
 impl<B: Backend> Metered<B> {
-    fn timed<'a, T: 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+    fn timed<'a, T: 'a>(
+        &'a self,
+        what: &'static str,
+        of: Option<&'a Scope>,
+        answer: Answer<'a, T>,
+    ) -> Answer<'a, T> {
         let start = Instant::now();
         Box::pin(async move {
             let answer = answer.await;
-            let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let spent = start.elapsed();
+            let micros = u64::try_from(spent.as_micros()).unwrap_or(u64::MAX);
             self.meter.micros.fetch_add(micros, Ordering::Relaxed);
+            if log::log_enabled!(log::Level::Debug) {
+                let place = of.map(|scope| format!(" {}", self.below.place(scope).display()));
+                let failed = if answer.is_err() { " failed" } else { "" };
+                log::debug!("state: {what}{}{failed} in {} ms", place.unwrap_or_default(), spent.as_millis());
+            }
             answer
         })
     }
@@ -58,20 +74,20 @@ impl<B: Backend> Backend for Metered<B> {
     }
 
     fn list(&self) -> Answer<'_, Vec<Scope>> {
-        self.timed(self.below.list())
+        self.timed("list", None, self.below.list())
     }
 
     fn read<'a>(&'a self, scope: &'a Scope, from: u64) -> Answer<'a, Written> {
-        self.timed(Box::pin(async move { self.below.read(scope, from).await }))
+        self.timed("read", Some(scope), Box::pin(async move { self.below.read(scope, from).await }))
     }
 
     fn glance<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Written> {
-        self.timed(self.below.glance(scope))
+        self.timed("read", Some(scope), self.below.glance(scope))
     }
 
     fn create<'a>(&'a self, scope: &'a Scope, first: &'a str) -> Answer<'a, ()> {
         self.written(first.len());
-        self.timed(self.below.create(scope, first))
+        self.timed("create", Some(scope), self.below.create(scope, first))
     }
 
     fn append_if<'a>(
@@ -83,20 +99,20 @@ impl<B: Backend> Backend for Metered<B> {
         head: &'a Head,
     ) -> Answer<'a, u64> {
         self.written(records.iter().map(String::len).sum());
-        self.timed(self.below.append_if(scope, fence, at, records, head))
+        self.timed("append", Some(scope), self.below.append_if(scope, fence, at, records, head))
     }
 
     fn replace_if<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, by: Replacement<'a>) -> Answer<'a, u64> {
         self.written(by.records.iter().map(String::len).sum());
-        self.timed(self.below.replace_if(scope, fence, by))
+        self.timed("replace", Some(scope), self.below.replace_if(scope, fence, by))
     }
 
     fn gather<'a>(&'a self, scope: &'a Scope, at: u64) -> Answer<'a, ()> {
-        self.timed(self.below.gather(scope, at))
+        self.timed("gather", Some(scope), self.below.gather(scope, at))
     }
 
     fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
-        self.timed(self.below.first_head(scope, fence, head))
+        self.timed("first head", Some(scope), self.below.first_head(scope, fence, head))
     }
 
     fn copies<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Vec<Records>> {
@@ -112,7 +128,7 @@ impl<B: Backend> Backend for Metered<B> {
     }
 
     fn lease<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Option<LeaseSlot>> {
-        self.timed(self.below.lease(scope))
+        self.timed("lease", Some(scope), self.below.lease(scope))
     }
 
     fn swap_lease<'a>(
@@ -122,7 +138,7 @@ impl<B: Backend> Backend for Metered<B> {
         lease: &'a Lease,
     ) -> Answer<'a, bool> {
         self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
-        self.timed(self.below.swap_lease(scope, read, lease))
+        self.timed("swap lease", Some(scope), self.below.swap_lease(scope, read, lease))
     }
 
     fn swap_and_look<'a>(
@@ -133,16 +149,16 @@ impl<B: Backend> Backend for Metered<B> {
         from: u64,
     ) -> Answer<'a, Option<Look>> {
         self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
-        self.timed(self.below.swap_and_look(scope, read, lease, from))
+        self.timed("swap lease and read", Some(scope), self.below.swap_and_look(scope, read, lease, from))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
-        self.timed(self.below.kept(scope, name))
+        self.timed("get key", Some(scope), self.below.kept(scope, name))
     }
 
     fn keep<'a>(&'a self, scope: &'a Scope, name: &'a str, bytes: &'a [u8]) -> Answer<'a, ()> {
         self.written(bytes.len());
-        self.timed(self.below.keep(scope, name, bytes))
+        self.timed("put key", Some(scope), self.below.keep(scope, name, bytes))
     }
 }
 

@@ -13,6 +13,7 @@ use tf_install::{
 };
 
 use crate::input::chosen::{here, home_at};
+use crate::input::cluster::seconds;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::warn;
 use crate::views::failure::Failure;
@@ -29,6 +30,33 @@ pub(crate) fn flags() -> Vec<Arg> {
             "another platform than this machine's, as in linux_arm64; may be repeated",
         ),
     ]
+}
+
+/// What limits providers, in commands that ask them.
+pub(crate) fn limits() -> Vec<Arg> {
+    vec![
+        flag(
+            "provider-timeout",
+            None,
+            "TIME",
+            "how long a provider may take to answer, except for an apply (default 5m; 30m to read)",
+        ),
+        flag("provider-message-limit", None, "MIB", "the longest answer of a provider (default 256)"),
+    ]
+}
+
+fn limits_of(given: &Given) -> Result<kusion_runtime_tf::Limits, Failure> {
+    let message = given.last("provider-message-limit").map(|text| {
+        let size = text.parse::<usize>().ok().filter(|size| (1..=2048).contains(size));
+        size.map(|size| size << 20).ok_or_else(|| {
+            Failure::usage(format!("--provider-message-limit {text} is no size"))
+                .next("a number of MiB, from 1 to 2048")
+        })
+    });
+    Ok(kusion_runtime_tf::Limits {
+        patience: seconds(given, "provider-timeout")?,
+        message: message.transpose()?,
+    })
 }
 
 /// The platforms that are asked for; this machine's if none is.
@@ -102,7 +130,8 @@ impl Locate for OnThisMachine {
 pub(crate) fn providers(given: &Given, project: &Path) -> Result<Providers, Failure> {
     let cache = cache_folder(given, project)?;
     let schemas = Some(cache.join("schemas"));
-    Ok(Providers { locate: Arc::new(OnThisMachine { project: project.to_owned(), cache }), schemas })
+    let locate = Arc::new(OnThisMachine { project: project.to_owned(), cache });
+    Ok(Providers { locate, schemas, limits: limits_of(given)? })
 }
 
 /// Tells how an installation goes: a line for each step, and one every few seconds of a download.

@@ -3,6 +3,7 @@
 pub(crate) mod blame;
 pub(crate) mod board;
 pub(crate) mod company;
+pub(crate) mod debug;
 pub(crate) mod ending;
 pub(crate) mod failure;
 pub(crate) mod output;

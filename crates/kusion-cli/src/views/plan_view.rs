@@ -77,7 +77,7 @@ pub(crate) fn steps(steps: &[&Step], detail: Detail, style: &Style) -> String {
     let shown: Vec<&Step> = steps.iter().copied().filter(|step| interesting(step, detail)).collect();
     let longest = shown.iter().map(|step| plain(&step.key).chars().count()).max().unwrap_or(0);
     // On a narrow terminal columns would only break the lines.
-    let room = if crate::views::screen::Screen::is_possible() { crate::views::screen::size().0 } else { 100 };
+    let room = if crate::views::screen::is_terminal() { crate::views::screen::size().0 } else { 100 };
     let width = longest.clamp(40, 76).min(room.saturating_sub(24));
     for step in shown {
         one(step, width, detail, style, &mut out);

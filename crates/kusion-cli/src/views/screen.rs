@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use crate::views::debug::disturbs_pictures;
 use crate::views::output::{draw, without_secrets};
 use crate::views::wrap::wrap;
 
@@ -12,10 +13,9 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Whether pictures can be drawn on stdout at all.
+    /// Whether pictures can be drawn on stdout at all: lines of `--debug` between them would be drawn over.
     pub(crate) fn is_possible() -> bool {
-        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
-        std::io::stdout().is_terminal() && !dumb
+        is_terminal() && !disturbs_pictures()
     }
 
     /// Replaces the picture. Lines that are too long are broken here: what the terminal breaks cannot be drawn over.
@@ -37,6 +37,12 @@ impl Screen {
     }
 }
 
+/// Whether what is printed is seen by a person.
+pub(crate) fn is_terminal() -> bool {
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    std::io::stdout().is_terminal() && !dumb
+}
+
 /// Columns and rows of the terminal.
 pub(crate) fn size() -> (usize, usize) {
     let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -49,7 +55,7 @@ pub(crate) fn size() -> (usize, usize) {
 
 /// A text as a terminal shows it whole: no word is cut at its edge.
 pub(crate) fn fitted(text: &str) -> String {
-    if Screen::is_possible() { broken(text, size().0) } else { text.to_owned() }
+    if is_terminal() { broken(text, size().0) } else { text.to_owned() }
 }
 
 /// The same for what goes to standard error.

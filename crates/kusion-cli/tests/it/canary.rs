@@ -140,16 +140,18 @@ const COMMANDS: &[(&str, i32)] = &[
 #[test]
 fn nothing_shows_a_planted_secret() {
     let stage = stage();
-    on_the_way(&stage, "");
+    on_the_way(&stage, "", "debug.txt");
     let files = left(&stage);
     assert!(files.iter().any(|file| file.ends_with("log")), "{files:?}");
+    let told = std::fs::read_to_string(stage.path("debug.txt")).unwrap();
+    assert!(told.contains("] cluster ") && told.contains("ref://db/lines in "), "{told}");
 }
 
 #[test]
 fn no_backend_gets_a_planted_secret() {
     for address in addresses("canary") {
         let stage = stage();
-        on_the_way(&stage, &address);
+        on_the_way(&stage, &address, "1");
         let files = left(&stage);
         assert!(
             !files.iter().any(|file| file.ends_with("log")),
@@ -195,14 +197,15 @@ fn holds_nothing(file: &Path) {
     assert!(shown.is_none(), "{} holds {shown:?}", file.display());
 }
 
-/// Everything that can be done with a stack whose state is on a backend; every stream is searched.
-fn on_the_way(stage: &Stage, backend: &str) {
+/// Everything that can be done with a stack whose state is on a backend, with `--debug`; every stream is searched.
+fn on_the_way(stage: &Stage, backend: &str, debug: &str) {
     let path = format!("{}:{}", stage.path("bin").display(), std::env::var("PATH").unwrap());
     let planted = |words: &str| {
         let mut command = stage.command(words);
         command.env("PATH", &path).env("KUSION_KEY", "passphrase").env("KUSION_PASSPHRASE", PHRASE);
         command.env("SHOP_API_TOKEN", BUILD).env("KUSION_SECRET_COMMANDS", "./planted/tool");
         command.env("AWS_ACCESS_KEY_ID", S3_LOGIN.0).env("AWS_SECRET_ACCESS_KEY", S3_LOGIN.1);
+        command.env("KUSION_DEBUG", debug);
         if !backend.is_empty() {
             command.env("KUSION_BACKEND", backend);
         }

@@ -47,7 +47,7 @@ impl Lab {
     }
 
     /// Objects live in the state alone from here on: those of the folder belong to one type for ever.
-    fn without_world(&self) {
+    pub(crate) fn without_world(&self) {
         std::fs::remove_dir_all(self.path().join("world")).unwrap();
     }
 
@@ -248,9 +248,13 @@ fn secrets_of_providers_are_nowhere_in_clear() {
     let Some(lab) = Lab::new() else { return };
     let attributes = "name = \"one\", secret = \"CANARY-5511\", write = \"CANARY-5512\", write_version = 1";
     lab.stack(&[(THING, attributes, "")]);
-    let mut printed = lab.call("preview dev --plan dev.plan", 0);
-    printed += &lab.call("apply dev -y -o json", 0);
+    // Also with all that anybody can be asked to tell.
+    let loud = [("KUSION_DEBUG", "1"), ("TF_LOG", "trace"), ("TF_LOG_SDK", "trace")];
+    let mut printed = lab.call_in(&loud, "preview dev --plan dev.plan", 0);
+    assert!(printed.contains("] provider lab: trace: "), "{printed}");
+    printed += &lab.call_in(&loud, "apply dev -y -o json", 0);
     printed += &lab.call("preview dev -o json", 0);
+    printed += &lab.call_in(&loud, "drift dev", 0);
     printed += &lab.call("drift dev -o json", 0);
     printed += &lab.call(&format!("why dev {THING} secret"), 0);
     printed += &lab.call("release show dev -o json", 0);
@@ -262,7 +266,7 @@ fn secrets_of_providers_are_nowhere_in_clear() {
         &attributes.replace("name = \"one\"", "name = \"one\", behave = \"bad-apply\", force = \"x\""),
         "",
     )]);
-    printed += &lab.call("apply dev -y", 5);
+    printed += &lab.call_in(&loud, "apply dev -y", 5);
     printed += &lab.call_with("PlanResourceChange:exit", "apply dev -y", 5);
     assert!(!printed.contains("CANARY"), "{printed}");
     // Also in base64, in the state, in the plan and in whatever else was written.

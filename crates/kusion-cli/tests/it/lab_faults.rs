@@ -38,7 +38,7 @@ fn a_provider_that_does_not_start_is_told_and_the_next_run_converges() {
 }
 
 /// Everything that the calls of a create are made for.
-fn all(lab: &Lab, opt: &str) {
+pub(crate) fn all(lab: &Lab, opt: &str) {
     let thing = format!("name = \"one\", opt = \"{opt}\", write = \"$kusion_path.{TOKEN}.token\"");
     lab.stack(&[
         (TOKEN, "name = \"t\"", ", mode = \"ephemeral\""),

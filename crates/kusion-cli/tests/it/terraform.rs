@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::providers::real;
 use crate::{kusion, run, text};
 
-fn command(folder: &Path) -> std::process::Command {
+pub(crate) fn command(folder: &Path) -> std::process::Command {
     let mut command = kusion(&folder.join("home"));
     command.current_dir(folder).env("TF_CLI_CONFIG_FILE", folder.join("rc")).env("HOME", folder);
     command
 }
 
-fn call(folder: &Path, words: &str, code: i32) -> String {
+pub(crate) fn call(folder: &Path, words: &str, code: i32) -> String {
     let output = run(command(folder).args(words.split_whitespace()), code);
     format!("{}{}", text(&output.stderr), text(&output.stdout))
 }
@@ -75,7 +75,7 @@ fn a_stack_of_providers_needs_no_cluster() {
 }
 
 /// A resource with the provider that makes it.
-fn resource(id: &str, attributes: &str) -> String {
+pub(crate) fn resource(id: &str, attributes: &str) -> String {
     let name = id.split(':').nth(1).unwrap();
     let version = match name {
         "random" => "3.9.0",
@@ -88,7 +88,7 @@ fn resource(id: &str, attributes: &str) -> String {
     )
 }
 
-fn stack(folder: &Path, resources: &[String]) {
+pub(crate) fn stack(folder: &Path, resources: &[String]) {
     write(folder, "dev/main.k", &format!("resources = [\n{}]\n", resources.concat()));
 }
 

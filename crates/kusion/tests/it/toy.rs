@@ -105,9 +105,9 @@ impl Site for Toys {
         Some(Candidate { witness: Arc::new(self.clone()), named: true })
     }
 
-    fn give_back(&self) -> BoxFuture<'_, ()> {
+    fn give_back(&self) -> BoxFuture<'_, Vec<String>> {
         *self.given_back.lock().unwrap() += 1;
-        now(())
+        now(Vec::new())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -9,6 +9,7 @@ use crate::input::chosen::ChosenStack;
 use crate::input::consent;
 use crate::input::flags::Given;
 use crate::input::locks::{lock, new_lock};
+use crate::input::meter::told;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_json};
 use crate::views::plan_view::count;
@@ -34,7 +35,7 @@ pub(super) fn migrate(given: &Given, chosen: &ChosenStack) -> Result<(), Failure
         None => lock(given)?,
     };
     let by = lock.word();
-    let there = Store::new(backend::open_address(given, &address)?).with_lock(lock).stack(scope);
+    let there = Store::new(told(backend::open_address(given, &address)?)).with_lock(lock).stack(scope);
     if !given.has("yes") {
         let question = format!(
             "Bring the state of {scope} from {} to {}, locked by {by}, and close the old place",
