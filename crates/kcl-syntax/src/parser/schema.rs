@@ -205,13 +205,11 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         if self.at(T::At) {
             let decorators = self.decorators();
-            let attr = self.attr(decorators, start, mark);
-            body.members.push(attr);
+            body.members.push(self.attr(decorators, start, mark));
             return;
         }
         if self.at_attr() {
-            let attr = self.attr(Box::default(), start, mark);
-            body.members.push(attr);
+            body.members.push(self.attr(Box::default(), start, mark));
             return;
         }
         match self.kind {
@@ -353,8 +351,7 @@ impl<S: Sink> Parser<'_, S> {
             }
             return (Ident { name, span }, false);
         }
-        let first = self.name();
-        let selected = self.at(T::Dot);
+        let (first, selected) = (self.name(), self.at(T::Dot));
         while self.eat(T::Dot) {
             self.name();
         }
