@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use kcl_api::messages::{
-    ExecProgramArgs, GenerateKclArgs, ListDepFilesArgs, Position, RenameArgs, SymbolAtArgs, TestArgs,
-    ValidateCodeArgs,
+    ExecProgramArgs, GenerateKclArgs, ListDepFilesArgs, OverrideFileArgs, Position, RenameArgs, SymbolAtArgs,
+    TestArgs, ValidateCodeArgs,
 };
-use kcl_api::methods::{dependencies, exec, generate, rename, symbol, test, validate};
+use kcl_api::methods::{dependencies, exec, generate, overrides, rename, symbol, test, validate};
 use kcl_api::{Budget, Encoding, METHODS, Reason, call, find, recode};
 
 fn symbol_at(source: &str, line: u64, column: u64) -> kcl_api::messages::SymbolAtResult {
@@ -73,6 +73,18 @@ fn a_rename_that_is_not_safe_or_not_whole_changes_nothing() {
     assert_eq!(std::fs::read_to_string(folder.path().join("main.k")).unwrap(), rows[1].1);
     assert_eq!(rename("lib:x", "y", &["main.k", "lib/l.k"]).unwrap().changed_files.len(), 2);
     assert!(std::fs::read_to_string(path("main.k")).unwrap().contains("lib.y"));
+}
+
+#[test]
+fn an_override_that_cannot_be_applied_speaks_of_no_flag() {
+    let folder = files(&[("main.k", "a = 1\n")]);
+    let file = folder.path().join("main.k").display().to_string();
+    let args =
+        OverrideFileArgs { file: file.clone(), specs: vec!["a=[1".into()], ..OverrideFileArgs::default() };
+    let failure = overrides::override_file(&args, &Budget::default()).unwrap_err();
+    assert!(failure.message.contains("a value is a KCL expression"), "{failure}");
+    assert!(!failure.message.contains("--"), "{failure}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "a = 1\n");
 }
 
 #[test]

@@ -73,6 +73,7 @@ impl<R: Recorder> Checker<'_, R> {
 
     fn scan_schemas(&mut self, all: &[StmtId]) -> Vec<Declared> {
         let tree = self.tree;
+        let imports: FxHashSet<&Str> = self.package.imports.iter().map(|link| &link.name).collect();
         let mut declared = Vec::new();
         for stmt in all {
             let (name, kind, keyword, decorated) = match tree.stmt(*stmt) {
@@ -92,7 +93,7 @@ impl<R: Recorder> Checker<'_, R> {
                 true => Span::new(name.span.start.saturating_sub(keyword.len() as u32 + 1), name.span.end),
                 false => tree.stmt_span(*stmt),
             };
-            let is_import = self.package.imports.iter().any(|l| l.name == name.name);
+            let is_import = imports.contains(&name.name);
             if is_import || self.globals.contains_key(&name.name) {
                 let help = Some("give one of them another name");
                 let mistake = Mistake::DefinedTwice { name: name.name.clone(), help };

@@ -181,6 +181,7 @@ fn freeze<R: Recorder>(mut checker: Checker<'_, R>, is_main: bool) -> (PackageTy
         .map(|(name, global)| (name.clone(), matches!(global.kind, GlobalKind::Module)))
         .collect();
     let mut members: FxHashMap<Str, TyId> = FxHashMap::default();
+    members.reserve(names.len());
     let mut import_names = FxHashSet::default();
     for (name, is_import) in names {
         if is_import {

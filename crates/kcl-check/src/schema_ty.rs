@@ -215,6 +215,7 @@ impl<R: Recorder> Checker<'_, R> {
 
     fn collect_attrs(&mut self, def: &SchemaDef, info: &mut SchemaInfo) {
         let tree = self.tree;
+        info.attrs.reserve(def.body.len());
         for stmt in &def.body {
             match tree.stmt(*stmt) {
                 Stmt::Attr(attr) => {

@@ -112,6 +112,15 @@ fn overrides_that_cannot_be_written_back_leave_the_files() {
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("-O a=3 cannot be written back"), "{}", err(&output));
     assert_eq!(read(dir.path(), "main.k"), "a = b = 1\nc = 1\n");
+    // A run has no flag that takes a value as text.
+    for (words, flag) in
+        [(&["run", "main.k", "-d", "-O", "c=[1"][..], false), (&["edit", "set", "main.k", "c=[1"], true)]
+    {
+        let output = kcl(dir.path(), words);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(err(&output).contains("with its quotes"), "{}", err(&output));
+        assert_eq!(err(&output).contains("; --string takes it as plain text"), flag, "{}", err(&output));
+    }
     assert!(kcl(dir.path(), &["run", "main.k", "-O", "c=2"]).status.success());
     assert_eq!(read(dir.path(), "main.k"), "a = b = 1\nc = 1\n");
     assert!(kcl(dir.path(), &["run", "main.k", "-d", "-O", "c=2", "-O", "d.e:{f=1}"]).status.success());

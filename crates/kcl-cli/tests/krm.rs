@@ -76,6 +76,22 @@ fn what_a_program_prints_is_added_and_paths_are_read() {
 }
 
 #[test]
+fn documents_beside_the_one_that_sets_items_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "import manifests\n_made = lambda kind: str -> {str:} {{apiVersion = \"v1\", kind = kind}}\n\
+                   manifests.yaml_stream([_made(\"A\"), {items = [_made(\"B\")]}, _made(\"C\"), {items = [_made(\"D\")]}])\n";
+    let input = "apiVersion: v1\nkind: Gone\n";
+    let output = krm(folder.path(), &["--manifests", "--source", program], input);
+    assert!(output.status.success(), "{}", err(&output));
+    let kinds: String = out(&output).lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
+    assert_eq!(kinds, "BDAC", "{}", out(&output));
+    let wrong = program.replace("_made(\"C\")", "{a = 1}");
+    let output = krm(folder.path(), &["--manifests", "--source", &wrong], input);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("item 3 of the result is no resource"), "{}", err(&output));
+}
+
+#[test]
 fn wrong_input_is_told() {
     let folder = tempfile::tempdir().unwrap();
     for (words, input, message) in [

@@ -185,8 +185,7 @@ pub fn apply(members: &[Member], plan: &EditPlan) -> Result<Vec<(usize, File)>, 
         let file = File::new(member.file.name.clone(), text);
         if let Some(error) = file.errors().first() {
             let message = format!("the change would break {}: {}", file.name, error.message());
-            let help =
-                "write the value as a KCL expression that can stand there; text needs quotes, or --string";
+            let help = "write the value as a KCL expression that can stand there; text needs its quotes";
             return Err(Refusal::new("breaks-file", message, help));
         }
         out.push((number, file));

@@ -21,7 +21,7 @@ pub(crate) fn checked(text: &str) -> Result<Value<'_>, Refusal> {
     let span = tree.expr_span(id);
     let whole = span.start == 0 && span.end as usize == text.len();
     let wrong = |why: &str| {
-        let help = "a value is a KCL expression: 3, [1, 2], \"text\" with its quotes; --string takes it as plain text";
+        let help = "a value is a KCL expression: 3, [1, 2], \"text\" with its quotes";
         Refusal::new("bad-value", format!("`{text}` is no value: {why}"), help)
     };
     match errors.first() {

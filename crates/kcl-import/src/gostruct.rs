@@ -82,6 +82,21 @@ struct Found {
     optional: bool,
 }
 
+/// A field whose type is read.
+struct Site {
+    /// How it is told: `Struct.Field`.
+    told: String,
+    /// The name of a schema that is made for it.
+    name: String,
+}
+
+impl Site {
+    /// What a list or a map of the field holds.
+    fn inner(&self, word: &str) -> Site {
+        Site { told: self.told.clone(), name: format!("{}{word}", self.name) }
+    }
+}
+
 impl Found {
     fn plain(ty: Type) -> Found {
         Found { ty, ..Found::default() }
@@ -198,7 +213,10 @@ impl Reader {
         if schema.attributes.iter().any(|known| known.name == name) {
             return;
         }
-        let site = format!("{}{}", schema.name, schema_name(go_name));
+        let site = Site {
+            told: format!("{}.{go_name}", schema.name),
+            name: format!("{}{}", schema.name, schema_name(go_name)),
+        };
         let mut found = match &tag.ty {
             Some(written) => self.written(written, &site),
             None => match self.ty(&field.ty, &site, 0) {
@@ -233,9 +251,9 @@ impl Reader {
     }
 
     /// The type of a field; none for what no configuration holds.
-    fn ty(&mut self, ty: &GoType, site: &str, depth: u32) -> Option<Found> {
+    fn ty(&mut self, ty: &GoType, site: &Site, depth: u32) -> Option<Found> {
         if depth > MAX_DEPTH {
-            self.warnings.push(format!("{site} is made of itself: any"));
+            self.warnings.push(format!("{} is made of itself: any", site.told));
             return Some(Found::plain(Type::Any));
         }
         Some(match ty {
@@ -244,33 +262,33 @@ impl Reader {
                 Found::plain(Type::Str)
             }
             GoType::List(inner, length) => {
-                let inner = self.ty(inner, &format!("{site}Items"), depth + 1)?;
+                let inner = self.ty(inner, &site.inner("Items"), depth + 1)?;
                 let exact = length.iter().flat_map(|n| [Rule::MinLen(*n), Rule::MaxLen(*n)]);
                 let rules = exact.filter(|rule| *rule != Rule::MinLen(0)).collect();
                 Found { ty: Type::List(inner.ty.into()), rules, each: inner.rules, optional: false }
             }
             GoType::Map(key, value) => {
                 let (key, value) =
-                    (self.ty(key, site, depth + 1)?, self.ty(value, &format!("{site}Values"), depth + 1)?);
+                    (self.ty(key, site, depth + 1)?, self.ty(value, &site.inner("Values"), depth + 1)?);
                 // Keys are printed as texts; only numbers are told apart from them.
                 let key = if key.ty == Type::Int { Type::Int } else { Type::Str };
                 Found::plain(Type::Dict(key.into(), value.ty.into()))
             }
             GoType::Struct(fields) => {
-                let name = self.names.unique(site);
+                let name = self.names.unique(&site.name);
                 self.schema(name.clone(), String::new(), fields);
                 Found::plain(Type::Schema(SchemaRef { package: String::new(), name }))
             }
             GoType::Interface => Found::plain(Type::Any),
             GoType::Other(what) => {
-                self.warnings.push(format!("{site}: {what} has no form in KCL: left out"));
+                self.warnings.push(format!("{}: {what} has no form in KCL: left out", site.told));
                 return None;
             }
             GoType::Named(name) => return self.named(name, site, depth),
         })
     }
 
-    fn named(&mut self, name: &str, site: &str, depth: u32) -> Option<Found> {
+    fn named(&mut self, name: &str, site: &Site, depth: u32) -> Option<Found> {
         if let Some(found) = self.declared.get(name).map(|one| one.ty.clone()) {
             return match found {
                 GoType::Struct(_) => Some(Found::plain(self.reference(name))),
@@ -280,7 +298,7 @@ impl Reader {
         if let Some(found) = built_in(name) {
             return Some(found);
         }
-        self.warnings.push(format!("{site}: `{name}` is not in this file: any"));
+        self.warnings.push(format!("{}: `{name}` is not in this file: any", site.told));
         Some(Found::plain(Type::Any))
     }
 
@@ -293,13 +311,13 @@ impl Reader {
     }
 
     /// A type as a tag writes it, in KCL's words.
-    fn written(&mut self, text: &str, site: &str) -> Found {
+    fn written(&mut self, text: &str, site: &Site) -> Found {
         let read = tag::kcl_type(text, &mut |name| {
             let declared = matches!(self.declared.get(name), Some(Declared { ty: GoType::Struct(_), .. }));
             declared.then(|| self.reference(name))
         });
         let ty = read.unwrap_or_else(|| {
-            self.warnings.push(format!("{site}: the tag's type `{text}` is not known: any"));
+            self.warnings.push(format!("{}: the tag's type `{text}` is not known: any", site.told));
             Type::Any
         });
         Found::plain(ty)

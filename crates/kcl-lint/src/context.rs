@@ -121,7 +121,7 @@ impl<'a> Context<'a> {
             rows.filter_map(|(at, node)| Some((start(node)?, StmtId(at as u32)))).collect()
         });
         match package.tree.stmt(*rows.get(&spot.span.start)?) {
-            Stmt::Attr(attr) => Some((package, &**attr)),
+            Stmt::Attr(attr) => Some((package, attr)),
             _ => None,
         }
     }

@@ -85,8 +85,9 @@ impl Reader<'_> {
     }
 
     fn package_doc(&self) -> String {
-        let docs = self.tree.files.iter().filter_map(|file| file.doc.as_ref());
-        let texts: Vec<String> = docs.map(|doc| docstring::parse(doc).description).collect();
+        let docs = self.tree.files.iter().filter_map(|file| file.doc);
+        let read = |doc: Span| docstring::parse(&kcl_syntax::docstring(&self.text(doc))).description;
+        let texts: Vec<String> = docs.map(read).collect();
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -110,7 +111,7 @@ impl Reader<'_> {
     fn schema(&self, stmt: StmtId, def: &SchemaDef) -> Schema {
         let span = self.tree.stmt_span(stmt);
         let view = self.views.get(def.name.name.as_str());
-        let doc = self.doc(def.doc.as_deref(), span);
+        let doc = self.doc(def.doc, span);
         let attributes = self.attributes(def, view, &doc);
         let base = view.and_then(|view| view.base.as_ref()).map(|base| self.reference(base));
         let checks = def.checks.iter().map(|line| self.check(line)).collect();
@@ -140,7 +141,7 @@ impl Reader<'_> {
         Schema {
             name: def.name.name.to_string(),
             kind: Kind::Rule,
-            doc: self.doc(def.doc.as_deref(), span),
+            doc: self.doc(def.doc, span),
             parameters: self.parameters(&def.params, view),
             bases: def.parents.iter().filter_map(|parent| self.named(parent)).collect(),
             host: view.and_then(|view| view.host.as_ref()).map(|host| self.reference(host)),
@@ -152,25 +153,16 @@ impl Reader<'_> {
     }
 
     /// The docstring; without one, the comment above.
-    fn doc(&self, text: Option<&str>, span: Span) -> Doc {
-        match text {
-            Some(text) => {
-                let mut doc = docstring::parse(text);
-                let first = self.doc_line(span);
+    fn doc(&self, written: Option<Span>, span: Span) -> Doc {
+        match written {
+            Some(written) => {
+                let mut doc = docstring::parse(&kcl_syntax::docstring(&self.text(written)));
+                let first = self.place(written).line;
                 doc.examples.iter_mut().for_each(|example| example.line += first);
                 doc
             }
             None => Doc { description: self.comment_above(span), ..Doc::default() },
         }
-    }
-
-    /// The line of the quotes that open the docstring of a statement.
-    fn doc_line(&self, span: Span) -> u32 {
-        let (at, start) = self.tree.locate(span.start);
-        let Some(source) = self.sources.get(at) else { return 0 };
-        let text = source.text.get(start as usize..).unwrap_or_default();
-        let quotes = [text.find("\"\"\""), text.find("'''")].into_iter().flatten().min().unwrap_or(0);
-        source.lines().line(start + quotes as u32)
     }
 
     fn comment_above(&self, span: Span) -> String {

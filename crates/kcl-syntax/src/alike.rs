@@ -2,18 +2,36 @@
 //!
 //! Ids are compared as numbers: the parser hands them out in the order of the text, so equal programs get equal ids.
 
-use crate::ast::*;
+use std::borrow::Cow;
 
-/// True if two trees are the same but for places.
-pub fn alike(a: &Tree, b: &Tree) -> bool {
+use base_diag::Span;
+
+use crate::ast::*;
+use crate::strings::docstring;
+
+/// True if two trees, each of one file with its text, are the same but for places.
+pub fn alike((a, a_text): (&Tree, &str), (b, b_text): (&Tree, &str)) -> bool {
     a.exprs.len() == b.exprs.len()
         && a.stmts.len() == b.stmts.len()
         && a.types.len() == b.types.len()
         && a.files.len() == b.files.len()
-        && a.files.iter().zip(&b.files).all(|(a, b)| a.doc == b.doc && a.body == b.body)
+        && a.files.iter().zip(&b.files).all(|(a, b)| a.body == b.body)
+        && docs(a, a_text) == docs(b, b_text)
         && a.exprs.iter().zip(&b.exprs).all(|(a, b)| a.kind.alike(&b.kind))
         && a.stmts.iter().zip(&b.stmts).all(|(a, b)| a.kind.alike(&b.kind))
         && a.types.iter().zip(&b.types).all(|(a, b)| a.kind.alike(&b.kind))
+}
+
+/// The docstrings of a file: its own, and those of its schemas and rules.
+fn docs<'t>(tree: &Tree, text: &'t str) -> Vec<Option<Cow<'t, str>>> {
+    let files = tree.files.iter().map(|file| file.doc);
+    let stmts = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        Stmt::Schema(def) => Some(def.doc),
+        Stmt::Rule(def) => Some(def.doc),
+        _ => None,
+    });
+    let token = |span: Span| text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    files.chain(stmts).map(|doc| doc.map(|span| docstring(token(span)))).collect()
 }
 
 trait Alike {
@@ -91,10 +109,10 @@ fields! {
     Target { name, path }
     Import { dots, path, alias }
     SchemaDef {
-        name, kind, keyword, decorators, params, base, host, doc, mixins, body, index_signature, checks
+        name, kind, keyword, decorators, params, base, host, mixins, body, index_signature, checks
     }
     DottedRef { parts }
-    RuleDef { name, decorators, params, parents, host, doc, checks }
+    RuleDef { name, decorators, params, parents, host, checks }
     Check { cond, guard, msg }
     Attr { name, decorators, optional, ty, selected, op, default }
     IndexSignature { name, any_other, key, value, default }
@@ -174,7 +192,7 @@ mod tests {
 
     #[test]
     fn places_do_not_count_and_everything_else_does() {
-        let same = |a: &str, b: &str| alike(&tree(a), &tree(b));
+        let same = |a: &str, b: &str| alike((&tree(a), a), (&tree(b), b));
         assert!(same("a={b:[1,2]}", "# c\na = {\n    b: [1\n2]\n}\n"));
         assert!(same(
             "schema A:\n a: int\n check:\n  a\n",
@@ -189,6 +207,9 @@ mod tests {
             ("a = \"${b}\"", "a = \"${c}\""),
             ("a = b.c", "a = (b).c"),
             ("schema A:\n    a: int", "schema A:\n    a?: int"),
+            ("schema A:\n    \"\"\"b\"\"\"", "schema A:\n    \"\"\"c\"\"\""),
+            ("schema A:\n    \"\"\"b\"\"\"", "schema A:\n    a?: int"),
+            ("\"\"\"b\"\"\"\na = 1", "\"\"\"c\"\"\"\na = 1"),
             ("if a:\n    b\nc", "if a:\n    b\n    c"),
         ] {
             assert!(!same(a, b), "{a} / {b}");

@@ -54,8 +54,9 @@ pub struct FileTree {
     pub len: u32,
     /// Top-level statements in order.
     pub body: Vec<StmtId>,
-    /// The leading long string, if any.
-    pub doc: Option<Str>,
+    /// Where the leading long string stands, if there is one; [`crate::docstring`] reads it. It is not copied: most programs
+    /// import pages of text that they never look at.
+    pub doc: Option<Span>,
 }
 
 /// An expression with its range.
@@ -446,8 +447,8 @@ pub enum Stmt {
     },
     /// `a += v`.
     AugAssign {
-        /// The target.
-        target: Target,
+        /// The target; rare, and larger than what other statements hold.
+        target: Box<Target>,
         /// Its operator without `=`.
         op: BinaryOp,
         /// The value.
@@ -494,7 +495,7 @@ pub enum Stmt {
     /// `rule`.
     Rule(Box<RuleDef>),
     /// `a?: T = v` in a schema body.
-    Attr(Box<Attr>),
+    Attr(Attr),
 }
 
 /// `name.b[0]` on the left of an assignment.
@@ -577,8 +578,8 @@ pub struct SchemaDef {
     pub base: Option<DottedRef>,
     /// `for Protocol`.
     pub host: Option<DottedRef>,
-    /// Documentation.
-    pub doc: Option<Str>,
+    /// Where its documentation stands; [`crate::docstring`] reads it.
+    pub doc: Option<Span>,
     /// `mixin [..]`.
     pub mixins: Box<[DottedRef]>,
     /// Attributes and statements in order (`Stmt::Attr`, assignments, …).
@@ -611,8 +612,8 @@ pub struct RuleDef {
     pub parents: Box<[DottedRef]>,
     /// `for Protocol`.
     pub host: Option<DottedRef>,
-    /// Documentation.
-    pub doc: Option<Str>,
+    /// Where its documentation stands; [`crate::docstring`] reads it.
+    pub doc: Option<Span>,
     /// Its lines.
     pub checks: Box<[Check]>,
 }

@@ -4,10 +4,12 @@
 //! language allows it. Trivia (blanks, comments, line continuations) are the gaps between tokens, so every byte is
 //! recoverable. One pass, no allocation per token.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::mistake::Mistake;
 use crate::numbers::{self, ScanError};
 use crate::strings;
-use crate::token::{LexError, Lexed, Token, TokenKind};
+use crate::token::{LexError, Lexed, Token, TokenKind, symbol};
 
 /// Which rules apply to the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,24 +22,51 @@ pub enum LexMode {
 
 /// Lexes the bytes `start..end` of a text; token ranges are offsets in the whole text.
 pub fn lex(text: &str, start: usize, end: usize, mode: LexMode) -> Lexed {
+    lex_into(Vec::new(), text, (start, end), mode)
+}
+
+/// The same; the tokens go into a list that was used before, if they may have room in it.
+pub(crate) fn lex_into(
+    mut tokens: Vec<Token>,
+    text: &str,
+    (start, end): (usize, usize),
+    mode: LexMode,
+) -> Lexed {
     let text = text.get(..end).unwrap_or(text);
-    let mut out = Lexed::default();
-    if mode == LexMode::File {
-        out.tokens.reserve(text.len() / 4);
+    tokens.clear();
+    if mode == LexMode::File && tokens.capacity() < text.len() / 4 {
+        tokens = tokens_for(text.len());
     }
+    let out = Lexed { tokens, ..Lexed::default() };
     let mut lexer = Lexer {
         text,
         bytes: text.as_bytes(),
         pos: start,
         mode,
         out,
-        levels: vec![Level::default()],
-        brackets: Vec::new(),
+        levels: smallvec![Level::default()],
+        brackets: SmallVec::new(),
         line_has_token: false,
     };
     lexer.run();
     lexer.out
 }
+
+/// An empty list for the tokens of a file of so many bytes.
+pub(crate) fn tokens_for(bytes: usize) -> Vec<Token> {
+    Vec::with_capacity(bytes / 4)
+}
+
+/// ASCII that goes on in a word.
+const IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
 
 /// Indentation of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -72,8 +101,8 @@ struct Lexer<'a> {
     pos: usize,
     mode: LexMode,
     out: Lexed,
-    levels: Vec<Level>,
-    brackets: Vec<u8>,
+    levels: SmallVec<[Level; 8]>,
+    brackets: SmallVec<[u8; 32]>,
     line_has_token: bool,
 }
 
@@ -175,7 +204,12 @@ impl Lexer<'_> {
         let mut level = Level::default();
         loop {
             match self.bytes.get(self.pos) {
-                Some(b' ') => level.spaces += 1,
+                Some(b' ') => {
+                    let blanks = self.bytes[self.pos..].iter().take_while(|byte| **byte == b' ').count();
+                    level.spaces += blanks as u32;
+                    self.pos += blanks;
+                    continue;
+                }
                 Some(b'\t') => level.tabs += 1,
                 Some(b'\n') => level = Level::default(),
                 Some(b'\r') if self.at(1) == b'\n' => {}
@@ -241,9 +275,8 @@ impl Lexer<'_> {
     /// Takes a word whose first character is at the cursor; `start` may be a `$` before it.
     fn word(&mut self, start: usize) {
         let from = self.pos;
-        while let Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_') = self.bytes.get(self.pos) {
-            self.pos += 1;
-        }
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        self.pos += rest.iter().take_while(|byte| IN_WORD[usize::from(**byte)]).count();
         if self.bytes.get(self.pos).is_some_and(|b| *b >= 0x80) {
             let rest = &self.text[self.pos..];
             let len = rest.find(|c| !unicode_ident::is_xid_continue(c)).unwrap_or(rest.len());
@@ -328,54 +361,74 @@ impl Lexer<'_> {
         // Quirk: a newline directly after the quote does not end the string, but spoils it.
         let spoiled = !long && self.at(0) == b'\n';
         self.pos += usize::from(spoiled || (!long && self.at(0) == b'\r'));
-        let closed = self.string_end(quote, long);
+        let (closed, escapes) = if long { self.long_end(quote) } else { self.short_end(quote) };
         if !closed {
             self.error(first, self.pos, Mistake::UnterminatedString);
         }
         if spoiled {
             self.error(first + 1, first + 2, Mistake::InvalidEscape);
         }
-        self.check_escapes(start);
+        if escapes {
+            self.check_escapes(start);
+        }
         self.token(TokenKind::Str, start);
     }
 
     /// Reports a broken escape, at the start of the content.
     fn check_escapes(&mut self, start: usize) {
-        let token = &self.text[start..self.pos];
-        if !token.contains('\\') {
-            return;
-        }
-        let lit = strings::literal(token);
+        let lit = strings::literal(&self.text[start..self.pos]);
         if !lit.raw && strings::broken_escape(lit.content).is_some() {
             let from = start + lit.lead;
             self.error(from, from + 1, Mistake::InvalidEscape);
         }
     }
 
-    fn string_end(&mut self, quote: u8, long: bool) -> bool {
-        if long {
-            let (behind, is_end) = strings::long_end(&self.text[self.pos..], quote);
-            self.pos += behind;
-            if is_end {
-                return true;
-            }
-        }
+    /// Goes to the end of a string on one line; returns whether it is closed and whether it has a backslash.
+    fn short_end(&mut self, quote: u8) -> (bool, bool) {
+        let mut escapes = false;
         while let Some(&byte) = self.bytes.get(self.pos) {
             match byte {
-                b'\\' if self.at(1) == b'\\' || self.at(1) == quote => self.pos += 2,
-                b'\n' | b'\r' if !long => return false,
-                b if b == quote && !long => {
-                    self.pos += 1;
-                    return true;
+                b'\\' => {
+                    escapes = true;
+                    self.skip_escape(quote);
                 }
-                b if b == quote && self.at(1) == quote && self.at(2) == quote => {
-                    self.pos += 3;
-                    return true;
+                b'\n' | b'\r' => return (false, escapes),
+                b if b == quote => {
+                    self.pos += 1;
+                    return (true, escapes);
                 }
                 _ => self.pos += 1,
             }
         }
-        false
+        (false, escapes)
+    }
+
+    /// The same for a string between triple quotes, which may be pages long.
+    fn long_end(&mut self, quote: u8) -> (bool, bool) {
+        let mut escapes = false;
+        while let Some(found) = strings::find_any(&self.bytes[self.pos..], [quote, b'\\', b'$']) {
+            self.pos += found;
+            if self.at(0) == b'\\' {
+                escapes = true;
+                self.skip_escape(quote);
+            } else if self.at(0) == b'$' {
+                self.out.long_dollar = true;
+                self.pos += 1;
+            } else if self.at(1) == quote && self.at(2) == quote {
+                self.pos += 3;
+                return (true, escapes);
+            } else {
+                self.pos += 1;
+            }
+        }
+        self.pos = self.bytes.len();
+        (false, escapes)
+    }
+
+    /// Takes a backslash, and what it hides from the search for the end.
+    fn skip_escape(&mut self, quote: u8) {
+        let hides = self.at(1) == b'\\' || self.at(1) == quote;
+        self.pos += 1 + usize::from(hides);
     }
 
     fn symbol(&mut self, byte: u8) {
@@ -424,65 +477,4 @@ impl Lexer<'_> {
 /// Blanks beyond ASCII.
 fn is_wide_blank(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
-}
-
-/// Finds the longest symbol.
-fn symbol(a: u8, b: u8, c: u8) -> (TokenKind, usize) {
-    use TokenKind as T;
-    match (a, b, c) {
-        (b'.', b'.', b'.') => (T::Ellipsis, 3),
-        (b'*', b'*', b'=') => (T::StarStarEq, 3),
-        (b'/', b'/', b'=') => (T::SlashSlashEq, 3),
-        (b'<', b'<', b'=') => (T::ShlEq, 3),
-        (b'>', b'>', b'=') => (T::ShrEq, 3),
-        (b'*', b'*', _) => (T::StarStar, 2),
-        (b'/', b'/', _) => (T::SlashSlash, 2),
-        (b'<', b'<', _) => (T::Shl, 2),
-        (b'>', b'>', _) => (T::Shr, 2),
-        (b'-', b'>', c) if c != b'=' => (T::Arrow, 2),
-        (b'=', b'=', _) => (T::Eq, 2),
-        (b'!', b'=', _) => (T::Ne, 2),
-        (b'<', b'=', _) => (T::Le, 2),
-        (b'>', b'=', _) => (T::Ge, 2),
-        (b'+', b'=', _) => (T::PlusEq, 2),
-        (b'-', b'=', _) => (T::MinusEq, 2),
-        (b'*', b'=', _) => (T::StarEq, 2),
-        (b'/', b'=', _) => (T::SlashEq, 2),
-        (b'%', b'=', _) => (T::PercentEq, 2),
-        (b'&', b'=', _) => (T::AmpEq, 2),
-        (b'|', b'=', _) => (T::PipeEq, 2),
-        (b'^', b'=', _) => (T::CaretEq, 2),
-        _ => (single(a), 1),
-    }
-}
-
-fn single(byte: u8) -> TokenKind {
-    use TokenKind as T;
-    match byte {
-        b'(' => T::LParen,
-        b')' => T::RParen,
-        b'[' => T::LBracket,
-        b']' => T::RBracket,
-        b'{' => T::LBrace,
-        b'}' => T::RBrace,
-        b'.' => T::Dot,
-        b',' => T::Comma,
-        b':' => T::Colon,
-        b'@' => T::At,
-        b'?' => T::Question,
-        b'!' => T::Bang,
-        b'=' => T::Assign,
-        b'+' => T::Plus,
-        b'-' => T::Minus,
-        b'*' => T::Star,
-        b'/' => T::Slash,
-        b'%' => T::Percent,
-        b'&' => T::Amp,
-        b'|' => T::Pipe,
-        b'^' => T::Caret,
-        b'~' => T::Tilde,
-        b'<' => T::Lt,
-        b'>' => T::Gt,
-        _ => T::Unknown,
-    }
 }

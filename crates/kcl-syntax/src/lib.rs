@@ -25,6 +25,9 @@ mod words;
 
 pub use alike::alike;
 pub use lossless::SyntaxTree;
-pub use parse::{add_file, parse_both, parse_expr, parse_file, parse_lossless, parse_type_text};
+pub use parse::{
+    PackageParser, add_file, parse_both, parse_expr, parse_file, parse_lossless, parse_type_text,
+};
 pub use parser::{MAX_DEPTH, MAX_HEIGHT};
+pub use strings::docstring;
 pub use words::{foreign, misspelt_keyword};

@@ -193,6 +193,11 @@ pub(crate) fn plain(content: &str, raw: bool) -> Cow<'_, str> {
     if raw { Cow::Borrowed(content) } else { decode(content) }
 }
 
+/// Reads the text of a docstring, which is given as it is written, with its quotes.
+pub fn docstring(token: &str) -> Cow<'_, str> {
+    plain(literal(token).content, false)
+}
+
 /// The value of a string without placeholders.
 pub(crate) fn value<'a>(lit: &Literal<'a>) -> Cow<'a, str> {
     let decoded = text(lit);
@@ -217,6 +222,12 @@ pub(crate) enum Piece {
     Value(usize, usize),
     /// `${` without `}`: text to the end.
     Unclosed(usize, usize),
+}
+
+/// True if a content has a placeholder, or half of one.
+pub(crate) fn has_placeholder(content: &str) -> bool {
+    // One byte is found faster than two.
+    content.contains('$') && content.contains("${")
 }
 
 /// Splits a content at its placeholders: `${` up to the first `}`.
@@ -245,19 +256,45 @@ pub(crate) fn pieces(content: &str) -> Vec<Piece> {
     }
     out
 }
-/// Goes from quote to quote through a long string, most of which are pages of text: how far it came, and whether it is the end.
-/// It stops before a backslash, after which a quote may be none.
-pub(crate) fn long_end(text: &str, quote: u8) -> (usize, bool) {
-    let mut at = 0;
-    while let Some(found) = text[at..].find(char::from(quote)) {
-        if text[at..at + found].contains('\\') {
-            break;
+
+/// Finds the first of three bytes. Most blocks of a text have none of them, and a block is compared as a whole.
+pub(crate) fn find_any(bytes: &[u8], [a, b, c]: [u8; 3]) -> Option<usize> {
+    const BLOCK: usize = 16;
+    let is_wanted = |byte: u8| (byte == a) | (byte == b) | (byte == c);
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for (number, block) in blocks.iter().enumerate() {
+        let found = u128::from_le_bytes(block.map(|byte| if is_wanted(byte) { 0xff } else { 0 }));
+        if found != 0 {
+            return Some(number * BLOCK + found.trailing_zeros() as usize / 8);
         }
-        at += found;
-        if text.as_bytes()[at..].starts_with(&[quote; 3]) {
-            return (at + 3, true);
-        }
-        at += 1;
     }
-    (at, false)
+    let from = blocks.len() * BLOCK;
+    rest.iter().position(|byte| is_wanted(*byte)).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_three_bytes_is_found_wherever_it_stands() {
+        for len in 1..70 {
+            let plain = vec![b'a'; len];
+            assert_eq!(find_any(&plain, *b"x$\\"), None);
+            for at in 0..len {
+                for byte in *b"x$\\" {
+                    let mut bytes = plain.clone();
+                    bytes[len - 1] = b'x';
+                    bytes[at] = byte;
+                    assert_eq!(find_any(&bytes, *b"x$\\"), Some(at), "{len} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_docstring_is_read_from_its_quotes() {
+        assert_eq!(docstring("\"\"\"a\\tb\r\nc\"\"\""), "a\tb\nc");
+        assert_eq!(docstring("r'''a'''"), "a");
+    }
 }

@@ -128,6 +128,8 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// (index of an `OddDedent` token, spaces too many).
     pub odd: Vec<(u32, u32)>,
+    /// Whether some long string has a `$`: most files have pages of text without one, which nobody needs to search again.
+    pub long_dollar: bool,
     /// Mistakes in order.
     pub errors: Vec<LexError>,
 }
@@ -266,4 +268,65 @@ pub fn is_name(word: &str) -> bool {
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
         && matches!(TokenKind::of_word(word), TokenKind::Ident | TokenKind::KwType)
+}
+
+/// Finds the longest symbol.
+pub(crate) fn symbol(a: u8, b: u8, c: u8) -> (TokenKind, usize) {
+    use TokenKind as T;
+    match (a, b, c) {
+        (b'.', b'.', b'.') => (T::Ellipsis, 3),
+        (b'*', b'*', b'=') => (T::StarStarEq, 3),
+        (b'/', b'/', b'=') => (T::SlashSlashEq, 3),
+        (b'<', b'<', b'=') => (T::ShlEq, 3),
+        (b'>', b'>', b'=') => (T::ShrEq, 3),
+        (b'*', b'*', _) => (T::StarStar, 2),
+        (b'/', b'/', _) => (T::SlashSlash, 2),
+        (b'<', b'<', _) => (T::Shl, 2),
+        (b'>', b'>', _) => (T::Shr, 2),
+        (b'-', b'>', c) if c != b'=' => (T::Arrow, 2),
+        (b'=', b'=', _) => (T::Eq, 2),
+        (b'!', b'=', _) => (T::Ne, 2),
+        (b'<', b'=', _) => (T::Le, 2),
+        (b'>', b'=', _) => (T::Ge, 2),
+        (b'+', b'=', _) => (T::PlusEq, 2),
+        (b'-', b'=', _) => (T::MinusEq, 2),
+        (b'*', b'=', _) => (T::StarEq, 2),
+        (b'/', b'=', _) => (T::SlashEq, 2),
+        (b'%', b'=', _) => (T::PercentEq, 2),
+        (b'&', b'=', _) => (T::AmpEq, 2),
+        (b'|', b'=', _) => (T::PipeEq, 2),
+        (b'^', b'=', _) => (T::CaretEq, 2),
+        _ => (single(a), 1),
+    }
+}
+
+fn single(byte: u8) -> TokenKind {
+    use TokenKind as T;
+    match byte {
+        b'(' => T::LParen,
+        b')' => T::RParen,
+        b'[' => T::LBracket,
+        b']' => T::RBracket,
+        b'{' => T::LBrace,
+        b'}' => T::RBrace,
+        b'.' => T::Dot,
+        b',' => T::Comma,
+        b':' => T::Colon,
+        b'@' => T::At,
+        b'?' => T::Question,
+        b'!' => T::Bang,
+        b'=' => T::Assign,
+        b'+' => T::Plus,
+        b'-' => T::Minus,
+        b'*' => T::Star,
+        b'/' => T::Slash,
+        b'%' => T::Percent,
+        b'&' => T::Amp,
+        b'|' => T::Pipe,
+        b'^' => T::Caret,
+        b'~' => T::Tilde,
+        b'<' => T::Lt,
+        b'>' => T::Gt,
+        _ => T::Unknown,
+    }
 }

@@ -26,9 +26,7 @@ impl Files for Disk {
         if Embedded::has(path) {
             return Embedded.read(path);
         }
-        let bytes = sources::read(path).map_err(|why| format!("{} {why}", path.display()))?;
-        let text = sources::text_of(bytes).map_err(|why| format!("{} {why}", path.display()))?;
-        Ok(text.into())
+        sources::read_shared(path).map_err(|why| format!("{} {why}", path.display()))
     }
 
     fn is_file(&self, path: &Path) -> bool {
@@ -48,7 +46,7 @@ impl Files for Disk {
         entries.filter_map(|e| e.file_name().into_string().ok()).collect()
     }
 
-    fn sources(&self, path: &Path) -> Vec<String> {
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         if Embedded::has(path) {
             return Embedded.sources(path);
         }
@@ -58,12 +56,15 @@ impl Files for Disk {
             Ok(kind) if !kind.is_symlink() => kind.is_file(),
             _ => entry.path().is_file(),
         };
+        let source = |entry: std::fs::DirEntry| {
+            let name = entry.file_name();
+            let wanted = name.as_encoded_bytes().ends_with(b".k") && is_file(&entry);
+            if wanted { name.into_string().ok() } else { None }
+        };
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let sources = entries.filter(|entry| entry.file_name().as_encoded_bytes().ends_with(b".k"));
-        let files = sources.filter(is_file);
-        let mut names: Vec<String> = files.filter_map(|e| e.file_name().into_string().ok()).collect();
+        let mut names: Vec<String> = entries.filter_map(source).collect();
         names.sort_unstable();
-        names
+        Arc::new(names)
     }
 }
 

@@ -38,7 +38,8 @@ pub(crate) struct Embedded;
 impl Embedded {
     /// Whether a path is theirs.
     pub(crate) fn has(path: &Path) -> bool {
-        path.starts_with(PACKAGES)
+        // Nearly every path is another: its first bytes tell.
+        path.as_os_str().as_encoded_bytes().starts_with(PACKAGES.as_bytes()) && path.starts_with(PACKAGES)
     }
 
     fn text(path: &Path) -> Option<&'static str> {
@@ -101,7 +102,7 @@ impl Files for Overlay<'_> {
         self.of(path).list(path)
     }
 
-    fn sources(&self, path: &Path) -> Vec<String> {
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         self.of(path).sources(path)
     }
 }

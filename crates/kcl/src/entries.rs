@@ -1,5 +1,6 @@
 //! From arguments to the files of the main package, and the root of its module.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,9 +187,16 @@ fn glob(files: &dyn Files, at: PathBuf, parts: &[String], depth: u32, found: &mu
 
 /// Returns the `.k` files of a folder in byte order; an imported folder also leaves out `_*.k`.
 pub(crate) fn package_files(files: &dyn Files, folder: &Path, imported: bool) -> Vec<PathBuf> {
-    let names = files.sources(folder).into_iter();
-    let names = names.filter(|n| !(n.ends_with("_test.k") || imported && n.starts_with('_')));
-    names.map(|n| folder.join(n)).collect()
+    let names = files.sources(folder);
+    let names = names.iter().filter(|n| !(n.ends_with("_test.k") || imported && n.starts_with('_')));
+    let start = folder.join("").into_os_string();
+    let path = |name: &String| {
+        let mut path = OsString::with_capacity(start.len() + name.len());
+        path.push(&start);
+        path.push(name);
+        PathBuf::from(path)
+    };
+    names.map(path).collect()
 }
 
 /// Returns the nearest folder above a file that has a `kcl.mod`, else the file's folder.

@@ -18,11 +18,11 @@ pub trait Files: Sync {
     /// Returns the names in a directory, in any order.
     fn list(&self, path: &Path) -> Vec<String>;
     /// Returns the names in a directory that end in `.k` and are files, in byte order.
-    fn sources(&self, path: &Path) -> Vec<String> {
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         let mut names = self.list(path);
         names.retain(|name| name.ends_with(".k") && self.is_file(&path.join(name)));
         names.sort_unstable();
-        names
+        Arc::new(names)
     }
 }
 
@@ -43,7 +43,7 @@ impl<T: Files + ?Sized> Files for &T {
         (**self).list(path)
     }
 
-    fn sources(&self, path: &Path) -> Vec<String> {
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         (**self).sources(path)
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base_diag::{Code, Diagnostic, FileId, Place, SourceFile, SourceMap};
+use kcl_syntax::PackageParser;
 use kcl_syntax::ast::{Dotted, Import, Stmt, StmtId, Str, Tree};
 use kcl_syntax::lower::{self, Rewrite};
 use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
@@ -219,7 +220,7 @@ impl Loader<'_> {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
-        let texts = files.iter().map(|path| (path.clone(), self.files.read(path))).collect();
+        let texts = files.iter().map(|path| (path.into(), self.files.read(path))).collect();
         let parsed = self.compiler.packages().parsed(texts, parse_package);
         let ids: Vec<FileId> = parsed.files.iter().map(|f| self.sources.add_file(f.clone())).collect();
         for diagnostic in &parsed.diagnostics {
@@ -429,7 +430,8 @@ impl Loader<'_> {
 }
 
 fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
-    let mut tree = Tree::default();
+    let lengths = files.iter().map(|(_, text)| text.as_ref().map_or(0, |text| text.len()));
+    let mut parser = PackageParser::new(lengths);
     let mut sources = SourceMap::default();
     let mut diagnostics = Vec::new();
     let mut parsed_files: Vec<Arc<SourceFile>> = Vec::new();
@@ -442,11 +444,11 @@ fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
                 Arc::from("")
             }
         };
-        let id = sources.add(path.display().to_string(), text.clone());
-        diagnostics.extend(kcl_syntax::parse_file(&mut tree, &text, id));
+        let id = sources.add(path.to_string_lossy(), text.clone());
+        diagnostics.extend(parser.add(&text, id));
         parsed_files.extend(sources.get(id).cloned());
     }
-    Parsed { number, size: size(files), tree: Arc::new(tree), files: parsed_files, diagnostics }
+    Parsed { number, size: size(files), tree: Arc::new(parser.finish()), files: parsed_files, diagnostics }
 }
 
 // Diagnostics of a cached package count its files from 0; give them the ids of this program.

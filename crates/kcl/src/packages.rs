@@ -3,9 +3,9 @@
 //! An entry is found by everything that it depends on (paths, texts, edition, the packages below it), so it is never wrong, whoever
 //! finds it and whenever. Sharing is only a matter of memory: [`Packages::trim`] gives it back.
 
-use std::ffi::OsStr;
+use std::collections::hash_map::Entry;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -16,8 +16,8 @@ use kcl_syntax::ast::{Str, Tree};
 use kcl_syntax::program::{ImportTarget, Package};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A file of a package: where it is, and what it says or why it cannot be read.
-pub(crate) type PackageFile = (PathBuf, Result<Arc<str>, String>);
+/// A file of a package: where it is, and what it says or why it cannot be read. Paths are normalised: their bytes tell them apart.
+pub(crate) type PackageFile = (OsString, Result<Arc<str>, String>);
 
 /// A parsed package.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[derive(Default)]
 struct Known {
-    parsed: Shared<Vec<PackageFile>, Parsed>,
+    parsed: Shared<Arc<[PackageFile]>, Parsed>,
     compiled: Shared<Address, Compiled>,
     /// How many numbers were given.
     given: AtomicU64,
@@ -137,18 +137,16 @@ impl Packages {
     /// Returns a parsed package.
     pub(crate) fn parsed(
         &self,
-        files: Vec<PackageFile>,
+        files: Arc<[PackageFile]>,
         parse: impl FnOnce(&[PackageFile], u64) -> Parsed,
     ) -> Arc<Parsed> {
-        let known = open(&self.0.parsed).get(&files).cloned();
-        let slot = known.unwrap_or_else(|| {
-            let mut all = open(&self.0.parsed);
-            let slot = all.entry(files.clone()).or_insert_with(|| {
+        let slot = match open(&self.0.parsed).entry(files.clone()) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
                 self.0.bytes.fetch_add(size(&files), Ordering::Relaxed);
-                Arc::default()
-            });
-            slot.clone()
-        });
+                new.insert(Arc::default()).clone()
+            }
+        };
         slot.get_or_init(|| Arc::new(parse(&files, self.number()))).clone()
     }
 
@@ -205,7 +203,7 @@ const OVERHEAD: u64 = 512;
 pub(crate) fn size(files: &[PackageFile]) -> u64 {
     let file = |(path, text): &PackageFile| {
         let text = text.as_ref().map_or_else(String::len, |text| text.len());
-        OVERHEAD + (path.as_os_str().len() + text) as u64
+        OVERHEAD + (path.len() + text) as u64
     };
     OVERHEAD + files.iter().map(file).sum::<u64>()
 }

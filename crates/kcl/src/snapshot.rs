@@ -36,7 +36,7 @@ impl Known {
 struct Table {
     /// How often something was forgotten.
     revision: u64,
-    known: FxHashMap<Arc<OsStr>, Known>,
+    known: FxHashMap<Arc<OsStr>, Box<Known>>,
 }
 
 /// The files as they were when somebody first asked.
@@ -81,14 +81,14 @@ impl<'f> Snapshot<'f> {
         if table.revision != revision {
             return (path.as_os_str().into(), answer);
         }
-        if !table.known.contains_key(path.as_os_str()) {
-            let known = Known::new(path);
-            table.known.insert(known.path.clone(), known);
+        if let Some(known) = table.known.get_mut(path.as_os_str()) {
+            return (known.path.clone(), slot(known).get_or_insert(answer).clone());
         }
-        match table.known.get_mut(path.as_os_str()) {
-            Some(known) => (known.path.clone(), slot(known).get_or_insert(answer).clone()),
-            None => (path.as_os_str().into(), answer),
-        }
+        let mut known = Box::new(Known::new(path));
+        let path = known.path.clone();
+        *slot(&mut known) = Some(answer.clone());
+        table.known.insert(path.clone(), known);
+        (path, answer)
     }
 
     fn text(&self, path: &Path) -> (Arc<OsStr>, Result<Arc<str>, String>) {
@@ -113,7 +113,10 @@ impl<'f> Snapshot<'f> {
     }
 
     fn sources(&self, path: &Path) -> (Arc<OsStr>, Arc<Vec<String>>) {
-        self.ask(path, |known| &mut known.sources, |files| Arc::new(files.sources(path)))
+        let found = self.ask(path, |known| &mut known.sources, |files| files.sources(path));
+        // They are going to be read.
+        self.table().known.reserve(found.1.len());
+        found
     }
 
     /// Whether a question would be answered as it was.
@@ -132,7 +135,7 @@ impl<'f> Snapshot<'f> {
     pub(crate) fn forget(&self, paths: &[PathBuf]) -> Vec<Arc<OsStr>> {
         let touched =
             |known: &Path| paths.iter().any(|path| known.starts_with(path) || path.parent() == Some(known));
-        let old: Vec<Known> = {
+        let old: Vec<Box<Known>> = {
             let mut table = self.table();
             table.revision += 1;
             let keys: Vec<_> = table.known.keys().filter(|k| touched(Path::new(k))).cloned().collect();
@@ -200,9 +203,9 @@ impl Files for Watched<'_> {
         names.to_vec()
     }
 
-    fn sources(&self, path: &Path) -> Vec<String> {
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         let (path, names) = self.snapshot.sources(path);
         self.note(|| Fact::Sources(path, names.clone()));
-        names.to_vec()
+        names
     }
 }

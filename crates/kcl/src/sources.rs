@@ -1,9 +1,11 @@
 //! Which files the words of a call mean, and how one is read and replaced.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What stands behind the words of a call.
 #[derive(Debug, Default)]
@@ -120,18 +122,53 @@ pub fn too_large() -> String {
     format!("is larger than {} MiB: split it", MAX_BYTES >> 20)
 }
 
+/// Most sources are smaller: they are read without asking for their size.
+const SMALL: u64 = 8 << 10;
+
+/// A larger buffer is not kept.
+const KEPT: usize = 256 << 10;
+
+thread_local! {
+    /// Where the bytes of a text stand while they are read: a buffer for each file leaves holes between the texts.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// Reads a file of at most [`MAX_BYTES`].
 ///
 /// # Errors
 /// A sentence that goes on after the path.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let limit = MAX_BYTES;
+    let mut bytes = Vec::new();
+    read_into(&mut bytes, path)?;
+    Ok(bytes)
+}
+
+/// Reads the text of a file, for many owners.
+pub(crate) fn read_shared(path: &Path) -> Result<Arc<str>, String> {
+    let mut bytes = BUFFER.take();
+    bytes.clear();
+    let read = read_into(&mut bytes, path);
+    let text = read.and_then(|()| match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(text.into()),
+        Err(_) => text_of(bytes.clone()).map(Into::into),
+    });
+    if bytes.capacity() <= KEPT {
+        BUFFER.set(bytes);
+    }
+    text
+}
+
+fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<(), String> {
     let problem = |error: std::io::Error| format!("cannot be read: {error}");
     let file = File::open(path).map_err(problem)?;
-    let size = file.metadata().map_err(problem)?.len();
-    let mut bytes = Vec::with_capacity(size.min(limit) as usize);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(problem)?;
-    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+    bytes.reserve_exact(SMALL as usize);
+    (&file).take(SMALL).read_to_end(bytes).map_err(problem)?;
+    if bytes.len() as u64 == SMALL {
+        let size = file.metadata().map_err(problem)?.len().min(MAX_BYTES);
+        bytes.reserve_exact(size.saturating_sub(SMALL) as usize);
+        file.take(MAX_BYTES + 1 - SMALL).read_to_end(bytes).map_err(problem)?;
+    }
+    if bytes.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(()) }
 }
 
 /// Reads the text of a file.
@@ -170,4 +207,27 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
         let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("is not UTF-8 text: the first wrong byte is number {}, on line {line}", good + 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_every_size_are_read_whole() {
+        let folder = std::env::temp_dir().join(format!("kcl-sources-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.k");
+        let small = SMALL as usize;
+        for size in [0, 1, small - 1, small, small + 1, 5 * small, KEPT + 1, 3] {
+            let text: String = (0..size).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
+            fs::write(&path, &text).unwrap();
+            assert_eq!(read(&path).unwrap(), text.as_bytes());
+            assert_eq!(&*read_shared(&path).unwrap(), text);
+        }
+        fs::write(&path, b"a\n\xff").unwrap();
+        assert!(read_shared(&path).unwrap_err().contains("the first wrong byte is number 3, on line 2"));
+        assert!(read_shared(&folder).unwrap_err().starts_with("cannot be read: "));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -26,7 +26,7 @@ pub fn judge(text: &str) -> Result<bool, String> {
     if !parse_file(&mut after, &once.text, FileId(0)).is_empty() {
         return broken("the result does not parse");
     }
-    if !alike(&before, &after) {
+    if !alike((&before, text), (&after, &once.text)) {
         return broken("the program changed");
     }
     if kcl_fmt::comments(text) != kcl_fmt::comments(&once.text) {
@@ -55,7 +55,7 @@ pub fn noisy(text: &str, rng: &mut Rng) -> String {
     for percent in [30, 10, 0] {
         let noisy = scatter(&syntax, rng, percent);
         let mut after = Tree::default();
-        if parse_file(&mut after, &noisy, FileId(0)).is_empty() && alike(&tree, &after) {
+        if parse_file(&mut after, &noisy, FileId(0)).is_empty() && alike((&tree, text), (&after, &noisy)) {
             return noisy;
         }
     }

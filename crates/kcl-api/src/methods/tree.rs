@@ -28,7 +28,7 @@ pub(super) fn file(program: &Program, package: &Package, at: usize) -> Value {
     let tree = package.tree.files.get(at);
     json!({
         "filename": path.unwrap_or_default(),
-        "doc": tree.and_then(|file| file.doc.as_ref()).map(ToString::to_string),
+        "doc": writer.doc(tree.and_then(|file| file.doc)),
         "body": writer.body(tree.map(|file| file.body.as_slice()).unwrap_or_default()),
     })
 }
@@ -62,6 +62,10 @@ impl Writer<'_> {
         let range = start as usize..(start + (span.end - span.start)) as usize;
         let text = self.program.sources.get(file).and_then(|source| source.text.get(range));
         text.unwrap_or_default().to_owned()
+    }
+
+    fn doc(&self, doc: Option<Span>) -> Option<String> {
+        doc.map(|span| kcl_syntax::docstring(&self.text(span)).into_owned())
     }
 
     fn body(&self, body: &[StmtId]) -> Value {
@@ -120,7 +124,7 @@ impl Writer<'_> {
                 let dotted = |span: Span| self.text(span);
                 let parts = json!({
                     "name": def.name.name.as_str(), "kind": format!("{:?}", def.kind).to_lowercase(),
-                    "doc": def.doc.as_ref().map(ToString::to_string), "parent_name": def.base.as_ref().map(|b| dotted(b.span)),
+                    "doc": self.doc(def.doc), "parent_name": def.base.as_ref().map(|b| dotted(b.span)),
                     "for_host_name": def.host.as_ref().map(|h| dotted(h.span)),
                     "mixins": def.mixins.iter().map(|m| dotted(m.span)).collect::<Vec<_>>(),
                     "args": self.params(&def.params), "decorators": self.exprs(&def.decorators), "body": self.body(&def.body),
@@ -130,7 +134,7 @@ impl Writer<'_> {
             }
             Stmt::Rule(def) => {
                 let parts = json!({
-                    "name": def.name.name.as_str(), "doc": def.doc.as_ref().map(ToString::to_string),
+                    "name": def.name.name.as_str(), "doc": self.doc(def.doc),
                     "args": self.params(&def.params), "decorators": self.exprs(&def.decorators), "checks": self.checks(&def.checks),
                 });
                 ("Rule", parts)

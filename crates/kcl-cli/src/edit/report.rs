@@ -80,6 +80,12 @@ impl Report {
             }
             Answer::Refused { id, message, help, spot } => {
                 self.refused += 1;
+                // The other carriers of an edit have no such flag.
+                let flag = match id {
+                    "bad-value" | "breaks-file" => "; --string takes it as plain text",
+                    _ => "",
+                };
+                let help = help + flag;
                 let at = spot.as_ref().map(|spot| format!("  --> {}\n", place(spot))).unwrap_or_default();
                 self.errors.push_str(&format!("error: {message}\n{at}help: {help}\n"));
                 row["status"] = "refused".into();

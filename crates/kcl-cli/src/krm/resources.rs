@@ -93,15 +93,14 @@ impl Resources {
             .into()
     }
 
-    /// What goes out, given the documents that the program made.
+    /// What goes out, given the documents that the program made: `items` of one replaces the items, the others are added.
     pub(super) fn with_output(mut self, documents: Vec<kcl::Data>) -> Result<String, String> {
-        let mut added = Vec::new();
+        let (mut replaced, mut made, mut added) = (false, Vec::new(), Vec::new());
         for document in documents.into_iter().map(node_of) {
             match document.get("items").map(|items| &items.value) {
                 Some(Data::List(items)) if document.get("kind").is_none() => {
-                    let items = items.clone();
-                    check(&items)?;
-                    return Ok(self.written(items));
+                    replaced = true;
+                    made.extend_from_slice(items);
                 }
                 Some(_) if document.get("apiVersion").is_none() && document.get("kind").is_none() => {
                     return Err("`items` of the program is no list of resources: items = [..]".to_owned());
@@ -110,12 +109,13 @@ impl Resources {
                 _ => added.push(document),
             }
         }
-        check(&added)?;
+        made.extend(added);
+        check(&made)?;
         let mut items = match self.list.get("items").map(|items| items.value.clone()) {
-            Some(Data::List(items)) => items,
+            Some(Data::List(items)) if !replaced => items,
             _ => Vec::new(),
         };
-        items.extend(added);
+        items.extend(made);
         Ok(self.written(items))
     }
 

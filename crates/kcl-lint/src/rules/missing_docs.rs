@@ -1,6 +1,8 @@
 //! L0401: a public schema without documentation.
 
+use base_diag::Span;
 use kcl_syntax::ast::{Stmt, StmtId};
+use kcl_syntax::docstring;
 
 use crate::context::Context;
 use crate::finding::Findings;
@@ -21,11 +23,12 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, id: StmtId, found: &mut Findings<'_>) {
     let (name, doc) = match context.tree.stmt(id) {
-        Stmt::Schema(def) => (&def.name, &def.doc),
-        Stmt::Rule(def) => (&def.name, &def.doc),
+        Stmt::Schema(def) => (&def.name, def.doc),
+        Stmt::Rule(def) => (&def.name, def.doc),
         _ => return,
     };
-    if !name.name.starts_with('_') && doc.as_ref().is_none_or(|doc| doc.trim().is_empty()) {
+    let is_empty = |doc: Span| docstring(context.text(doc)).trim().is_empty();
+    if !name.name.starts_with('_') && doc.is_none_or(is_empty) {
         found
             .add(name.span, format!("`{}` has no documentation", name.name))
             .help("say what it is, in a `\"\"\"..\"\"\"` on the line below");

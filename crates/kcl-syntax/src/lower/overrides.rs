@@ -446,7 +446,7 @@ fn new_statement(
     let name = Ident { name: Str::from(name), span };
     let target = Target { name, path: Box::default(), span };
     let kind = if op == EntryOp::Insert {
-        Stmt::AugAssign { target, op: BinaryOp::Add, value }
+        Stmt::AugAssign { target: target.into(), op: BinaryOp::Add, value }
     } else {
         Stmt::Assign { targets: Box::new([target]), ty: None, value }
     };

@@ -1,6 +1,7 @@
 //! Expressions: conditionals, operator climbing with comparison chains, unary operators.
 
 use base_diag::Span;
+use smallvec::SmallVec;
 
 use super::{OPERAND, Parser};
 use crate::ast::{BasicType, BinaryOp, CompareOp, Expr, ExprId, Type, TypeId, UnaryOp};
@@ -15,6 +16,9 @@ enum Infix {
     Binary(BinaryOp),
     Compare(CompareOp),
 }
+
+/// The links of an open comparison; most have one.
+type Chain = SmallVec<[(CompareOp, ExprId); 2]>;
 
 impl<S: Sink> Parser<'_, S> {
     /// `simple [if simple else expr]`.
@@ -58,7 +62,7 @@ impl<S: Sink> Parser<'_, S> {
     fn simple_level(&mut self, min: u8) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         let mut left = self.unary();
-        let mut chain: Vec<(CompareOp, ExprId)> = Vec::new();
+        let mut chain = Chain::new();
         loop {
             self.unary_between();
             let Some((infix, level, width)) = self.infix() else { break };
@@ -96,13 +100,7 @@ impl<S: Sink> Parser<'_, S> {
         }
     }
 
-    fn close_chain(
-        &mut self,
-        left: ExprId,
-        chain: &mut Vec<(CompareOp, ExprId)>,
-        start: u32,
-        mark: Mark,
-    ) -> ExprId {
+    fn close_chain(&mut self, left: ExprId, chain: &mut Chain, start: u32, mark: Mark) -> ExprId {
         if chain.is_empty() {
             return left;
         }

@@ -1,5 +1,7 @@
 //! Lists, list comprehensions and comprehension clauses.
 
+use smallvec::SmallVec;
+
 use super::Parser;
 use super::call::joined_name;
 use crate::ast::{CompClause, Expr, ExprId, Ident};
@@ -12,7 +14,7 @@ impl<S: Sink> Parser<'_, S> {
     pub(super) fn list(&mut self) -> ExprId {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
-        let mut items: Vec<ExprId> = Vec::new();
+        let mut items: SmallVec<[ExprId; 8]> = SmallVec::new();
         let mut clauses = Vec::new();
         let mut first = self.here();
         loop {

@@ -1,6 +1,7 @@
 //! Operands and what may follow them: names, literals, brackets, selectors, subscripts, calls.
 
 use base_diag::Span;
+use smallvec::{SmallVec, smallvec};
 
 use super::Parser;
 use crate::ast::{Call, Expr, ExprId, Ident, SchemaExpr, Str};
@@ -161,7 +162,7 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         let token = self.token();
         let lit = strings::literal(self.token_text());
-        if !lit.raw && lit.content.contains("${") {
+        if !lit.raw && strings::has_placeholder(lit.content) {
             let parts = self.joined(&lit, token.start as usize + lit.lead);
             self.bump();
             return self.add_node(mark, NodeKind::Literal, Expr::Joined(parts), start);
@@ -185,7 +186,7 @@ impl<S: Sink> Parser<'_, S> {
         if !self.at(T::Dot) {
             return Box::new([first]);
         }
-        let mut parts = vec![first];
+        let mut parts: SmallVec<[Ident; 4]> = smallvec![first];
         while self.eat(T::Dot) {
             parts.push(self.name());
         }

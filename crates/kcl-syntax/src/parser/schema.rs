@@ -1,6 +1,7 @@
 //! Schemas, mixins, protocols and rules.
 
 use base_diag::Span;
+use smallvec::SmallVec;
 
 use super::Parser;
 use super::call::joined_name;
@@ -17,9 +18,9 @@ use crate::token::TokenKind as T;
 /// What stands in a schema body besides its statements.
 #[derive(Default)]
 struct Body {
-    doc: Option<Str>,
+    doc: Option<Span>,
     mixins: Vec<DottedRef>,
-    members: Vec<StmtId>,
+    members: SmallVec<[StmtId; 16]>,
     index_signature: Option<Box<IndexSignature>>,
     checks: Vec<Check>,
 }
@@ -204,13 +205,11 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         if self.at(T::At) {
             let decorators = self.decorators();
-            let attr = self.attr(decorators, start, mark);
-            body.members.push(attr);
+            body.members.push(self.attr(decorators, start, mark));
             return;
         }
         if self.at_attr() {
-            let attr = self.attr(Box::default(), start, mark);
-            body.members.push(attr);
+            body.members.push(self.attr(Box::default(), start, mark));
             return;
         }
         match self.kind {
@@ -297,7 +296,7 @@ impl<S: Sink> Parser<'_, S> {
         if !matches!(target.path.first(), Some(TargetStep::Index(_))) {
             return;
         }
-        node.kind = Stmt::Attr(Box::new(Attr {
+        node.kind = Stmt::Attr(Attr {
             name: target.name.clone(),
             decorators: Box::default(),
             optional: false,
@@ -305,7 +304,7 @@ impl<S: Sink> Parser<'_, S> {
             selected: false,
             op: Some(AttrOp::Assign),
             default: Some(*value),
-        }));
+        });
     }
 
     fn attr(&mut self, decorators: Box<[ExprId]>, start: u32, mark: Mark) -> StmtId {
@@ -337,7 +336,7 @@ impl<S: Sink> Parser<'_, S> {
             },
         };
         let attr = Attr { name, decorators, optional, ty, selected, op, default };
-        self.add_stmt(mark, NodeKind::Attr, Stmt::Attr(Box::new(attr)), start)
+        self.add_stmt(mark, NodeKind::Attr, Stmt::Attr(attr), start)
     }
 
     /// The name and, for the quirk of dotted names, whether there was a dot.
@@ -347,13 +346,16 @@ impl<S: Sink> Parser<'_, S> {
             let lit = strings::literal(self.token_text());
             let name = Str::from(strings::value(&lit).as_ref());
             self.bump();
-            if !lit.raw && lit.content.contains("${") {
+            if !lit.raw && strings::has_placeholder(lit.content) {
                 self.expected(&["identifier"]);
             }
             return (Ident { name, span }, false);
         }
-        let parts = self.dotted();
-        (parts[0].clone(), parts.len() > 1)
+        let (first, selected) = (self.name(), self.at(T::Dot));
+        while self.eat(T::Dot) {
+            self.name();
+        }
+        (first, selected)
     }
 
     /// Quirk: `a: T = b = v` in a body is an assignment of two names, no attribute.

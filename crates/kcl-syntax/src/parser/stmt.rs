@@ -15,8 +15,8 @@ use crate::strings;
 use crate::token::TokenKind as T;
 
 impl<S: Sink> Parser<'_, S> {
-    /// A whole file; returns its doc string and its statements.
-    pub(crate) fn file(&mut self) -> (Option<Str>, Vec<StmtId>) {
+    /// A whole file; returns the place of its doc string, and its statements.
+    pub(crate) fn file(&mut self) -> (Option<Span>, Vec<StmtId>) {
         self.skip_newlines();
         let doc = self.doc();
         let mut body = Vec::new();
@@ -31,7 +31,7 @@ impl<S: Sink> Parser<'_, S> {
     }
 
     /// A leading long string.
-    pub(super) fn doc(&mut self) -> Option<Str> {
+    pub(super) fn doc(&mut self) -> Option<Span> {
         if !self.at(T::Str) {
             return None;
         }
@@ -39,10 +39,9 @@ impl<S: Sink> Parser<'_, S> {
         if !lit.long {
             return None;
         }
-        let mark = self.mark();
-        let doc = Str::from(strings::plain(lit.content, false).as_ref());
+        let (mark, doc) = (self.mark(), self.here());
         // Placeholders must be expressions even here; nobody computes them.
-        if !lit.raw && lit.content.contains('$') && lit.content.contains("${") {
+        if self.lexed.long_dollar && !lit.raw && strings::has_placeholder(lit.content) {
             self.joined(&lit, self.token().start as usize + lit.lead);
         }
         self.bump();
@@ -265,7 +264,7 @@ impl<S: Sink> Parser<'_, S> {
                     let target = self.target(first, first_expr).map_err(|wrong| self.found.push(*wrong));
                     let value = self.expr();
                     let kind = match target {
-                        Ok(target) => Stmt::AugAssign { target, op, value },
+                        Ok(target) => Stmt::AugAssign { target: target.into(), op, value },
                         Err(()) => Stmt::Expr(value),
                     };
                     self.add_stmt(mark, NodeKind::AugAssign, kind, start)
