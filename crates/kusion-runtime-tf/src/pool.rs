@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use crate::Source;
 use crate::attr::to_loose;
 use crate::backend::{Backend, failed};
-use crate::settings::invalid;
+use crate::settings::{invalid, refused};
 
 /// Finds the executable of a provider; may install it. The error is for people.
 pub trait Locate: Send + Sync {
@@ -36,15 +36,16 @@ type Key = (Source, [u8; 32]);
 pub(crate) struct Pool {
     locate: Arc<dyn Locate>,
     cache: Option<SchemaCache>,
+    folder: Option<PathBuf>,
     reattach: BTreeMap<String, Reattach>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
 }
 
 impl Pool {
-    pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>) -> Self {
+    pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, folder: Option<PathBuf>) -> Self {
         let reattach = std::env::var("TF_REATTACH_PROVIDERS").ok();
         let reattach = reattach.and_then(|text| tf_host::reattached(&text).ok()).unwrap_or_default();
-        Pool { locate, cache, reattach, slots: Mutex::default() }
+        Pool { locate, cache, folder, reattach, slots: Mutex::default() }
     }
 
     fn slot(&self, source: &Source, config: &Attr) -> Arc<Slot> {
@@ -62,7 +63,8 @@ impl Pool {
             let found = tokio::task::spawn_blocking(move || locate.locate(&wanted)).await;
             let absent = |what: String| RuntimeError::new(ErrorKind::NotFound, what);
             let program = found.map_err(|e| invalid(e.to_string()))?.map_err(absent)?;
-            let launch = Launch { deferral: true, ..Launch::new(&source.address, &program) };
+            let folder = self.folder.clone();
+            let launch = Launch { deferral: true, folder, ..Launch::new(&source.address, &program) };
             let provider = Provider::start(&launch, self.cache.as_ref()).await;
             provider.map(Arc::new).map_err(|e| failed(&e))
         };
@@ -131,7 +133,7 @@ async fn configure(provider: &Provider, config: &Attr) -> Result<(), RuntimeErro
     };
     let config = tf_schema::configure(block, &loose).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        invalid(format!("the configuration of provider {name}: {}", texts.join("; ")))
+        refused(format!("the configuration of provider {name}: {}", texts.join("; ")))
     })?;
     let said = provider.validate_configuration(&config).await.map_err(|e| failed(&e))?;
     let refused = |what: String| invalid(format!("provider {name} refuses its configuration: {what}"));

@@ -10,6 +10,7 @@ mod health;
 mod lab;
 mod lab_connection;
 mod lab_faults;
+mod lab_told;
 mod offline;
 mod picture;
 mod providers;
@@ -17,6 +18,7 @@ mod quickstart;
 mod road;
 mod stage;
 mod storm;
+mod takeover;
 mod terraform;
 
 use std::path::{Path, PathBuf};
