@@ -147,6 +147,7 @@ fn what_was_being_made_is_known_after_a_crash(new: fn() -> Medium) {
     wait(session.end(no, Vec::new(), end(Phase::Failed))).unwrap();
     assert_eq!(tried(&medium.read()), [key("cut-off"), key("unsure")]);
     assert!(["cut-off", "unsure"].iter().all(|n| session.state().intents.contains_key(&key(n))));
+    let plan = crate::setup::plan(session.state(), vec![step("unsure", Action::Create)]);
     let no = wait(session.begin(&plan, Default::default(), at(3))).unwrap();
     wait(session.record(no, vec![Outcome::Forgotten(key("unsure"))])).unwrap();
     wait(session.end(no, Vec::new(), end(Phase::Succeeded))).unwrap();
