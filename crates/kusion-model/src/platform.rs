@@ -55,6 +55,11 @@ pub trait Platform: Send + Sync {
         Vec::new()
     }
 
+    /// Says why a reference to a field of a resource leads nowhere; `None` where that is not known before there is an object.
+    fn lacks(&self, _resource: &Resource, _field: &FieldPath) -> Option<String> {
+        None
+    }
+
     /// Whether a resource with these extensions is only looked at, never made: a data source.
     fn only_looks(&self, _extensions: &Map<String, Value>) -> bool {
         false

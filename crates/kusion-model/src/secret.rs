@@ -64,6 +64,12 @@ struct Clear {
     is_text: bool,
 }
 
+fn digest_of(text: &str, key: &DigestKey) -> String {
+    let mut digest = hmac_sha256_hex(key.expose(), text.as_bytes());
+    digest.truncate(DIGEST_LEN);
+    digest
+}
+
 impl Secret {
     /// Seals a value. What is a secret already stays as it is.
     #[must_use]
@@ -73,10 +79,19 @@ impl Secret {
             Attr::Text(text) => (text.to_string(), true),
             other => (other.to_string(), false),
         };
-        let mut digest = hmac_sha256_hex(key.expose(), text.as_bytes());
-        digest.truncate(DIGEST_LEN);
+        let digest = digest_of(&text, key);
         let clear = Arc::new(Clear { value: SecretValue::from(text), is_text });
         Secret(Arc::new(Held { digest, clear: Some(clear) }))
+    }
+
+    /// The form in which a value would be stored as a secret, without making it one.
+    #[must_use]
+    pub fn stored_form(value: &Attr, key: &DigestKey) -> String {
+        match value {
+            Attr::Secret(secret) => secret.stored().to_string(),
+            Attr::Text(text) => format!("{SEAL}{}", digest_of(text, key)),
+            other => format!("{SEAL}{}", digest_of(&other.to_string(), key)),
+        }
     }
 
     /// The same value as one that is handed over and kept nowhere, not even as a digest.

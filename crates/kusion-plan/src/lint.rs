@@ -52,6 +52,8 @@ pub enum Problem {
         "`{at}` refers to `{reference}`, which stack {stack} does not list under `outputs:` or has not applied"
     )]
     NotAnOutput { at: ResourceKey, reference: String, stack: String },
+    #[error("`{at}` {field} refers to `{reference}`: {why}{}", place_of(place))]
+    NoSuchField { at: ResourceKey, field: String, reference: String, why: String, place: Option<SourceRef> },
 }
 
 impl Problem {
@@ -68,6 +70,7 @@ impl Problem {
             Problem::Reference { .. } => "broken-reference",
             Problem::Identity(_) => "id-manifest-mismatch",
             Problem::NotAnOutput { .. } => "not-an-output",
+            Problem::NoSuchField { .. } => "no-such-field",
         }
     }
 }
@@ -77,6 +80,10 @@ fn places(first: &Option<SourceRef>, second: &Option<SourceRef>) -> String {
         (Some(first), Some(second)) => format!(": {first} and {second}"),
         _ => String::new(),
     }
+}
+
+fn place_of(place: &Option<SourceRef>) -> String {
+    place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
 fn circle(edges: &[(ResourceKey, ResourceKey, Via)]) -> String {

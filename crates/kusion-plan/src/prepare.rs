@@ -47,6 +47,7 @@ pub fn prepare<'a>(spec: &'a Spec, platforms: &Platforms) -> Result<Prepared<'a>
     for (at, resource) in spec.resources.iter().enumerate() {
         builder.explicit(at, resource, &keys);
         builder.implicit(at, &uses[at], &keys);
+        builder.fields(spec, at, &uses[at], platforms);
     }
     for edge in platforms.edges(spec) {
         if let (Some(&before), Some(&after)) = (index.get(&edge.before), index.get(&edge.after)) {
@@ -119,6 +120,27 @@ impl Builder {
                 if let Some(before) = self.find(id, at, keys, &via) {
                     self.add(before, at, Wait::Ready, via);
                 }
+            }
+        }
+    }
+
+    /// Fields that the thing referred to does not have.
+    fn fields(&mut self, spec: &Spec, at: usize, uses: &[ReferenceUse], platforms: &Platforms) {
+        let user = &spec.resources[at];
+        for use_ in uses {
+            for reference in use_.template.references().filter(|r| r.stack.is_none()) {
+                let target = self.by_id.get(&reference.id).and_then(|found| found.first());
+                let target = target.map(|&found| &spec.resources[found]);
+                let lacks = target.and_then(|target| {
+                    platforms.get(&target.kind).and_then(|platform| platform.lacks(target, &reference.path))
+                });
+                self.problems.extend(lacks.map(|why| Problem::NoSuchField {
+                    at: user.key(),
+                    field: use_.at.to_string(),
+                    reference: reference.to_string(),
+                    why,
+                    place: user.place_of(&use_.at).cloned(),
+                }));
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::draft::{Draft, draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Seen, TfRuntime};
-use crate::settings::{Role, Settings, invalid};
+use crate::settings::{Role, Settings, invalid, refused};
 
 impl TfRuntime {
     pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
@@ -28,7 +28,7 @@ impl TfRuntime {
         }
         let of = backend.resource(&settings.type_name)?;
         let config =
-            configure(&of.schema.block, &loose_resource(ask.attributes)?).map_err(|p| invalid(told(&p)))?;
+            configure(&of.schema.block, &loose_resource(ask.attributes)?).map_err(|p| refused(told(&p)))?;
         if !config.is_wholly_known() {
             return Err(invalid("something in its configuration is still not known"));
         }
@@ -60,13 +60,15 @@ impl TfRuntime {
             };
             wrong = (!problems.is_empty()).then(bug);
         }
+        let before = seen.as_ref().map(|seen| seen.held.secrets.clone()).unwrap_or_default();
         let held = Held {
             private: made.private,
             identity: identity_text(&of, made.identity.as_ref()),
             identity_version: identity_version(&of),
             // What a failed create left is not whole.
             tainted: wrong.is_some() && draft.prior.is_null(),
-            secrets: secrets_of(ask.attributes, &self.key),
+            // What was a secret before may be in it still.
+            secrets: secrets_of(ask.attributes, &self.key).into_iter().chain(before).collect(),
             passing: self.passing(ask.key).await?,
             ..self.held(&of, &settings.source, &state, &provider_config)?
         };
@@ -147,7 +149,7 @@ impl TfRuntime {
     ) -> Result<Applied, RuntimeError> {
         let of = backend.data_source(&settings.type_name)?;
         let block = &of.schema.block;
-        let config = configure(block, &loose_resource(ask.attributes)?).map_err(|p| invalid(told(&p)))?;
+        let config = configure(block, &loose_resource(ask.attributes)?).map_err(|p| refused(told(&p)))?;
         let state = self.read_data(backend, &of, &config).await?.map_err(put_off)?;
         let mut tree = sealed(block, &state, &self.key);
         seal_known(&mut tree, &secrets_of(ask.attributes, &self.key), &self.key);

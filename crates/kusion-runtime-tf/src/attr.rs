@@ -122,9 +122,9 @@ pub(crate) fn seal_known(tree: &mut Attr, secrets: &BTreeSet<String>, key: &Dige
             std::sync::Arc::make_mut(items).iter_mut().for_each(|item| seal_known(item, secrets, key));
         }
         leaf => {
-            let secret = Secret::new(leaf, key);
-            if secrets.contains(&secret.stored().to_string()) {
-                *leaf = Attr::Secret(secret);
+            // Only what is a secret becomes one: the redactor learns whatever is sealed.
+            if secrets.contains(&Secret::stored_form(leaf, key)) {
+                *leaf = Attr::Secret(Secret::new(leaf, key));
             }
         }
     }

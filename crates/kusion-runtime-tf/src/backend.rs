@@ -18,6 +18,22 @@ pub(crate) enum Backend {
     Builtin,
 }
 
+/// A type that a provider does not have, with the one that was probably meant; any other failure as it is.
+fn untyped<'n>(
+    provider: &Provider,
+    error: &tf_host::HostError,
+    names: impl Iterator<Item = &'n str>,
+    name: &str,
+) -> RuntimeError {
+    let names: Vec<&str> = names.collect();
+    if names.contains(&name) {
+        return failed(error);
+    }
+    let near = base_diag::nearest(names.into_iter(), name);
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    RuntimeError::new(ErrorKind::Invalid, format!("provider {} has no `{name}`{near}", provider.name()))
+}
+
 /// What a failure of a provider means to the engine. Nothing of it is tried again: nobody knows what was done.
 pub(crate) fn failed(error: &HostError) -> RuntimeError {
     let kind = match &error.kind {
@@ -33,14 +49,18 @@ type Answer<T> = Result<T, RuntimeError>;
 impl Backend {
     pub(crate) fn resource(&self, name: &str) -> Answer<Arc<Resource>> {
         match self {
-            Backend::Process(provider) => provider.resource(name).map_err(|e| failed(&e)),
+            Backend::Process(provider) => provider
+                .resource(name)
+                .map_err(|e| untyped(provider, &e, provider.schemas().resource_names(), name)),
             Backend::Builtin => builtin::resource(name),
         }
     }
 
     pub(crate) fn data_source(&self, name: &str) -> Answer<Arc<DataSource>> {
         match self {
-            Backend::Process(provider) => provider.data_source(name).map_err(|e| failed(&e)),
+            Backend::Process(provider) => provider
+                .data_source(name)
+                .map_err(|e| untyped(provider, &e, provider.schemas().data_names(), name)),
             Backend::Builtin => {
                 Err(RuntimeError::new(ErrorKind::Invalid, "terraform_data is no data source"))
             }

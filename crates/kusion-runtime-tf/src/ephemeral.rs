@@ -16,7 +16,7 @@ use crate::attr::{loose_resource, to_attr};
 use crate::backend::{Backend, failed};
 use crate::draft::{told, warnings};
 use crate::runtime::TfRuntime;
-use crate::settings::{Settings, invalid};
+use crate::settings::{Settings, invalid, refused};
 
 /// What has hardly any time is renewed no more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
@@ -61,7 +61,7 @@ impl TfRuntime {
         let (provider, of) = ephemeral(backend, settings)?;
         let block = &of.schema.block;
         let config = configure(block, &loose_resource(&ask.desired.attributes)?);
-        let config = config.map_err(|p| invalid(told(&p)))?;
+        let config = config.map_err(|p| refused(told(&p)))?;
         let said = provider.validate_ephemeral(&of, &config).await.map_err(|e| failed(&e))?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));
@@ -99,7 +99,7 @@ impl TfRuntime {
     ) -> Result<Attr, RuntimeError> {
         let (provider, of) = ephemeral(backend, settings)?;
         let config = configure(&of.schema.block, &loose_resource(attributes)?);
-        let config = config.map_err(|p| invalid(told(&p)))?;
+        let config = config.map_err(|p| refused(told(&p)))?;
         let state = self.opened(key, provider, &of, config).await?;
         Ok(self.handed_over(&state))
     }

@@ -8,7 +8,7 @@
 use blake3::derive_key;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use kusion_model::{Attr, Blob, DigestKey, Kept};
+use kusion_model::{Attr, Blob, DigestKey, Kept, Secret};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Passing;
@@ -100,6 +100,20 @@ impl Held {
         let clear = opened.map_err(|_| "what is recorded of it was sealed by another stack, or changed")?;
         serde_json::from_slice(&clear).map_err(|_| "what is recorded of it cannot be read".to_owned())
     }
+}
+
+/// The secrets of what is kept, with their values: where the shown tree has one, the value of the state.
+#[must_use]
+pub fn secrets_kept(kept: &Kept, key: &DigestKey) -> Vec<Secret> {
+    let Ok(held) = Held::open(kept, key) else { return Vec::new() };
+    let Ok(state) = serde_json::from_str::<serde_json::Value>(&held.state) else { return Vec::new() };
+    let (state, mut found) = (Attr::from(state), Vec::new());
+    kept.state.for_each_leaf(&mut |path, leaf| {
+        if let (Attr::Secret(_), Some(value)) = (leaf, path.get(&state)) {
+            found.push(Secret::new(value, key));
+        }
+    });
+    found
 }
 
 fn cipher(key: &DigestKey) -> Result<XChaCha20Poly1305, String> {

@@ -43,6 +43,12 @@ impl Platform for TfPlatform {
         }
     }
 
+    fn lacks(&self, resource: &Resource, field: &FieldPath) -> Option<String> {
+        let settings = Settings::read(&resource.key(), &resource.extensions).ok()?;
+        let block = self.blocks.get(&(settings.type_name.clone(), settings.role))?;
+        crate::fields::lacks(block, field).map(|why| format!("{} {why}", settings.type_name))
+    }
+
     fn rekey(&self, kept: &Kept, keys: &Rekeying<'_>) -> Result<Kept, String> {
         let (mut shown, mut keys) = (kept.state.clone(), keys.clone());
         if kept.private.is_none() {

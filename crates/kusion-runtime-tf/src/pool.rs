@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use crate::Source;
 use crate::attr::to_loose;
 use crate::backend::{Backend, failed};
-use crate::settings::invalid;
+use crate::settings::{invalid, refused};
 
 /// Finds the executable of a provider; may install it. The error is for people.
 pub trait Locate: Send + Sync {
@@ -46,16 +46,18 @@ type Key = (Source, [u8; 32]);
 pub(crate) struct Pool {
     locate: Arc<dyn Locate>,
     cache: Option<SchemaCache>,
+    folder: Option<PathBuf>,
     reattach: BTreeMap<String, Reattach>,
     slots: Mutex<BTreeMap<Key, Arc<Slot>>>,
     pub(crate) limits: Limits,
 }
 
 impl Pool {
-    pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>) -> Self {
+    pub(crate) fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, folder: Option<PathBuf>) -> Self {
         let reattach = std::env::var("TF_REATTACH_PROVIDERS").ok();
         let reattach = reattach.and_then(|text| tf_host::reattached(&text).ok()).unwrap_or_default();
-        Pool { locate, cache, reattach, slots: Mutex::default(), limits: Limits::default() }
+        let (slots, limits) = (Mutex::default(), Limits::default());
+        Pool { locate, cache, folder, reattach, slots, limits }
     }
 
     fn slot(&self, source: &Source, config: &Attr) -> Arc<Slot> {
@@ -75,7 +77,8 @@ impl Pool {
             let program = found.map_err(|e| invalid(e.to_string()))?.map_err(absent)?;
             let usual = Launch::new(&source.address, &program);
             let message_limit = self.limits.message.unwrap_or(usual.message_limit);
-            let launch = Launch { deferral: true, patience: self.limits.patience, message_limit, ..usual };
+            let (folder, patience) = (self.folder.clone(), self.limits.patience);
+            let launch = Launch { deferral: true, folder, patience, message_limit, ..usual };
             let provider = Provider::start(&launch, self.cache.as_ref()).await;
             provider.map(Arc::new).map_err(|e| failed(&e))
         };
@@ -144,7 +147,7 @@ async fn configure(provider: &Provider, config: &Attr) -> Result<(), RuntimeErro
     };
     let config = tf_schema::configure(block, &loose).map_err(|problems| {
         let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        invalid(format!("the configuration of provider {name}: {}", texts.join("; ")))
+        refused(format!("the configuration of provider {name}: {}", texts.join("; ")))
     })?;
     let said = provider.validate_configuration(&config).await.map_err(|e| failed(&e))?;
     let refused = |what: String| invalid(format!("provider {name} refuses its configuration: {what}"));

@@ -15,7 +15,7 @@ use crate::connection::has_lost;
 use crate::draft::{draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Object, Seen, TfRuntime};
-use crate::settings::{Role, Settings, invalid};
+use crate::settings::{Role, Settings, invalid, refused};
 use crate::{Held, Source};
 
 impl TfRuntime {
@@ -37,7 +37,7 @@ impl TfRuntime {
         let of = backend.resource(&settings.type_name)?;
         let block = &of.schema.block;
         let config =
-            configure(block, &loose_resource(&desired.attributes)?).map_err(|p| invalid(told(&p)))?;
+            configure(block, &loose_resource(&desired.attributes)?).map_err(|p| refused(told(&p)))?;
         let said = backend.validate(&of, &config).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));
@@ -54,7 +54,9 @@ impl TfRuntime {
         };
         let mut planned = sealed(block, &draft.planned, &self.key);
         seal_like(&mut planned, &desired.attributes, &self.key);
-        seal_known(&mut planned, &secrets_of(&desired.attributes, &self.key), &self.key);
+        let mut secrets = secrets_of(&desired.attributes, &self.key);
+        secrets.extend(live.iter().flat_map(|seen| seen.held.secrets.iter().cloned()));
+        seal_known(&mut planned, &secrets, &self.key);
         let before = ask.live.map(|live| live.attributes.tree()).unwrap_or(&Attr::Null);
         let recorded = || {
             let moved = live.as_ref()?.recorded.as_ref()?;
@@ -160,7 +162,7 @@ impl TfRuntime {
         let of = backend.data_source(&settings.type_name)?;
         let block = &of.schema.block;
         let attributes = &ask.desired.attributes;
-        let config = configure(block, &loose_resource(attributes)?).map_err(|p| invalid(told(&p)))?;
+        let config = configure(block, &loose_resource(attributes)?).map_err(|p| refused(told(&p)))?;
         let said = backend.validate_data(&of, &config).await?;
         if let Some(what) = errors(&said) {
             return Err(invalid(what));

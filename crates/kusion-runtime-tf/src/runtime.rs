@@ -1,6 +1,7 @@
 //! The runtime of all Terraform resources of one operation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -53,6 +54,12 @@ impl Native for Object {
     }
 }
 
+/// Whether an object is what a failed create left.
+#[must_use]
+pub fn is_tainted(observed: &Observed) -> bool {
+    observed.attributes.native::<Object>().is_some_and(|object| object.seen.held.tainted)
+}
+
 impl Seen {
     /// Its state, with digests for what is sensitive.
     fn shown(&self, key: &DigestKey) -> Attr {
@@ -87,9 +94,7 @@ impl TfRuntime {
     /// Makes the runtime of a stack; nothing is started before it is needed.
     #[must_use]
     pub fn new(locate: Arc<dyn Locate>, cache: Option<SchemaCache>, key: DigestKey) -> Self {
-        let pool = Pool::new(locate, cache);
-        let (memory, open, troubles) = (Mutex::default(), Mutex::default(), Troubles::default());
-        TfRuntime { pool, key, memory, open, troubles }
+        TfRuntime::in_folder(locate, cache, key, None)
     }
 
     /// Limits what providers may take, instead of what is usual.
@@ -97,6 +102,19 @@ impl TfRuntime {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.pool.limits = limits;
         self
+    }
+
+    /// The same with the folder that providers run in.
+    #[must_use]
+    pub fn in_folder(
+        locate: Arc<dyn Locate>,
+        cache: Option<SchemaCache>,
+        key: DigestKey,
+        folder: Option<PathBuf>,
+    ) -> Self {
+        let pool = Pool::new(locate, cache, folder);
+        let (memory, open, troubles) = (Mutex::default(), Mutex::default(), Troubles::default());
+        TfRuntime { pool, key, memory, open, troubles }
     }
 
     /// Ends all providers in good order; without it they are killed when the runtime goes.
@@ -123,18 +141,22 @@ impl TfRuntime {
         for resource in
             spec.resources.iter().filter(|one| one.kind == kusion_model::ResourceType::terraform())
         {
-            let settings = Settings::read(&resource.key(), &resource.extensions)?;
+            let about = |error: RuntimeError| error.about(&resource.key());
+            let settings = Settings::read(&resource.key(), &resource.extensions);
+            let settings = settings.map_err(|error| about(error).of_nobody())?;
             let name = (settings.type_name.clone(), settings.role);
             if blocks.contains_key(&name) {
                 continue;
             }
             let config = self.config_of(&settings, Some(&resource.attributes), None);
-            let backend = self.pool.unconfigured(&settings.source, &config).await?;
+            let backend = self.pool.unconfigured(&settings.source, &config).await.map_err(about)?;
+            let ty = &settings.type_name;
             let block = match settings.role {
-                Role::Managed => backend.resource(&settings.type_name)?.schema.block.clone(),
-                Role::Data => backend.data_source(&settings.type_name)?.schema.block.clone(),
-                Role::Ephemeral => backend.ephemeral(&settings.type_name)?.schema.block.clone(),
+                Role::Managed => backend.resource(ty).map(|of| of.schema.block.clone()),
+                Role::Data => backend.data_source(ty).map(|of| of.schema.block.clone()),
+                Role::Ephemeral => backend.ephemeral(ty).map(|of| of.schema.block.clone()),
             };
+            let block = block.map_err(|error| about(error).of_nobody())?;
             blocks.insert(name, block);
         }
         Ok(TfPlatform::new(blocks))

@@ -11,7 +11,7 @@ pub const BUILTIN: &str = "terraform.io/builtin/terraform";
 /// The extension that names an object which exists already.
 pub const IMPORT_ID: &str = "kusionstack.io/import-id";
 /// Where providers come from that name no host.
-const DEFAULT_HOST: &str = "registry.terraform.io";
+pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 
 /// A provider: where it comes from, and which version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +72,11 @@ pub(crate) struct Settings {
 
 pub(crate) fn invalid(message: impl Into<String>) -> RuntimeError {
     RuntimeError::new(ErrorKind::Invalid, message)
+}
+
+/// What the host itself finds wrong with a configuration.
+pub(crate) fn refused(message: impl Into<String>) -> RuntimeError {
+    invalid(message).of_nobody()
 }
 
 impl Settings {
@@ -235,7 +240,7 @@ mod tests {
         let settings = read("hashicorp:random:random_pet:p", json!({})).unwrap();
         assert_eq!(
             settings.source,
-            Source { address: "registry.terraform.io/hashicorp/random".into(), version: None }
+            Source { address: "registry.opentofu.org/hashicorp/random".into(), version: None }
         );
         assert!(read("builtin:terraform:terraform_data:d", json!({})).unwrap().source.is_builtin());
     }

@@ -14,7 +14,7 @@ use tf_value::{Path, Step, Type};
 use crate::observe::at;
 use crate::runtime::TfRuntime;
 use crate::settings::{Role, Settings, invalid};
-use crate::{BUILTIN, Held};
+use crate::{BUILTIN, Held, Passing};
 
 /// What other tools take us for.
 const WRITTEN_AS: &str = "1.12.6";
@@ -43,8 +43,11 @@ pub fn found_in(
     version_of: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<(Vec<Found>, Vec<String>), String> {
     let (mut left_out, mut names) = (Vec::new(), Names::default());
-    for resource in state.resources.iter().filter(|resource| resource.mode == Mode::Managed) {
-        for instance in &resource.instances {
+    let is_ours = |resource: &Listed, instance: &Instance| {
+        resource.mode == Mode::Managed && configuration_of(resource, instance).is_none()
+    };
+    for resource in &state.resources {
+        for instance in resource.instances.iter().filter(|instance| is_ours(resource, instance)) {
             names.add(resource, instance)?;
         }
     }
@@ -54,9 +57,12 @@ pub fn found_in(
             left_out.push(format!("{} is a data source: it is read, not kept", block_address(resource)));
             continue;
         }
+        let (known, others): (Vec<_>, Vec<_>) =
+            resource.instances.iter().partition(|instance| is_ours(resource, instance));
+        left_out.extend(others.into_iter().filter_map(|instance| aliased(resource, instance)));
         // The object that counts comes before those that wait for their deletion.
         let (current, deposed): (Vec<_>, Vec<_>) =
-            resource.instances.iter().partition(|instance| instance.deposed.is_none());
+            known.into_iter().partition(|instance| instance.deposed.is_none());
         for instance in current {
             let one = names.found(resource, instance, version_of)?;
             found.insert(one.address.clone(), one);
@@ -183,7 +189,26 @@ fn readable(resource: &Listed, instance: &Instance) -> String {
     parts.join("-").chars().map(plain).collect()
 }
 
-/// `provider["host/namespace/type"]`, perhaps of a module, perhaps with an alias.
+/// Which configuration of its provider an object is made with, where that is not the one without a name: that of an alias, or
+/// of a module. What is in such a configuration stands in no state.
+fn configuration_of<'s>(resource: &'s Listed, instance: &'s Instance) -> Option<&'s str> {
+    let text = instance.provider.as_deref().unwrap_or(&resource.provider);
+    let (before, rest) = text.split_once("provider[\"")?;
+    let (_, after) = rest.split_once("\"]")?;
+    (!before.is_empty() || !after.is_empty()).then_some(text)
+}
+
+/// Asked with another configuration, such as that of another region, a provider would say that the object is gone.
+fn aliased(resource: &Listed, instance: &Instance) -> Option<String> {
+    let configuration = configuration_of(resource, instance)?;
+    Some(format!(
+        "{} is made with the provider configuration {configuration}, and a state does not say what is in that: write the \
+         resource with its `providerMeta`, then kusion import STACK RESOURCE ID",
+        address_of(resource, instance)
+    ))
+}
+
+/// `provider["host/namespace/type"]`.
 fn provider_of(resource: &Listed, instance: &Instance) -> Result<String, String> {
     let text = instance.provider.as_deref().unwrap_or(&resource.provider);
     let inner = text.split_once("provider[\"").and_then(|(_, rest)| rest.split_once("\"]"));
@@ -201,6 +226,8 @@ pub struct Exported {
     pub state: State,
     /// Addresses and fields whose values are sensitive and stand in the state in clear.
     pub clear: Vec<String>,
+    /// What a person has to write for the other tool.
+    pub notes: Vec<String>,
 }
 
 impl TfRuntime {
@@ -214,27 +241,31 @@ impl TfRuntime {
         lineage: &str,
         serial: u64,
     ) -> Result<Exported, RuntimeError> {
-        let mut out = Exported {
-            state: State {
-                terraform_version: WRITTEN_AS.to_owned(),
-                serial,
-                lineage: lineage.to_owned(),
-                ..State::default()
-            },
-            clear: Vec::new(),
+        let state = State {
+            terraform_version: WRITTEN_AS.to_owned(),
+            serial,
+            lineage: lineage.to_owned(),
+            ..State::default()
         };
+        let out = Exported { state, clear: Vec::new(), notes: Vec::new() };
+        let mut export = Export { names: Given::of(records), aliases: BTreeMap::new(), records, out };
         for record in records.values().filter(|record| record.kind == ResourceType::terraform()) {
-            self.export_one(record, records, &mut out).await.map_err(|error| at(&record.key, error))?;
+            self.export_one(record, &mut export).await.map_err(|error| at(&record.key, error))?;
+        }
+        let Export { aliases, mut out, .. } = export;
+        for (address, configs) in aliases.into_iter().filter(|(_, configs)| configs.len() > 1) {
+            let names: Vec<String> = (2..=configs.len()).map(alias).collect();
+            out.notes.push(format!(
+                "{} configurations of {address}: resources of the second and later ones are in the state under the aliases \
+                 {}; give them the same ones in the other tool",
+                configs.len(),
+                names.join(", ")
+            ));
         }
         Ok(out)
     }
 
-    async fn export_one(
-        &self,
-        record: &ResourceRecord,
-        records: &BTreeMap<ResourceKey, ResourceRecord>,
-        out: &mut Exported,
-    ) -> Result<(), RuntimeError> {
+    async fn export_one(&self, record: &ResourceRecord, export: &mut Export<'_>) -> Result<(), RuntimeError> {
         let settings = Settings::read(&record.key, &record.extensions)?;
         let Some(kept) = record.kept.as_ref().filter(|_| settings.role == Role::Managed) else {
             return Ok(());
@@ -243,6 +274,7 @@ impl TfRuntime {
         let config = self.config_of(&settings, None, Some(&held));
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
         let of = backend.resource(&settings.type_name)?;
+        let provider = export.provider(&settings.source.address, &held);
         let mut instances = vec![instance(&of, &record.attributes, &held)?];
         for (number, deposed) in record.deposed.iter().enumerate() {
             let Some(kept) = &deposed.kept else { continue };
@@ -253,17 +285,45 @@ impl TfRuntime {
                 ..instance(&of, &record.attributes, &held)?
             });
         }
-        let (ty, name) = (settings.type_name.clone(), identifier(&record.key));
+        let (ty, name) = (settings.type_name.clone(), export.names.of_key(&record.key));
         for one in &mut instances {
-            one.dependencies = dependencies(&record.key, records);
+            one.dependencies = export.names.dependencies(&record.key, export.records);
             one.create_before_destroy = settings.lifecycle.create_first;
             let clear = one.sensitive.iter().filter(|path| is_set(one, path, &of.ty));
-            out.clear.extend(clear.map(|path| format!("{ty}.{name}.{path}")));
+            export.out.clear.extend(clear.map(|path| format!("{ty}.{name}.{path}")));
         }
-        let provider = format!("provider[\"{}\"]", settings.source.address);
-        out.state.resources.push(Listed { ty, name, provider, instances, ..Listed::default() });
+        export.out.state.resources.push(Listed { ty, name, provider, instances, ..Listed::default() });
         Ok(())
     }
+}
+
+/// A state that is being made.
+struct Export<'e> {
+    records: &'e BTreeMap<ResourceKey, ResourceRecord>,
+    names: Given,
+    /// The configurations of each provider, in the order in which they come.
+    aliases: BTreeMap<String, Vec<(Value, Passing)>>,
+    out: Exported,
+}
+
+impl Export<'_> {
+    /// The provider of an object as the other tool calls it: each configuration but the first has an alias.
+    fn provider(&mut self, address: &str, held: &Held) -> String {
+        let known = self.aliases.entry(address.to_owned()).or_default();
+        let own = (held.config.clone(), held.passing.clone());
+        let number = known.iter().position(|one| *one == own).unwrap_or_else(|| {
+            known.push(own);
+            known.len() - 1
+        });
+        match number {
+            0 => format!("provider[\"{address}\"]"),
+            number => format!("provider[\"{address}\"].{}", alias(number + 1)),
+        }
+    }
+}
+
+fn alias(number: usize) -> String {
+    format!("config{number}")
 }
 
 fn instance(of: &Resource, wanted: &Attr, held: &Held) -> Result<Instance, RuntimeError> {
@@ -329,19 +389,45 @@ fn is_set(instance: &Instance, path: &Path, ty: &Type) -> bool {
     }
 }
 
-/// What an object depends on, directly or not, as the other tool calls it.
-fn dependencies(key: &ResourceKey, records: &BTreeMap<ResourceKey, ResourceRecord>) -> Vec<String> {
-    let (mut open, mut seen, mut names) = (vec![key], BTreeSet::new(), BTreeSet::new());
-    while let Some(at) = open.pop() {
-        let Some(record) = records.get(at).filter(|_| seen.insert(at)) else { continue };
-        open.extend(&record.depends_on);
-        let settings = Settings::read(at, &record.extensions).ok().filter(|_| at != key);
-        if let Some(settings) = settings.filter(|_| record.kind == ResourceType::terraform()) {
-            let data = if settings.role == Role::Data { "data." } else { "" };
-            names.insert(format!("{data}{}.{}", settings.type_name, identifier(at)));
+/// The names of objects in the other tool.
+struct Given(BTreeMap<ResourceKey, String>);
+
+impl Given {
+    /// Names are plain there; of two that would be the same, the later one gets a number.
+    fn of(records: &BTreeMap<ResourceKey, ResourceRecord>) -> Self {
+        let (mut names, mut taken) = (BTreeMap::new(), BTreeSet::new());
+        for (key, record) in records.iter().filter(|(_, one)| one.kind == ResourceType::terraform()) {
+            let Ok(settings) = Settings::read(key, &record.extensions) else { continue };
+            let plain = identifier(key);
+            let free = (1..).map(|n| if n == 1 { plain.clone() } else { format!("{plain}_{n}") });
+            let mut free = free.filter(|name| taken.insert((settings.type_name.clone(), name.clone())));
+            names.extend(free.next().map(|name| (key.clone(), name)));
         }
+        Given(names)
     }
-    names.into_iter().collect()
+
+    fn of_key(&self, key: &ResourceKey) -> String {
+        self.0.get(key).cloned().unwrap_or_else(|| identifier(key))
+    }
+
+    /// What an object depends on, directly or not, as the other tool calls it.
+    fn dependencies(
+        &self,
+        key: &ResourceKey,
+        records: &BTreeMap<ResourceKey, ResourceRecord>,
+    ) -> Vec<String> {
+        let (mut open, mut seen, mut names) = (vec![key], BTreeSet::new(), BTreeSet::new());
+        while let Some(at) = open.pop() {
+            let Some(record) = records.get(at).filter(|_| seen.insert(at)) else { continue };
+            open.extend(&record.depends_on);
+            let settings = Settings::read(at, &record.extensions).ok().filter(|_| at != key);
+            if let Some(settings) = settings.filter(|_| record.kind == ResourceType::terraform()) {
+                let data = if settings.role == Role::Data { "data." } else { "" };
+                names.insert(format!("{data}{}.{}", settings.type_name, self.of_key(at)));
+            }
+        }
+        names.into_iter().collect()
+    }
 }
 
 /// The last part of an id as a name of the other tool.

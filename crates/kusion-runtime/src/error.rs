@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kusion_model::ResourceKey;
+
 /// The kinds of failure that the engine tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -46,6 +48,8 @@ pub enum Party {
     Cluster,
     /// A Terraform provider.
     Provider,
+    /// Nobody: it was found wrong before anybody was asked.
+    Nobody,
 }
 
 /// A failed request. The message never holds attribute values of secrets.
@@ -57,18 +61,33 @@ pub struct RuntimeError {
     /// When the platform says to come back.
     pub retry_after: Option<Duration>,
     pub by: Party,
+    /// The resource that it is about, where the message does not begin with it.
+    pub about: Option<ResourceKey>,
 }
 
 impl RuntimeError {
     /// Builds an error.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        RuntimeError { kind, message: message.into(), retry_after: None, by: Party::Cluster }
+        RuntimeError { kind, message: message.into(), retry_after: None, by: Party::Cluster, about: None }
     }
 
-    /// The same, of a provider.
+    /// The same, of a provider, unless nobody was asked.
     #[must_use]
     pub fn of_provider(self) -> Self {
-        RuntimeError { by: Party::Provider, ..self }
+        let by = if self.by == Party::Nobody { Party::Nobody } else { Party::Provider };
+        RuntimeError { by, ..self }
+    }
+
+    /// The same, found before anybody was asked.
+    #[must_use]
+    pub fn of_nobody(self) -> Self {
+        RuntimeError { by: Party::Nobody, ..self }
+    }
+
+    /// The same, with the resource that it is about.
+    #[must_use]
+    pub fn about(self, key: &ResourceKey) -> Self {
+        RuntimeError { about: Some(key.clone()), ..self }
     }
 
     /// Returns whether the same request may succeed later.

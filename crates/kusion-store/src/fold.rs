@@ -41,6 +41,8 @@ pub struct State {
     pub(crate) vault: Vault,
     /// The steps of the open release that have no outcome yet, with their action.
     pub(crate) pending: BTreeMap<ResourceKey, Action>,
+    /// What the open release was the first to try: only of that does its failure say that nothing was made.
+    pub(crate) first_tried: BTreeSet<ResourceKey>,
     /// How much of the log it was read from; nothing for a state that was not read from one.
     pub(crate) read: Source,
 }
@@ -105,6 +107,7 @@ impl State {
             last_release: ReleaseNo(0),
             vault: Vault::new(),
             pending: BTreeMap::new(),
+            first_tried: BTreeSet::new(),
             read: Source::default(),
         }
     }
@@ -121,6 +124,16 @@ impl State {
             intents: Arc::clone(&self.intents),
             tried: Arc::clone(&self.tried),
         }
+    }
+
+    /// Returns the records with the values of their secrets, as far as they are kept.
+    #[must_use]
+    pub fn records_with_secrets(&self) -> Records {
+        let mut records = self.records.clone();
+        if let Some(keys) = self.read.0.as_ref().and_then(|read| read.keys.as_ref()) {
+            vault::fill(&mut records, &self.vault, keys, &self.scope);
+        }
+        records
     }
 
     /// Returns which clusters the stack is on, by the name that resources use, as far as releases have recorded it.
@@ -280,17 +293,17 @@ impl State {
             *release = Release { ended: Some(now), ..ended(release.clone()) };
         }
         self.pending.clear();
+        self.first_tried.clear();
     }
 
     fn outcome(&mut self, outcome: Outcome) {
         if let Outcome::Tried(key) = outcome {
-            Arc::make_mut(&mut self.tried).insert(key);
+            if Arc::make_mut(&mut self.tried).insert(key.clone()) {
+                self.first_tried.insert(key);
+            }
             return;
         }
-        let unsure = matches!(outcome, Outcome::Failed { uncertain: true, .. });
-        if !unsure && self.tried.contains(outcome.key()) {
-            Arc::make_mut(&mut self.tried).remove(outcome.key());
-        }
+        self.settle_tried(&outcome);
         let action = self.pending.remove(outcome.key());
         match outcome {
             Outcome::Tried(_) => {}
@@ -303,10 +316,25 @@ impl State {
                 Arc::make_mut(&mut self.records).remove(&key);
             }
             // It was not there when the plan was made, and surely was not made: nothing to remember.
-            Outcome::Failed { key, uncertain: false, .. } if action == Some(Action::Create) => {
+            Outcome::Failed { key, uncertain: false, .. }
+                if action == Some(Action::Create) && !self.tried.contains(&key) =>
+            {
                 self.forget_intent(&key);
             }
             Outcome::Failed { .. } => {}
+        }
+    }
+
+    /// Something that was being made is settled when it is there or given up. That a later try fails says nothing about an
+    /// earlier one that was cut off.
+    fn settle_tried(&mut self, outcome: &Outcome) {
+        let key = outcome.key();
+        let is_settled = match outcome {
+            Outcome::Failed { uncertain, .. } => !uncertain && self.first_tried.contains(key),
+            _ => true,
+        };
+        if is_settled && self.tried.contains(key) {
+            Arc::make_mut(&mut self.tried).remove(key);
         }
     }
 
@@ -327,10 +355,11 @@ impl State {
         }
         // A release that ended in order has not tried what has no outcome.
         for (key, action) in std::mem::take(&mut self.pending) {
-            if action == Action::Create {
+            if action == Action::Create && !self.tried.contains(&key) {
                 self.forget_intent(&key);
             }
         }
+        self.first_tried.clear();
         if end.phase == Phase::Succeeded {
             self.outputs = end.outputs;
         }

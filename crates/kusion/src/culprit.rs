@@ -11,6 +11,14 @@ pub fn culprit<'r>(resource: &'r Resource, cause: &str) -> Option<&'r SourceRef>
     resource.source.find(&field(&resource.attributes, cause)?)
 }
 
+/// The place of the argument that a sentence begins with (`lenght: there is no argument with this name`), or else of the
+/// whole resource.
+pub(crate) fn argument<'r>(resource: &'r Resource, cause: &str) -> Option<&'r SourceRef> {
+    let (first, _) = cause.split_once(": ").unwrap_or_default();
+    let path = FieldPath::parse(first).ok().filter(|path| path.get(&resource.attributes).is_some());
+    resource.place_of(&path.unwrap_or_else(FieldPath::root))
+}
+
 /// A place with the text of its line: `dev/main.k:7   port = 99999`.
 #[must_use]
 pub fn with_line(resource: Option<&Resource>, source: &SourceRef, project_dir: &Path) -> String {

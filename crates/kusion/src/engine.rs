@@ -275,7 +275,8 @@ impl Engine {
         for resource in &spec.resources {
             sites.runtimes.get(&resource.kind, &resource.key()).map_err(PlanFailure::NoRuntime)?;
         }
-        let platforms = sites.learn(&mut spec).await.map_err(PlanFailure::Remote)?;
+        let learned = sites.learn(&mut spec).await;
+        let platforms = learned.map_err(|e| PlanFailure::refused(e).placed(&spec, &target.project_dir))?;
         let recognised = self.recognise(&sites, &state).await?;
         let (stand, warnings) =
             self.recall(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;

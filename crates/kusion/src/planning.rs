@@ -11,9 +11,12 @@ use kusion_plan::{
     FillInput, Filling, Identities, OtherStacks, PlanInput, Prepared, Problem, United, plan, prepare, unite,
     waves,
 };
-use kusion_runtime::{ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, ProposeAsk, RuntimeError, Runtimes};
+use kusion_runtime::{
+    ErrorKind, IdentifyAsk, NoRuntime, ObserveAsk, Party, ProposeAsk, RuntimeError, Runtimes,
+};
 use kusion_store::StoreError;
 
+use crate::culprit::argument;
 use crate::{ENGINE, OtherCluster};
 use crate::{SecretProblem, culprit, with_line};
 
@@ -105,12 +108,25 @@ impl Denied {
 }
 
 impl PlanFailure {
+    /// What a platform says about a Spec before it is planned.
+    pub(crate) fn refused(error: RuntimeError) -> Self {
+        match error.about.clone() {
+            Some(key) if error.by == Party::Nobody => PlanFailure::Refused(vec![Denied::new(&key, error)]),
+            _ => PlanFailure::Remote(error),
+        }
+    }
+
     /// The same, with the lines of the Spec that it is about.
     pub(crate) fn placed(mut self, spec: &Spec, project_dir: &Path) -> Self {
         if let PlanFailure::Refused(list) = &mut self {
             for denied in list {
                 let resource = spec.resources.iter().find(|resource| resource.key() == denied.key);
-                let source = resource.and_then(|resource| culprit(resource, &denied.error.message));
+                let source = resource.and_then(|resource| {
+                    let found = culprit(resource, &denied.error.message);
+                    // A provider names its arguments alone; what it says nothing of is about the whole.
+                    let whole = || argument(resource, &denied.error.message);
+                    found.or_else(|| if denied.error.by == Party::Cluster { None } else { whole() })
+                });
                 denied.place = source.map(|source| with_line(resource, source, project_dir));
             }
         }

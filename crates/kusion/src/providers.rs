@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kusion_model::{ResourceKey, ResourceType, Spec};
-use tf_install::{Address, Kind, LOCK_FILE, Lock, OPENTOFU, Trouble, Version};
+use kusion_model::{ResourceId, ResourceKey, ResourceType, Spec};
+use kusion_runtime_tf::DEFAULT_HOST;
+use tf_install::{Address, Kind, LOCK_FILE, Lock, Trouble, Version};
 
 use crate::{Exit, Failure};
 
@@ -25,7 +26,7 @@ pub fn read_provider(text: &str) -> Result<(Address, Version), String> {
     let (address, version) =
         text.rsplit_once('/').ok_or_else(|| format!("`{text}` names no provider with a version: {form}"))?;
     let version = Version::parse(version).map_err(|e| format!("{e}; {form}"))?;
-    Ok((Address::parse(address, OPENTOFU)?, version))
+    Ok((Address::parse(address, DEFAULT_HOST)?, version))
 }
 
 /// The providers that the resources of a stack name, in order. Those that are part of the tools themselves are left out.
@@ -36,7 +37,12 @@ pub fn needed_providers(spec: &Spec) -> Result<Vec<NeededProvider>, Failure> {
     let mut all: Vec<NeededProvider> = Vec::new();
     for resource in spec.resources.iter().filter(|resource| resource.kind == ResourceType::terraform()) {
         let key = resource.key();
-        let wrong = |what: String| Failure::usage(format!("{key} names no provider")).cause(what);
+        let wrong = |what: String| {
+            let form = form_of(&key.id);
+            Failure::usage(format!("{key} names no provider"))
+                .cause(what)
+                .next(format!("provider = \"{form}\""))
+        };
         let text = resource.extensions.get("provider").and_then(|value| value.as_str());
         let kind = key.id.parts().into_iter().nth(2);
         if text.is_none() && kind.as_deref() == Some("terraform_data") {
@@ -60,6 +66,14 @@ pub fn needed_providers(spec: &Spec) -> Result<Vec<NeededProvider>, Failure> {
     }
     all.sort_by(|a, b| a.address.cmp(&b.address));
     Ok(all)
+}
+
+/// How a resource names its provider, as far as its id says it.
+fn form_of(id: &ResourceId) -> String {
+    match &id.parts()[..] {
+        [namespace, name, ..] => format!("{DEFAULT_HOST}/{namespace}/{name}/VERSION"),
+        _ => format!("{DEFAULT_HOST}/NAMESPACE/NAME/VERSION"),
+    }
 }
 
 /// The lock file of a project.
@@ -149,7 +163,11 @@ mod tests {
             (address.to_string().as_str(), version.to_string().as_str()),
             ("registry.terraform.io/hashicorp/random", "3.9.0")
         );
-        assert_eq!(read_provider("hashicorp/random/3.9.0").unwrap().0.host(), OPENTOFU);
+        for text in ["hashicorp/random/3.9.0", "registry.terraform.io/hashicorp/random/3.9.0"] {
+            let asked = kusion_runtime_tf::Source::parse(text).unwrap();
+            assert_eq!(read_provider(text).unwrap().0.to_string(), asked.address, "one default everywhere");
+        }
+        assert_eq!(DEFAULT_HOST, tf_install::OPENTOFU);
         for wrong in ["random", "hashicorp/random", "a/b/c/d/1.0.0", "../x/1.0.0", "a/b/~> 1.0"] {
             assert!(read_provider(wrong).is_err(), "{wrong}");
         }

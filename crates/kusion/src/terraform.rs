@@ -1,6 +1,6 @@
 //! Terraform providers as a site of the engine.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use futures::future::{BoxFuture, ready};
 use kusion_apply::{Doubt, Health, HealthOutcome, HealthTarget, HealthVerdict};
 use kusion_health::Verdict;
 use kusion_model::{DigestKey, Platform, Platforms, ResourceKey, ResourceRecord, ResourceType, Spec};
-use kusion_runtime::{ErrorKind, ObserveAsk, Runtime, RuntimeError};
-use kusion_runtime_tf::{Limits, Locate, SchemaCache, TfPlatform, TfRuntime, settle};
+use kusion_runtime::{ErrorKind, ObserveAsk, Party, Runtime, RuntimeError};
+use kusion_runtime_tf::{Limits, Locate, SchemaCache, TfPlatform, TfRuntime, is_tainted, settle};
 
 use crate::site::{Access, HealthAsk, Look, Site, SiteAsk, SiteHealth, at_once};
 use crate::{Exit, Failure};
 
 const WELL: &str = "its provider says so";
+const INSTALL: &str = "kusion provider install";
 
 /// Where Terraform providers come from.
 #[derive(Clone)]
@@ -23,12 +24,15 @@ pub struct Providers {
     /// The folder in which their schemas are remembered.
     pub schemas: Option<PathBuf>,
     pub limits: Limits,
+    /// The folder that they run in.
+    pub folder: Option<PathBuf>,
 }
 
 impl Access for Providers {
     fn open(&self, ask: &SiteAsk<'_>) -> Arc<dyn Site> {
         let cache = self.schemas.clone().map(SchemaCache::new);
-        let runtime = TfRuntime::new(Arc::clone(&self.locate), cache, ask.key.clone());
+        let (locate, folder) = (Arc::clone(&self.locate), self.folder.clone());
+        let runtime = TfRuntime::in_folder(locate, cache, ask.key.clone(), folder);
         let runtime = Arc::new(runtime.with_limits(self.limits));
         Arc::new(TfSite { runtime, key: ask.key.clone() })
     }
@@ -81,7 +85,8 @@ impl Site for TfSite {
             let asks: Vec<ObserveAsk<'_>> = records.iter().map(ask).collect();
             let seen = self.runtime.observe(&asks).await;
             self.runtime.close().await;
-            Ok(Box::new(TfLook(seen?.into_keys().collect())) as Box<dyn Look>)
+            let seen = seen?.into_iter().map(|(key, observed)| (key, is_tainted(&observed)));
+            Ok(Box::new(TfLook(seen.collect())) as Box<dyn Look>)
         })
     }
 
@@ -113,15 +118,20 @@ impl Health for Provided {
 
 impl SiteHealth for Provided {}
 
-/// What providers have found.
-struct TfLook(BTreeSet<ResourceKey>);
+/// What providers have found, and whether it is only half made.
+struct TfLook(BTreeMap<ResourceKey, bool>);
 
 impl Look for TfLook {
     fn verdict(&self, record: &ResourceRecord) -> Verdict {
         // A data source makes nothing that could be gone.
-        match self.0.contains(&record.key) || TfPlatform::default().only_looks(&record.extensions) {
-            true => Verdict::healthy("Provided", WELL),
-            false => Verdict::failed("Gone", "it does not exist any more").then("apply again makes it anew"),
+        match self.0.get(&record.key) {
+            Some(true) => Verdict::failed("Tainted", "its create failed half-way, so it is not whole")
+                .then("apply again replaces it"),
+            Some(false) => Verdict::healthy("Provided", WELL),
+            None if TfPlatform::default().only_looks(&record.extensions) => {
+                Verdict::healthy("Provided", WELL)
+            }
+            None => Verdict::failed("Gone", "it does not exist any more").then("apply again makes it anew"),
         }
     }
 }
@@ -129,7 +139,12 @@ impl Look for TfLook {
 /// What a provider refuses, or fails at.
 pub(crate) fn failed(error: &RuntimeError) -> Failure {
     let (what, next) = match error.kind {
-        ErrorKind::NotFound => ("a provider is not to be had", "kusion provider install"),
+        // What can be installed says so itself.
+        ErrorKind::NotFound if error.message.contains(INSTALL) => ("a provider is not to be had", INSTALL),
+        ErrorKind::NotFound => ("a provider is not to be had", "do what the message says"),
+        ErrorKind::Invalid if error.by == Party::Nobody => {
+            ("the configuration is refused", "correct what the message names")
+        }
         ErrorKind::Invalid | ErrorKind::Immutable => {
             ("a provider refuses it", "correct what the message names")
         }

@@ -135,7 +135,7 @@ pub fn remote_failed(error: &RuntimeError, server: &str) -> Failure {
         (ErrorKind::UnknownSecret, _) => Failure::usage("a secret of that release is not known any more")
             .cause(error.message.clone())
             .next("check out the sources of that release and apply them"),
-        (_, Party::Provider) => crate::terraform::failed(error),
+        (_, Party::Provider | Party::Nobody) => crate::terraform::failed(error),
         (_, Party::Cluster) => crate::kubernetes::failed(error, server),
     }
 }
@@ -166,6 +166,7 @@ pub fn spec_failed(problems: &[Problem], place: &str) -> Failure {
         Some(Problem::NotAnOutput { stack, .. }) => failure.next(format!(
             "list it under `outputs:` in the stack.yaml of {stack}, then `kusion apply {stack}`"
         )),
+        Some(Problem::NoSuchField { .. }) => failure.next("name a field that it has"),
         None => failure,
     }
 }

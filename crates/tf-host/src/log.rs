@@ -97,7 +97,7 @@ impl Logs {
 
     /// Takes one line, without its end.
     pub fn take(&self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes.get(..MAX_LINE).unwrap_or(bytes));
+        let text = plain(&String::from_utf8_lossy(bytes.get(..MAX_LINE).unwrap_or(bytes)));
         let text = text.trim_end();
         if text.is_empty() {
             return;
@@ -161,6 +161,25 @@ fn asked() -> Option<Level> {
         "info" => Some(Level::Info),
         _ => None,
     }
+}
+
+/// A line without what would steer a terminal: escape sequences, and control characters other than tabs.
+fn plain(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => match rest.next() {
+                Some('[') => drop(rest.find(|c| ('@'..='~').contains(c))),
+                // Titles and links end with a bell, or with ESC and a backslash.
+                Some(']' | 'P' | '_' | '^') => drop(rest.find(|c| matches!(c, '\u{7}' | '\\'))),
+                _ => {}
+            },
+            '\t' => out.push('\t'),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// The level of a plain line: what it says, that of the message which it goes on with, or none.
@@ -271,6 +290,13 @@ mod tests {
         let kept = [lines[3], lines[4], lines[6], lines[8], lines[9]];
         assert_eq!(texts, kept);
         assert_eq!(logs.last_words(), [lines[8], lines[9]]);
+    }
+
+    #[test]
+    fn nothing_of_a_line_steers_a_terminal() {
+        let logs = Logs::new("lab", Level::Plain);
+        logs.take(b"a\x1b[31mred\x1b[0m\x1b]0;title\x07 b\x08\tc\x1b");
+        assert_eq!(logs.last_words(), ["ared b\tc"]);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Launch {
     /// What people call it: its source address.
     pub name: String,
     pub program: PathBuf,
+    /// The folder that it runs in: its relative paths begin there; none for that of this process.
+    pub folder: Option<PathBuf>,
     /// Variables beside those that are inherited.
     pub env: Vec<(String, String)>,
     pub start_limit: Duration,
@@ -54,6 +56,7 @@ impl Launch {
         Launch {
             name: name.to_owned(),
             program: program.to_owned(),
+            folder: None,
             env: Vec::new(),
             start_limit: START_LIMIT,
             message_limit: crate::MESSAGE_LIMIT,
@@ -198,7 +201,12 @@ fn folder() -> std::io::Result<TempDir> {
 }
 
 fn command(launch: &Launch, folder: &Path, tls: Option<&ClientTls>) -> Command {
-    let mut command = Command::new(&launch.program);
+    // A relative path of the program would begin in its new folder.
+    let program = std::path::absolute(&launch.program).unwrap_or_else(|_| launch.program.clone());
+    let mut command = Command::new(program);
+    if let Some(folder) = &launch.folder {
+        command.current_dir(folder);
+    }
     command
         .env(COOKIE.0, COOKIE.1)
         .env("PLUGIN_PROTOCOL_VERSIONS", OFFERED)

@@ -32,8 +32,11 @@ impl Default for Limits {
 
 /// Unpacks an archive into a new folder and returns the `h1:` hash of the files.
 pub(crate) fn unpack(archive: &Path, to: &Path, limits: Limits) -> Result<String, Trouble> {
-    let shown = archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let wrong = |what: String| Trouble::new(Kind::Archive, format!("{shown} cannot be unpacked: {what}"));
+    let shown = archive.display().to_string();
+    let wrong = |what: String| {
+        Trouble::new(Kind::Archive, format!("{shown} cannot be unpacked: {what}"))
+            .next("is it whole? Fetch that archive again, then run the same command again")
+    };
     let file = File::open(archive).map_err(|e| Trouble::disk("read", archive, &e))?;
     let packed = file.metadata().map_err(|e| Trouble::disk("read", archive, &e))?.len();
     let mut zip = ZipArchive::new(io::BufReader::new(file)).map_err(|e| wrong(told(&e)))?;

@@ -51,8 +51,8 @@ struct Seen {
 pub(crate) struct Slot {
     pub(crate) folder: PathBuf,
     record: PathBuf,
-    /// Held until the slot is dropped.
-    _lock: File,
+    /// Held until the slot is dropped; none where nobody can write, so nobody changes anything.
+    lock: Option<File>,
 }
 
 impl Cache {
@@ -79,7 +79,7 @@ impl Cache {
     ) -> Result<Slot, Trouble> {
         let around = folder_of(&self.root, address).join(version.to_string());
         let path = around.join(format!("{platform}.lock"));
-        let lock = rim::lock(&path).map_err(|e| Trouble::disk("lock", &path, &e))?;
+        let lock = lock(&path, &around.join(platform.to_string()))?;
         let left = format!(".new-{platform}");
         for entry in std::fs::read_dir(&around).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&left) {
@@ -89,7 +89,7 @@ impl Cache {
         Ok(Slot {
             folder: around.join(platform.to_string()),
             record: around.join(format!("{platform}.hashes.json")),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -98,8 +98,18 @@ impl Cache {
         let name = HEXLOWER.encode(&Sha256::digest(folder.as_os_str().as_encoded_bytes())[..16]);
         let around = self.root.join(".elsewhere");
         let path = around.join(format!("{name}.lock"));
-        let lock = rim::lock(&path).map_err(|e| Trouble::disk("lock", &path, &e))?;
-        Ok(Slot { folder: folder.to_owned(), record: around.join(format!("{name}.json")), _lock: lock })
+        let lock = lock(&path, folder)?;
+        Ok(Slot { folder: folder.to_owned(), record: around.join(format!("{name}.json")), lock })
+    }
+}
+
+/// Waits for a lock. A package that is there can be used from a folder that cannot be written.
+fn lock(path: &Path, package: &Path) -> Result<Option<File>, Trouble> {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    match rim::lock(path) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(e) if matches!(e.kind(), PermissionDenied | ReadOnlyFilesystem) && package.is_dir() => Ok(None),
+        Err(e) => Err(Trouble::disk("lock", path, &e)),
     }
 }
 
@@ -185,6 +195,10 @@ impl Slot {
     }
 
     fn write(&self, record: &Record) -> Result<(), Trouble> {
+        // Without it everything is hashed again the next time.
+        if self.lock.is_none() {
+            return Ok(());
+        }
         let text = serde_json::to_vec(record).map_err(|e| Trouble::new(Kind::Disk, e.to_string()))?;
         rim::replace(&self.record, &text).map_err(|e| Trouble::disk("write", &self.record, &e))
     }
@@ -218,4 +232,18 @@ fn seen(folder: &Path) -> std::io::Result<Vec<Seen>> {
     }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_used_from_where_nobody_can_write() {
+        let there = tempfile::tempdir().unwrap();
+        // Nobody makes folders there, whoever they are.
+        let path = Path::new("/sys/kusion/linux.lock");
+        assert!(lock(path, there.path()).unwrap().is_none());
+        assert_eq!(lock(path, &there.path().join("nothing")).unwrap_err().kind, Kind::Disk);
+    }
 }

@@ -107,7 +107,7 @@ impl Installer {
         }
         let version = self.choose(address, constraints, lock, watch)?;
         let locked: BTreeSet<String> = match lock.get(address) {
-            Some(locked) if locked.version == version => locked.hashes.clone(),
+            Some(locked) if locked.version == version && !self.options.upgrade => locked.hashes.clone(),
             _ => BTreeSet::new(),
         };
         let slot = self.cache.slot(address, &version, &self.options.platform)?;
@@ -115,8 +115,12 @@ impl Installer {
             Some(record) => (slot.folder.clone(), record),
             None => self.bring(&slot, address, &version, &locked, watch)?,
         };
-        let hashes = record.hashes().collect();
+        let hashes: BTreeSet<String> = record.hashes().collect();
         let found = installed(address, folder, Some(&version), Some(record))?;
+        // Locked anew: what was promised before does not count any more, unless it is the same package.
+        if self.options.upgrade && lock.get(address).is_some_and(|old| old.hashes.is_disjoint(&hashes)) {
+            lock.remove(address);
+        }
         lock.set(address, Locked { version, constraints: constraints.clone(), hashes });
         Ok(found)
     }
@@ -135,13 +139,7 @@ impl Installer {
             {
                 return Ok(locked.version.clone());
             }
-            Some(locked) if !self.options.upgrade => {
-                return Err(Trouble::new(
-                    Kind::Locked,
-                    format!("{address} is locked to {}, which `{wanted}` does not allow", locked.version),
-                )
-                .next("lock it anew"));
-            }
+            Some(locked) if !self.options.upgrade => return Err(locked_to(address, locked, wanted)),
             _ => {}
         }
         if let Some(exact) = wanted.exact().filter(|exact| wanted.allow(exact))
@@ -203,7 +201,10 @@ impl Installer {
         if let Some(folder) = self.config().override_of(address) {
             return installed(address, folder.to_owned(), None, None).map(Some);
         }
-        let locked = lock.get(address).filter(|locked| constraints.allow(&locked.version));
+        let locked = lock.get(address);
+        if let Some(other) = locked.filter(|locked| !constraints.allow(&locked.version)) {
+            return Err(locked_to(address, other, constraints));
+        }
         let version = locked.map(|locked| &locked.version).or_else(|| constraints.exact());
         let Some(version) = version else { return Ok(None) };
         let hashes = locked.map(|locked| locked.hashes.clone()).unwrap_or_default();
@@ -440,6 +441,11 @@ impl Installer {
         )
         .next("remove that folder, then try again"))
     }
+}
+
+fn locked_to(address: &Address, locked: &Locked, wanted: &Constraints) -> Trouble {
+    let what = format!("{address} is locked to {}, which `{wanted}` does not allow", locked.version);
+    Trouble::new(Kind::Locked, what).next("lock it anew: kusion provider lock --upgrade")
 }
 
 fn place(kind: &MethodKind, address: &Address) -> String {

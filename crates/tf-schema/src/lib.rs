@@ -37,7 +37,7 @@ pub use ignore::{Ignore, ignore_changes};
 pub use loose::Loose;
 pub use problem::Problem;
 pub use proposed::{proposed_new, proposed_read};
-pub use recover::{KEPT, Recovered, recover};
+pub use recover::{Hiding, KEPT, Recovered, Wishes, recover};
 pub use schema::{
     Attribute, AttributeKind, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TypeText,
 };

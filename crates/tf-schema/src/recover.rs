@@ -17,22 +17,44 @@ pub struct Recovered {
     pub written: Value,
     /// Places whose values are sensitive and so are not written: changes there are to be ignored.
     pub kept: Vec<Path>,
+    /// Places in `written` at which a sensitive value stands: something else has to stand there before anybody reads it.
+    pub given: Vec<Path>,
 }
 
-/// Reads a configuration off an object. Arguments that the provider may choose itself (optional and computed) are written
-/// where `chosen` says so; values of sensitive ones never are.
+/// What becomes of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hiding {
+    /// Everybody may read it.
+    Open,
+    /// It is not written, and stays as it is.
+    Kept,
+    /// It is written, and the caller puts something else there.
+    Given,
+}
+
+/// What the caller knows about an object that the schema does not say.
+pub struct Wishes<'w> {
+    /// Whether an argument is written that the provider may choose itself (optional and computed).
+    pub chosen: &'w dyn Fn(&Path) -> bool,
+    /// What becomes of a value, asked with whether the schema calls it sensitive: of such arguments as a whole, of others by
+    /// their leaves. A sensitive one is never open.
+    pub hiding: &'w dyn Fn(&Path, &Value, bool) -> Hiding,
+}
+
+/// Reads a configuration off an object.
 #[must_use]
-pub fn recover(block: &Block, value: &Value, chosen: &dyn Fn(&Path) -> bool) -> Recovered {
-    let mut walk = Walk { chosen, kept: Vec::new() };
+pub fn recover(block: &Block, value: &Value, wishes: &Wishes<'_>) -> Recovered {
+    let mut walk = Walk { wishes, kept: Vec::new(), given: Vec::new() };
     let written = walk.block(block, value, &mut Path::default());
     walk.kept.sort();
     walk.kept.dedup();
-    Recovered { written: Value::Map(written), kept: walk.kept }
+    Recovered { written: Value::Map(written), kept: walk.kept, given: walk.given }
 }
 
 struct Walk<'w> {
-    chosen: &'w dyn Fn(&Path) -> bool,
+    wishes: &'w Wishes<'w>,
     kept: Vec<Path>,
+    given: Vec<Path>,
 }
 
 impl Walk<'_> {
@@ -71,20 +93,80 @@ impl Walk<'_> {
             return None;
         }
         if attribute.sensitive {
-            self.kept.push(path.clone());
-            return if attribute.required { stand_in(attribute) } else { None };
+            return match (self.wishes.hiding)(path, value, true) {
+                Hiding::Given => {
+                    self.given.push(path.clone());
+                    Some(listed(value))
+                }
+                _ => self.keep(attribute, path),
+            };
         }
-        if attribute.computed && !(self.chosen)(path) {
+        if attribute.computed && !(self.wishes.chosen)(path) {
             return None;
         }
         match &attribute.kind {
-            AttributeKind::Plain(_) => Some(listed(value)),
+            AttributeKind::Plain(_) => self.plain(attribute, value, path),
             AttributeKind::Nested(nested) => {
                 let single = nested.nesting == ObjectNesting::Single;
                 self.each(value, single, path, &mut |walk, value, path| {
                     Value::Map(walk.attributes(&nested.attributes, value, path))
                 })
             }
+        }
+    }
+
+    /// Leaves an argument out; one that must be there gets something of its type.
+    fn keep(&mut self, attribute: &Attribute, path: &Path) -> Option<Value> {
+        self.kept.push(path.clone());
+        if attribute.required { stand_in(attribute) } else { None }
+    }
+
+    /// An argument that the schema says nothing about may hold something that nobody may read all the same.
+    fn plain(&mut self, attribute: &Attribute, value: &Value, path: &mut Path) -> Option<Value> {
+        let mut hidden = Vec::new();
+        self.hidden_in(value, path, &mut hidden);
+        let keeps = |hidden: &[(Path, Hiding)]| hidden.iter().any(|(_, hiding)| *hiding == Hiding::Kept);
+        if !keeps(&hidden) {
+            self.given.extend(hidden.into_iter().map(|(path, _)| path));
+            return Some(listed(value));
+        }
+        let (Type::Map(_), Value::Map(entries)) = (attribute.ty(), value.plain()) else {
+            return self.keep(attribute, path);
+        };
+        // An entry of a map has a place of its own.
+        let mut out = Map::new();
+        for (key, item) in entries {
+            let place = path.clone().key(key.clone());
+            let inside = hidden.iter().filter(|(at, _)| at.starts_with(&place)).cloned().collect::<Vec<_>>();
+            if keeps(&inside) {
+                self.kept.push(place);
+            } else {
+                self.given.extend(inside.into_iter().map(|(path, _)| path));
+                out.insert(key.clone(), listed(item));
+            }
+        }
+        (!out.is_empty() || attribute.required).then_some(Value::Map(out))
+    }
+
+    fn hidden_in(&self, value: &Value, path: &mut Path, found: &mut Vec<(Path, Hiding)>) {
+        match value.plain() {
+            Value::Map(entries) => {
+                for (key, item) in entries {
+                    path.within(Step::Key(key.clone()), |path| self.hidden_in(item, path, found));
+                }
+            }
+            Value::Null => {}
+            plain => match plain.elements() {
+                Some(items) => {
+                    for (at, item) in items.iter().enumerate() {
+                        path.within(Step::Index(at as u64), |path| self.hidden_in(item, path, found));
+                    }
+                }
+                None => match (self.wishes.hiding)(path, plain, false) {
+                    Hiding::Open => {}
+                    hiding => found.push((path.clone(), hiding)),
+                },
+            },
         }
     }
 
@@ -107,13 +189,17 @@ impl Walk<'_> {
                 Some(Value::List(out))
             }
             Value::Set(items) if !items.is_empty() => {
-                let before = self.kept.len();
-                let out = items.iter().map(|item| inner(self, item, path)).collect();
-                if self.kept.len() == before {
+                let (kept, given) = (self.kept.len(), self.given.len());
+                let mut out = Vec::new();
+                for (at, item) in items.iter().enumerate() {
+                    out.push(path.within(Step::Index(at as u64), |path| inner(self, item, path)));
+                }
+                if self.kept.len() == kept {
                     return Some(Value::List(out));
                 }
                 // An element of a set has no place of its own: all of it is kept.
-                self.kept.truncate(before);
+                self.kept.truncate(kept);
+                self.given.truncate(given);
                 self.kept.push(path.clone());
                 None
             }
@@ -175,6 +261,12 @@ mod tests {
         Block { attributes, ..Block::default() }
     }
 
+    /// With what the schema says alone.
+    fn by_schema(block: &Block, value: &Value, chosen: bool) -> Recovered {
+        let hiding = |_: &Path, _: &Value, sensitive| if sensitive { Hiding::Kept } else { Hiding::Open };
+        recover(block, value, &Wishes { chosen: &|_| chosen, hiding: &hiding })
+    }
+
     #[test]
     fn only_what_can_be_written_is() {
         let block = block(&[
@@ -193,9 +285,9 @@ mod tests {
             ("note", Value::Null),
             ("token", Value::Null),
         ]);
-        let few = recover(&block, &value, &|_| false);
+        let few = by_schema(&block, &value, false);
         assert_eq!(few.written, Value::map([("name", Value::from("db")), ("size", 3.into())]));
-        let all = recover(&block, &value, &|_| true);
+        let all = by_schema(&block, &value, true);
         assert_eq!(all.written.get("zone"), Some(&Value::from("a")));
         assert_eq!(all.written.get("id"), None);
     }
@@ -212,7 +304,7 @@ mod tests {
             ("key", "canary".into()),
             ("made", "canary".into()),
         ]);
-        let recovered = recover(&secrets, &value, &|_| true);
+        let recovered = by_schema(&secrets, &value, true);
         assert_eq!(recovered.written, Value::map([("password", Value::from(KEPT))]));
         let places: Vec<String> = recovered.kept.iter().map(ToString::to_string).collect();
         assert_eq!(places, ["key", "password"]);
@@ -220,8 +312,38 @@ mod tests {
         let users = Value::set([value], &nested.element_type()).unwrap();
         let attribute = Attribute { optional: true, ..Attribute::new(AttributeKind::Nested(nested)) };
         let of = block(&[("users", attribute)]);
-        let recovered = recover(&of, &Value::map([("users", users)]), &|_| true);
+        let recovered = by_schema(&of, &Value::map([("users", users)]), true);
         assert_eq!(recovered.written, Value::Map(Map::new()));
         assert_eq!(recovered.kept[0].to_string(), "users");
+    }
+
+    #[test]
+    fn what_others_call_sensitive_is_hidden_by_its_leaves() {
+        let of = block(&[
+            ("keepers", attribute(Type::map(Type::String), "o")),
+            ("tags", attribute(Type::list(Type::String), "o")),
+            ("any", attribute(Type::Dynamic, "o")),
+            ("name", attribute(Type::String, "r")),
+            ("from", attribute(Type::String, "rs")),
+        ]);
+        let value = Value::map([
+            ("keepers", Value::map([("k", Value::from("canary")), ("open", "o".into())])),
+            ("tags", Value::List(vec!["a".into(), "canary".into()])),
+            ("any", Value::map([("s", Value::from("canary"))])),
+            ("name", "canary".into()),
+            ("from", "elsewhere".into()),
+        ]);
+        let hiding = |_: &Path, value: &Value, _| match value.as_str() {
+            Some("canary") => Hiding::Kept,
+            Some("elsewhere") => Hiding::Given,
+            _ => Hiding::Open,
+        };
+        let recovered = recover(&of, &value, &Wishes { chosen: &|_| true, hiding: &hiding });
+        let keepers = Value::map([("open", Value::from("o"))]);
+        let written = [("keepers", keepers), ("name", KEPT.into()), ("from", "elsewhere".into())];
+        assert_eq!(recovered.written, Value::map(written));
+        let shown = |paths: &[Path]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(shown(&recovered.kept), ["any", "keepers[\"k\"]", "name", "tags"]);
+        assert_eq!(shown(&recovered.given), ["from"]);
     }
 }

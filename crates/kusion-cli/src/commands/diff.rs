@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use kusion_generate::read_spec;
-use kusion_model::{Attr, FieldChange, ResourceKey, Spec};
+use kusion_model::{Attr, FieldChange, ResourceKey, Spec, seal_like};
 use kusion_plan::three_way;
-use kusion_store::{StackStore, wait};
+use kusion_store::StackStore;
 use serde_json::{Value, json};
 
-use crate::input::chosen::open;
+use crate::input::chosen::{open, read_known};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_json};
@@ -38,7 +38,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         }
         _ => {
             let chosen = open(given)?;
-            let state = wait(chosen.target.store.read())?;
+            let state = read_known(&chosen)?;
             let spec = chosen.generate(&given.last("context").unwrap_or_default(), true)?.spec;
             let spec = crate::commands::secret::resolved(given, &chosen, spec)?;
             let title = match state.latest() {
@@ -47,8 +47,16 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 }
                 None => format!("From nothing to the configuration of {}", state.scope),
             };
-            let before = state.records.iter().map(|(key, record)| (key.clone(), record.attributes.clone()));
-            (title, before.collect(), side(&spec), spec)
+            let before: Side =
+                state.records.iter().map(|(key, record)| (key.clone(), record.attributes.clone())).collect();
+            let mut after = side(&spec);
+            // What is sensitive is said by schemas that are not asked here; the record knows it.
+            for (key, new) in &mut after {
+                if let Some(old) = before.get(key) {
+                    seal_like(new, old, &chosen.target.key);
+                }
+            }
+            (title, before, after, spec)
         }
     };
     let rows = compare(&before, &after, &places);

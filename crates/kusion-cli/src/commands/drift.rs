@@ -2,7 +2,7 @@
 //! configuration is not read.
 
 use kusion::{Denied, DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed};
-use kusion_model::{ResourceKey, Spec};
+use kusion_model::{Records, ResourceKey, ResourceType, Spec};
 use kusion_plan::recorded_spec;
 use kusion_runtime::ErrorKind;
 use kusion_store::{State, wait};
@@ -27,7 +27,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let chosen = open(given)?;
     let state = wait(chosen.target.store.read())?;
-    let spec = recorded_spec(&state.records);
+    let spec = recorded_spec(&comparable(&state));
     let tokio = tokio()?;
     // A record has no value of a secret: where the live one differs, that it differs is all that can be said.
     let (ready, connection, secrets) = tokio.block_on(compare(given, &chosen, &state, spec))?;
@@ -64,6 +64,17 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         }
     }
     if steps.is_empty() && secrets.is_empty() { Ok(()) } else { Err(Failure::told(Exit::Pending)) }
+}
+
+/// What is recorded, as it can be planned. A cluster is asked about digests; a provider wants the values of its arguments, also
+/// of those that stand in no object.
+fn comparable(state: &State) -> Records {
+    let (mut records, known) = (state.records.clone(), state.records_with_secrets());
+    let terraform = ResourceType::terraform();
+    for (key, record) in known.iter().filter(|(_, record)| record.kind == terraform) {
+        std::sync::Arc::make_mut(&mut records).insert(key.clone(), record.clone());
+    }
+    records
 }
 
 /// Plans the recorded state; resources whose secrets are not the recorded ones come apart.

@@ -72,9 +72,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     if format == Format::Json {
         return print_json(&json!({
             "schema": "kusion.io/export/v1", "stack": chosen.target.scope, "file": path.display().to_string(),
-            "resources": n, "leftOut": left, "inClear": exported.clear,
+            "resources": n, "leftOut": left, "inClear": exported.clear, "notes": exported.notes,
         }));
     }
+    exported.notes.iter().for_each(|text| note(text));
     if left > 0 {
         note(&format!(
             "{} of clusters are left out: such a state has no place for them",

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use kusion::{DryRun, Engine, LockFile, Sites, TfSite, plan_failed, remote_failed, take_over};
 use kusion_model::{Attr, ReleaseNo, Resource, ResourceId, ResourceKey, ResourceRecord, ResourceType, Spec};
 use kusion_runtime::RuntimeError;
-use kusion_runtime_tf::{Found, Takeover, TfRuntime, found_in};
+use kusion_runtime_tf::{Takeover, TfRuntime, found_in};
 use serde_json::{Value, json};
 use tf_install::{Address, Lock, OPENTOFU};
 use tf_schema::state::State as TfState;
@@ -52,6 +51,8 @@ enum Wish {
 /// Objects to be recorded, with what a person should know about them.
 pub(crate) struct Taken {
     pub(crate) records: Vec<ResourceRecord>,
+    /// What the KCL says where that is not what is recorded: references, where values are secret.
+    pub(crate) written: BTreeMap<ResourceKey, Attr>,
     /// What each was called before, by its key.
     pub(crate) names: BTreeMap<ResourceKey, String>,
     pub(crate) notes: Vec<String>,
@@ -72,7 +73,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         consent::ask(given, &what)?;
     }
     let ask = apply_ask(given, &chosen)?;
-    let text = kcl(&taken.records, &spec, file.as_deref())?;
+    let text = kcl(&taken, &spec, file.as_deref())?;
     let records = taken.records.clone();
     let release = tokio.block_on(take_over(&engine, &chosen.target, records, &ask))?;
     write(given, &chosen, &taken, file.as_deref(), &text)?;
@@ -192,16 +193,17 @@ async fn one(
         }
     };
     let taken = runtime.import(&key, extensions, &id, spec).await.map_err(Trouble::Theirs)?;
-    let notes = doubt(&taken).into_iter().collect();
-    let names = BTreeMap::from([(key, id)]);
-    Ok(Taken { records: vec![record(taken)], names, notes })
+    let notes = doubt(&taken).into_iter().chain(taken.notes.iter().cloned()).collect();
+    let names = BTreeMap::from([(key.clone(), id)]);
+    let written = BTreeMap::from([(key, taken.written.clone())]);
+    Ok(Taken { records: vec![record(taken)], written, names, notes })
 }
 
 /// Everything that a state file has.
 async fn from_state(
     given: &Given,
     chosen: &ChosenStack,
-    runtime: &Arc<TfRuntime>,
+    runtime: &TfRuntime,
     file: &Path,
 ) -> Result<Taken, Failure> {
     let place = file.display().to_string();
@@ -213,22 +215,18 @@ async fn from_state(
     let versions = Versions::new(given, chosen, file.parent())?;
     let (found, mut notes) = found_in(&state, &|address| versions.of(address)).map_err(unusable)?;
     let names = found.iter().map(|one| (one.key.clone(), one.address.clone())).collect();
-    let mut records = Vec::new();
-    for taken in all(runtime, found).await {
+    let (mut records, mut written) = (Vec::new(), BTreeMap::new());
+    for taken in runtime.take_over(found).await {
         let taken = taken.map_err(|error| remote_failed(&error, ""))?;
-        notes.extend(doubt(&taken));
+        notes.extend(doubt(&taken).into_iter().chain(taken.notes.iter().cloned()));
+        written.insert(taken.key.clone(), taken.written.clone());
         records.push(record(taken));
     }
     if records.is_empty() {
-        return Err(unusable("it has no resource that could be taken over".to_owned()));
+        let cause = [vec!["it has no resource that could be taken over".to_owned()], notes].concat();
+        return Err(unusable(cause.join("\n")));
     }
-    Ok(Taken { records, names, notes })
-}
-
-/// Asks for many at once; the answers are in order.
-async fn all(runtime: &Arc<TfRuntime>, found: Vec<Found>) -> Vec<Result<Takeover, RuntimeError>> {
-    use futures::stream::{StreamExt as _, iter};
-    iter(found.into_iter().map(|one| runtime.take_over(one))).buffered(16).collect().await
+    Ok(Taken { records, written, names, notes })
 }
 
 fn doubt(taken: &Takeover) -> Option<String> {
@@ -237,7 +235,7 @@ fn doubt(taken: &Takeover) -> Option<String> {
 }
 
 fn record(taken: Takeover) -> ResourceRecord {
-    let Takeover { key, attributes, extensions, depends_on, kept, deposed, doubt: _ } = taken;
+    let Takeover { key, attributes, extensions, depends_on, kept, deposed, .. } = taken;
     let (kind, kept) = (ResourceType::terraform(), Some(kept));
     ResourceRecord {
         key,
@@ -328,9 +326,10 @@ fn file_for(
 }
 
 /// The KCL for what the configuration does not have.
-fn kcl(records: &[ResourceRecord], spec: &Spec, file: Option<&Path>) -> Result<String, Failure> {
+fn kcl(taken: &Taken, spec: &Spec, file: Option<&Path>) -> Result<String, Failure> {
     let known = |record: &ResourceRecord| spec.resources.iter().any(|resource| resource.key() == record.key);
-    let rows: Vec<Value> = records.iter().filter(|record| !known(record)).map(document).collect();
+    let row = |record| document(record, taken.written.get(&record.key).unwrap_or(&record.attributes));
+    let rows: Vec<Value> = taken.records.iter().filter(|record| !known(record)).map(row).collect();
     let stem = file.and_then(Path::file_stem).map_or("imported".into(), |stem| stem.to_string_lossy());
     let name: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     let load = |path: &str| Err(format!("there is no {path}"));
@@ -345,8 +344,8 @@ fn kcl(records: &[ResourceRecord], spec: &Spec, file: Option<&Path>) -> Result<S
 }
 
 /// A resource as a Spec has it: an object of a cluster is its own document.
-fn document(record: &ResourceRecord) -> Value {
-    let attributes = shown(&record.attributes);
+fn document(record: &ResourceRecord, written: &Attr) -> Value {
+    let attributes = written.to_shown();
     if record.kind == ResourceType::kubernetes() {
         return attributes;
     }
@@ -356,10 +355,6 @@ fn document(record: &ResourceRecord) -> Value {
     }
     row["extensions"] = Value::Object(record.extensions.clone());
     row
-}
-
-fn shown(attributes: &Attr) -> Value {
-    attributes.to_shown()
 }
 
 fn show(taken: &Taken) -> Result<(), Failure> {

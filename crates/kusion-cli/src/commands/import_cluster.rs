@@ -45,5 +45,5 @@ pub(crate) async fn take(sites: &Sites, key: &ResourceKey, target: &Target) -> R
         kept: observed.kept.clone(),
         deposed: Vec::new(),
     };
-    Ok(Taken { records: vec![record], names: Default::default(), notes })
+    Ok(Taken { records: vec![record], written: Default::default(), names: Default::default(), notes })
 }

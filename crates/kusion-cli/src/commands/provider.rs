@@ -49,6 +49,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
 struct Wish {
     providers: Vec<(Address, Constraints, usize)>,
     project: PathBuf,
+    /// How it is said again: a stack, or the providers.
+    said: String,
 }
 
 impl Wish {
@@ -61,7 +63,8 @@ impl Wish {
             let providers: Result<_, String> = named.iter().map(|text| named_provider(text)).collect();
             let providers =
                 providers.map_err(|e| Failure::usage(e).next("--provider hashicorp/random@3.9.0"))?;
-            return Ok(Wish { providers, project: here()? });
+            let said = named.iter().map(|text| format!("--provider {text}")).collect::<Vec<_>>().join(" ");
+            return Ok(Wish { providers, project: here()?, said });
         }
         let name = words.first().cloned().or_else(|| given.last("workdir"));
         let chosen = open_named(given, name.as_deref())?;
@@ -72,6 +75,7 @@ impl Wish {
         Ok(Wish {
             providers: needed.into_iter().map(row).collect(),
             project: chosen.target.project_dir.clone(),
+            said: chosen.target.called.there(),
         })
     }
 }
@@ -115,7 +119,7 @@ fn install(given: &Given, wish: &Wish, platforms: &[Platform]) -> Result<(), Fai
                 if !is_locked {
                     return failure;
                 }
-                let next = "if the change is meant: kusion provider lock --upgrade";
+                let next = format!("if the change is meant: kusion provider lock {} --upgrade", wish.said);
                 failure.place(file.path().display().to_string()).next(next)
             })?;
             rows.push((address.clone(), platform.clone(), found));

@@ -8,10 +8,9 @@ use kube_meaning::id::KubeId;
 use kusion::{DryRun, platforms};
 use kusion_generate::locate;
 use kusion_model::{Attr, FieldPath, Resource, Segment};
-use kusion_store::wait;
 use serde_json::{Value, json};
 
-use crate::input::chosen::{ChosenStack, here, open_named};
+use crate::input::chosen::{ChosenStack, here, open_named, read_known};
 use crate::input::cluster::{connect, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::sight::names;
@@ -146,7 +145,7 @@ fn is_sensitive(
 /// A field that no line sets: its provider has, and the state says what.
 fn provided(chosen: &ChosenStack, resource: &Resource, path: &str, format: Format) -> Result<(), Failure> {
     let field = FieldPath::parse(path).map_err(|e| Failure::usage(format!("`{path}` is no field: {e}")))?;
-    let state = wait(chosen.target.store.read())?;
+    let state = read_known(chosen)?;
     let record =
         state.records.get(&resource.key()).filter(|record| !platforms().lives_in_cluster(&record.kind));
     let kept = record.and_then(|record| Some((record, record.kept.as_ref()?)));

@@ -11,7 +11,7 @@ use kusion_generate::{
     FileProblem, GenerateError, Generated, Generator, Inputs, StackFolder, locate, read_workspace,
 };
 use kusion_model::{Spec, Subject, Timestamp};
-use kusion_store::{Liveness, Owner, Store, local_liveness, local_owner, wait};
+use kusion_store::{Liveness, Owner, State, Store, local_liveness, local_owner, wait};
 
 use crate::input::backend;
 use crate::input::flags::{Arg, Given, LEFT_OUT, flag, quoted};
@@ -194,6 +194,20 @@ impl ChosenStack {
         }
         Ok(generated)
     }
+}
+
+/// Reads the state of a stack; the redactor of this process knows the secrets in it from then on. A provider may have built other
+/// values of them, which nobody calls sensitive.
+///
+/// # Errors
+/// A state that cannot be read.
+pub(crate) fn read_known(chosen: &ChosenStack) -> Result<State, Failure> {
+    let state = wait(chosen.target.store.read())?;
+    drop(state.records_with_secrets());
+    for kept in state.records.values().filter_map(|record| record.kept.as_ref()) {
+        drop(kusion_runtime_tf::secrets_kept(kept, &chosen.target.key));
+    }
+    Ok(state)
 }
 
 /// Tells the redactor what the configuration says in clear: replacing that would hide nothing and spoil ids and images.

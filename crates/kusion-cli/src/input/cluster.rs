@@ -81,7 +81,7 @@ pub(crate) async fn connect(
     chosen: &ChosenStack,
     names: &BTreeSet<String>,
 ) -> Result<Connection, Failure> {
-    let providers = providers(given, &chosen.folder.project_dir)?;
+    let providers = providers(given, &chosen.folder.project_dir, &chosen.folder.stack_dir)?;
     let in_cluster = |store: &StoreConfig| matches!(store.provider, Provider::Kubernetes { .. });
     if names.is_empty() && !chosen.target.secret_stores.values().any(in_cluster) {
         let engine = Engine::new().with(providers);

@@ -118,20 +118,30 @@ impl Locate for OnThisMachine {
         let lock = LockFile::open(&self.project).map_err(told)?.lock;
         match installer.find(&address, &constraints, &lock) {
             Ok(Some(found)) => Ok(found.executable),
+            // Only what names a version can be installed.
+            Ok(None) if source.version.is_none() => Err(format!(
+                "nothing says which version of provider {address} is meant: write provider = \"{address}/VERSION\" among the \
+                 `extensions` of the resource"
+            )),
             Ok(None) => {
                 Err(format!("provider {address} {constraints} is not installed: kusion provider install"))
             }
-            Err(trouble) => Err(trouble.to_string()),
+            Err(trouble) => {
+                let next = trouble.next.as_ref().map(|next| format!("; {next}")).unwrap_or_default();
+                Err(format!("{trouble}{next}"))
+            }
         }
     }
 }
 
-/// Where an engine finds the providers of a project.
-pub(crate) fn providers(given: &Given, project: &Path) -> Result<Providers, Failure> {
+/// Where an engine finds the providers of a project; they run in the folder of the stack.
+pub(crate) fn providers(given: &Given, project: &Path, stack: &Path) -> Result<Providers, Failure> {
     let cache = cache_folder(given, project)?;
     let schemas = Some(cache.join("schemas"));
     let locate = Arc::new(OnThisMachine { project: project.to_owned(), cache });
-    Ok(Providers { locate, schemas, limits: limits_of(given)? })
+    let limits = limits_of(given)?;
+    // Wherever the command was called: relative paths in a configuration mean the same files.
+    Ok(Providers { locate, schemas, limits, folder: Some(stack.to_owned()) })
 }
 
 /// Tells how an installation goes: a line for each step, and one every few seconds of a download.

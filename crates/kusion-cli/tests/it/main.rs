@@ -12,6 +12,7 @@ mod lab;
 mod lab_connection;
 mod lab_faults;
 mod lab_limits;
+mod lab_told;
 mod offline;
 mod picture;
 mod providers;
@@ -20,6 +21,7 @@ mod replaced;
 mod road;
 mod stage;
 mod storm;
+mod takeover;
 mod terraform;
 
 use std::path::{Path, PathBuf};

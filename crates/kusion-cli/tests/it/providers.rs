@@ -88,9 +88,59 @@ fn a_package_that_is_not_the_locked_one_is_refused() {
         told.contains("is not the package that the lock file names") && told.contains("--upgrade"),
         "{told}"
     );
+    assert!(told.contains("kusion provider lock shop/dev --upgrade"), "{told}");
+    call(folder.path(), "provider lock dev --upgrade", 0);
+    assert!(!std::fs::read_to_string(&lock).unwrap().contains("h1:x"), "what was locked before is gone");
+    call(folder.path(), "provider install dev", 0);
+    // Another version is locked than the stack wants: nobody uses what nobody locked.
+    std::fs::write(&lock, text.replace("\"1.0.0\"", "\"0.9.0\"")).unwrap();
+    for (words, code) in [("provider install dev", 3), ("provider list dev", 0), ("preview dev", 5)] {
+        let told = call(folder.path(), words, code);
+        assert!(told.contains("is locked to 0.9.0"), "{words}: {told}");
+    }
     std::fs::write(&lock, "provider {").unwrap();
     let told = call(folder.path(), "provider list dev -o json", 1);
     assert!(told.contains("lock file of providers cannot be read"), "{told}");
+}
+
+#[test]
+fn an_archive_that_is_not_whole_is_named() {
+    let folder = project();
+    let mirror = folder.path().join("mirror/registry.opentofu.org/acme/box");
+    for entry in std::fs::read_dir(&mirror).unwrap().flatten() {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        std::fs::write(entry.path(), &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let told = call(folder.path(), "provider install dev", 1);
+    assert!(
+        told.contains(&mirror.display().to_string()) && told.contains("Fetch that archive again"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_provider_without_a_host_or_a_version_is_one_thing_everywhere() {
+    let folder = project();
+    let main = folder.path().join("dev/main.k");
+    let text = std::fs::read_to_string(&main).unwrap();
+    let full = "registry.opentofu.org/acme/box/1.0.0";
+    assert!(text.contains(full), "{text}");
+    std::fs::write(&main, text.replace(full, "acme/box/1.0.0")).unwrap();
+    let told = call(folder.path(), "preview dev", 5);
+    assert!(told.contains("registry.opentofu.org/acme/box 1.0.0 is not installed"), "{told}");
+    call(folder.path(), "provider install dev", 0);
+    assert!(
+        !call(folder.path(), "preview dev", 5).contains("is not installed"),
+        "it is found, and no provider"
+    );
+    // Without a version neither command sends to the other.
+    std::fs::write(&main, text.replace(full, "acme/box")).unwrap();
+    std::fs::remove_file(folder.path().join(".terraform.lock.hcl")).unwrap();
+    for (words, code) in [("preview dev", 5), ("provider install dev", 1)] {
+        let told = call(folder.path(), words, code);
+        assert!(told.contains("provider = \"registry.opentofu.org/acme/box/VERSION\""), "{words}: {told}");
+        assert!(!told.contains("kusion provider install"), "{words}: {told}");
+    }
 }
 
 #[test]

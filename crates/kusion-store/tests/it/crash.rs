@@ -138,6 +138,20 @@ fn what_was_being_made_is_known_after_a_crash(new: fn() -> Medium) {
     release(&mut session, &["other"]).unwrap();
     wait(session.compact(1)).unwrap();
     assert_eq!(tried(&medium.read()), [key("cut-off"), key("unsure")], "until something came of it");
+    // A second try that fails for sure says nothing about the first one; one that is never made even less.
+    let again = ["cut-off", "unsure", "new"];
+    let plan = crate::setup::plan(session.state(), again.map(|n| step(n, Action::Create)).to_vec());
+    let no = wait(session.begin(&plan, Default::default(), at(2))).unwrap();
+    wait(session.record(no, ["cut-off", "new"].map(|n| Outcome::Tried(key(n))).to_vec())).unwrap();
+    wait(session.record(no, vec![failed("cut-off", false), failed("new", false)])).unwrap();
+    wait(session.end(no, Vec::new(), end(Phase::Failed))).unwrap();
+    assert_eq!(tried(&medium.read()), [key("cut-off"), key("unsure")]);
+    assert!(["cut-off", "unsure"].iter().all(|n| session.state().intents.contains_key(&key(n))));
+    let plan = crate::setup::plan(session.state(), vec![step("unsure", Action::Create)]);
+    let no = wait(session.begin(&plan, Default::default(), at(3))).unwrap();
+    wait(session.record(no, vec![Outcome::Forgotten(key("unsure"))])).unwrap();
+    wait(session.end(no, Vec::new(), end(Phase::Succeeded))).unwrap();
+    assert_eq!(tried(&medium.read()), [key("cut-off")], "given up");
     release(&mut session, &["cut-off", "unsure"]).unwrap();
     assert_eq!(tried(&medium.read()), []);
 }

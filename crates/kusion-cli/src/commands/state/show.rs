@@ -8,7 +8,7 @@ use kusion_store::{State, wait};
 use serde_json::{Value, json};
 
 use crate::input::backend;
-use crate::input::chosen::{ChosenStack, here, liveness, stores};
+use crate::input::chosen::{ChosenStack, here, liveness, read_known, stores};
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
 use crate::views::output::{Format, format_of, print, print_data, print_json};
@@ -64,7 +64,7 @@ pub(super) fn list(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
 
 /// One resource as it is recorded, or the state as a whole.
 pub(super) fn show(given: &Given, chosen: &ChosenStack, id: Option<&String>) -> Result<(), Failure> {
-    let state = wait(chosen.target.store.read())?;
+    let state = read_known(chosen)?;
     match id {
         Some(id) => {
             let record = recorded(&state, id)?;
