@@ -1,6 +1,7 @@
 //! From a module to the folders of everything it needs.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Requirement, Source};
@@ -197,11 +198,15 @@ impl Job<'_> {
             return Err(Trouble::new("it is not in the package store, and --offline fetches nothing")
                 .next("`kcl mod update` fetches it"));
         }
-        let _held = self.store.lock(&need.identity())?;
+        // Packages of one repository share its copy.
+        let held = match &need.source {
+            Source::Git { url, .. } => self.store.lock(&format!("git {url}"))?,
+            _ => self.store.lock(&need.identity())?,
+        };
         let locked = self.locked(need);
         let (content, source, signed_by) = match &need.source {
             Source::Git { url, pin } => {
-                let (content, source) = self.git(need, url, pin, locked)?;
+                let (content, source) = self.git(need, (url, pin), locked, &held)?;
                 (content, source, None)
             }
             Source::Oci(repository) => self.registry(need, repository, locked)?,
@@ -232,16 +237,16 @@ impl Job<'_> {
     fn git(
         &self,
         need: &Requirement,
-        url: &str,
-        pin: &Pin,
+        (url, pin): (&str, &Pin),
         locked: Option<&Locked>,
+        held: &File,
     ) -> Result<(Content, LockedSource), Trouble> {
         // A branch stays where the lock has seen it until somebody asks for more.
         let at = match locked.map(|locked| &locked.source) {
             Some(LockedSource::Git { commit, .. }) if !commit.is_empty() => Pin::Commit(commit.clone()),
             _ => pin.clone(),
         };
-        let taken = git::take(&self.store.git_folder(url), url, &at)?;
+        let taken = git::take(&self.store.git_folder(url), url, &at, held)?;
         let pin = match (locked.map(|locked| &locked.source), pin) {
             (Some(LockedSource::Git { pin, .. }), Pin::Greatest) => pin.clone(),
             (_, Pin::Greatest) => taken.pin,

@@ -196,3 +196,51 @@ fn what_is_vendored_needs_neither_store_nor_network() {
     std::fs::write(copy.join("lib.k"), "version = \"x\"\n").unwrap();
     assert!(lab.resolve("app", &offline()).unwrap_err().what.contains("--offline"));
 }
+
+#[test]
+fn packages_of_one_repository_are_fetched_side_by_side() {
+    let lab = Lab::new();
+    lab.module("mono", "1.0.0", "");
+    let names_of: Vec<String> = (0..7).map(|n| format!("part{n}")).collect();
+    for name in &names_of {
+        lab.write(
+            &format!("mono/{name}/kcl.mod"),
+            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n"),
+        );
+    }
+    for number in 0..3 {
+        lab.tag("mono", &format!("v1.0.{number}"));
+    }
+    let need = |name: &String| format!("{name} = {{ git = \"{}\", tag = \"v1.0.1\" }}\n", lab.url("mono"));
+    let needs: String = names_of.iter().map(need).collect();
+    app(&lab, &format!("mono = {{ git = \"{}\", tag = \"v1.0.2\" }}\n{needs}", lab.url("mono")));
+    let resolution = lab.resolve("app", &Options::default()).unwrap();
+    assert_eq!(resolution.packages.len(), 8, "{:?}", names(&resolution));
+}
+
+#[test]
+fn what_a_killed_git_has_left_holds_nobody_up() {
+    let lab = Lab::new();
+    for version in ["1.0.0", "2.0.0", "3.0.0", "4.0.0"] {
+        lab.module("lib", version, "");
+        lab.tag("lib", &format!("v{version}"));
+    }
+    let at = |version: &str| {
+        app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v{version}\" }}", lab.url("lib")));
+        names(&lab.resolve("app", &Options::default()).unwrap())
+    };
+    assert_eq!(at("1.0.0"), ["lib@1.0.0"]);
+    let copy = std::fs::read_dir(lab.path("store/git")).unwrap().next().unwrap().unwrap().path();
+    for stale in ["shallow.lock", "config.lock", "refs/tags/v2.0.0.lock"] {
+        std::fs::write(copy.join(stale), "").unwrap();
+    }
+    assert_eq!(at("2.0.0"), ["lib@2.0.0"]);
+    std::fs::remove_dir_all(copy.join("objects")).unwrap();
+    assert_eq!(at("3.0.0"), ["lib@3.0.0"]);
+    // Objects that a lost write has emptied.
+    for entry in std::fs::read_dir(copy.join("objects/pack")).unwrap().flatten() {
+        std::fs::remove_file(entry.path()).unwrap();
+        std::fs::write(entry.path(), "").unwrap();
+    }
+    assert_eq!(at("4.0.0"), ["lib@4.0.0"]);
+}
