@@ -131,7 +131,7 @@ impl Bare<'_> {
     }
 
     fn git(&self, words: &[&str]) -> Result<Vec<u8>, Trouble> {
-        let patience = format!("http.lowSpeedTime={}", crate::patience().as_secs());
+        let patience = format!("http.lowSpeedTime={}", crate::patience()?.as_secs());
         let held = self.held.try_clone().map_err(|e| Trouble::new(format!("cannot share a lock: {e}")))?;
         let output = Command::new("git")
             .arg("-C")
@@ -189,7 +189,7 @@ fn remove_locks(folder: &Path) -> std::io::Result<()> {
 }
 
 /// An address without the password that it may carry.
-fn shown(url: &str) -> String {
+pub(crate) fn shown(url: &str) -> String {
     match url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?))) {
         Some((scheme, (login, rest))) if !login.contains('/') => format!("{scheme}://…@{rest}"),
         _ => url.to_owned(),

@@ -13,7 +13,7 @@ use crate::compiler::Compiler;
 use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
-use crate::manifest::{Manifest, dependencies};
+use crate::manifest::{dependencies, locked_version, read_manifest};
 use crate::mistake::{Member, Mistake};
 use crate::packages::{PackageFile, Parsed, size};
 use crate::request::Request;
@@ -78,8 +78,8 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         syntax: Vec::new(),
         imports: Vec::new(),
     };
-    if let Err(why) = manifest {
-        loader.imports.push(Diagnostic::of(&Mistake::BadManifest { why }, Place::None));
+    if let Err(mistake) = manifest {
+        loader.imports.push(Diagnostic::of(&mistake, Place::None));
     }
     let main = main.unwrap_or_else(|why| {
         let hint = crate::entries::hint(request, files);
@@ -139,7 +139,7 @@ fn manifest_of(
     files: &dyn Files,
     root: &Path,
     entries: &[MainFile],
-) -> Result<FromManifest, String> {
+) -> Result<FromManifest, Mistake> {
     let mut edition = None;
     let mut externals = Vec::new();
     let written = entries.iter().filter(|entry| entry.made.is_none());
@@ -147,7 +147,7 @@ fn manifest_of(
     others.dedup();
     others.retain(|other| other != root);
     for module in others.iter().map(PathBuf::as_path).chain([root]) {
-        if let Some(manifest) = Manifest::of_module(files, module)? {
+        if let Some(manifest) = read_manifest(files, module)? {
             edition = manifest.edition;
             externals.extend(dependencies(request, files, module)?);
         }
@@ -395,7 +395,7 @@ impl Loader<'_> {
             Lost::Missing { path, looked_at } => Mistake::ModuleNotFound {
                 path: path.clone(),
                 looked_at: looked_at.display().to_string(),
-                hint: self.where_to_put(path, looked_at),
+                hint: self.where_to_put(path, looked_at, root),
             },
             Lost::AboveRoot { raw } => {
                 Mistake::AboveRoot { raw: raw.clone(), root: root.display().to_string() }
@@ -407,7 +407,7 @@ impl Loader<'_> {
     }
 
     /// What to do about a package that is not there.
-    fn where_to_put(&self, path: &str, looked_at: &Path) -> String {
+    fn where_to_put(&self, path: &str, looked_at: &Path, root: &Path) -> String {
         let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
         let has_manifest =
             |folder: &Path| self.files.is_file(&self.request.work_dir.join(folder).join("kcl.mod"));
@@ -421,6 +421,16 @@ impl Loader<'_> {
             Some((_, folder)) => {
                 format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
             }
+            None => self.not_fetched(name, root),
+        }
+    }
+
+    fn not_fetched(&self, name: &str, root: &Path) -> String {
+        match locked_version(self.files, root, name) {
+            Some(version) => format!(
+                "kcl.mod.lock names {name} {version}, but it is neither in vendor nor among the packages that were fetched: \
+                 `kcl mod update --locked` fetches it"
+            ),
             None => format!(
                 "`kcl mod add {name}` fetches it, `kcl mod update` what kcl.mod names; or say where it is: -E {name}=PATH"
             ),
