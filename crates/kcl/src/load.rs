@@ -10,10 +10,11 @@ use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
 use crate::compiler::Compiler;
+use crate::dependencies::{Dependency, Unproved, dependencies, locked_version};
 use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
-use crate::manifest::{dependencies, locked_version, read_manifest};
+use crate::manifest::read_manifest;
 use crate::mistake::{Member, Mistake};
 use crate::packages::{PackageFile, Parsed, size};
 use crate::request::Request;
@@ -58,10 +59,11 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
     };
     let entries = main.as_deref().unwrap_or_default();
     let manifest = manifest_of(request, files, &root, entries);
-    let (edition, externals) = manifest.clone().unwrap_or_default();
+    let (edition, needed) = manifest.clone().unwrap_or_default();
     // What the command line names wins over the manifest: the last of a name is taken.
-    let extended = (!externals.is_empty()).then(|| {
-        let externals = externals.into_iter().chain(request.externals.iter().cloned()).collect();
+    let extended = (!needed.is_empty()).then(|| {
+        let found = needed.iter().map(|dependency| (dependency.name.clone(), dependency.folder.clone()));
+        let externals = found.chain(request.externals.iter().cloned()).collect();
         Request { externals, ..request.clone() }
     });
     let mut loader = Loader {
@@ -75,6 +77,7 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         known: FxHashMap::default(),
         resolved: FxHashMap::default(),
         open: Vec::new(),
+        unproved: Unproved::new(needed),
         syntax: Vec::new(),
         imports: Vec::new(),
     };
@@ -86,6 +89,9 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         loader.imports.push(Diagnostic::of(&Mistake::NoInput { why, hint }, Place::None));
         Vec::new()
     });
+    for file in main.iter().filter(|file| file.made.is_none()) {
+        loader.prove(&file.path, Place::None);
+    }
     loader.load_main(&main, &root);
     let Loader { sources, packages, places, parsed, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
@@ -131,7 +137,7 @@ fn in_reading_order(program: &Program, diagnostics: &mut [Diagnostic]) {
     });
 }
 
-type FromManifest = (Option<kcl_check::Edition>, Vec<(String, PathBuf)>);
+type FromManifest = (Option<kcl_check::Edition>, Vec<Dependency>);
 
 /// What the manifests of the entries' modules say; of several that name a package the main one's word counts.
 fn manifest_of(
@@ -181,6 +187,7 @@ struct Loader<'a> {
     resolved: FxHashMap<Asked, Arc<Result<Found, Lost>>>,
     /// Packages whose imports are being loaded, outermost first.
     open: Vec<Open>,
+    unproved: Unproved,
     syntax: Vec<Diagnostic>,
     imports: Vec<Diagnostic>,
 }
@@ -371,8 +378,15 @@ impl Loader<'_> {
                 self.report_cycle(start);
                 ImportTarget::Missing
             }
+            None if !self.prove(root, place) => ImportTarget::Missing,
             None => ImportTarget::Package(self.load_package(path, key.to_path_buf(), files, root)),
         }
+    }
+
+    /// Whether the package that a path is in is what the lock says; else that is told.
+    fn prove(&mut self, path: &Path, place: Place) -> bool {
+        let proof = self.unproved.prove(path, self.files, self.request.vendor.as_deref());
+        proof.map_err(|mistake| self.imports.push(Diagnostic::of(&mistake, place))).is_ok()
     }
 
     fn report_cycle(&mut self, start: usize) {

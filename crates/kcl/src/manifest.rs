@@ -1,21 +1,15 @@
 //! `kcl.mod`: which packages a module depends on and where they are, which edition it pins, what it runs by default.
 //!
-//! In: the text of a manifest. Out: plain data. Nothing is fetched: a dependency is a folder that is there already, given by
-//! its path, or a copy that `kcl mod` keeps: what the lock names in the module's `vendor` folder or in the package store. Without a
-//! lock, a copy named `name_version` will do.
+//! In: the text of a manifest. Out: plain data. Where dependencies are is found in `dependencies`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kcl_check::Edition;
-use kcl_mod::{Lock, Locked, LockedSource, Policy, Requirement, Source};
+use kcl_mod::{Policy, Requirement};
 use toml::Value;
 
-use crate::files::{Files, normalise};
+use crate::files::Files;
 use crate::mistake::Mistake;
-use crate::request::Request;
-
-/// Modules that a chain of dependencies may have: a cycle of paths ends here.
-const MAX_MODULES: usize = 1_000;
 
 /// What a manifest says, as far as running needs it.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -26,11 +20,11 @@ pub struct Manifest {
     pub edition: Option<Edition>,
     /// `[profile]`.
     pub profile: Profile,
-    dependencies: Vec<Requirement>,
+    pub(crate) dependencies: Vec<Requirement>,
     /// `[dev_dependencies]` that are no dependencies.
-    development: Vec<Requirement>,
+    pub(crate) development: Vec<Requirement>,
     /// `[signatures]`.
-    policy: Policy,
+    pub(crate) policy: Policy,
 }
 
 /// What a module says about itself.
@@ -180,150 +174,6 @@ pub(crate) fn read_manifest(files: &dyn Files, root: &Path) -> Result<Option<Man
     Manifest::of_module(files, root).map_err(|why| Mistake::BadManifest { why })
 }
 
-/// Finds the folders of all dependencies of a module, those of dependencies included; the first of a name is taken.
-///
-/// # Errors
-/// A manifest that cannot be read, a copy that is not what the lock says, or one that the module's policy does not allow.
-pub(crate) fn dependencies(
-    request: &Request,
-    files: &dyn Files,
-    root: &Path,
-) -> Result<Vec<(String, PathBuf)>, Mistake> {
-    let lock = lock_of(files, root).map_err(|why| Mistake::BadManifest { why })?;
-    let mut search = Search { request, files, root, lock: &lock, signers: None };
-    let mut found: Vec<(String, PathBuf)> = Vec::new();
-    let mut open = vec![root.to_path_buf()];
-    let mut next = 0;
-    while next < open.len() && next < MAX_MODULES {
-        let module = open[next].clone();
-        next += 1;
-        let Some(manifest) = read_manifest(files, &module)? else { continue };
-        // What a module needs for its own development is nothing to those who use it; nor do they have a say in whom to trust.
-        let own = if module == root { manifest.development.as_slice() } else { &[] };
-        if module == root && !manifest.policy.require.is_empty() {
-            search.signers = Some(search.signers(manifest.policy.clone())?);
-        }
-        for dependency in manifest.dependencies.iter().chain(own) {
-            let name = dependency.import_name();
-            if found.iter().any(|(known, _)| *known == name) {
-                continue;
-            }
-            let Some(folder) = search.locate(&module, dependency)? else { continue };
-            found.push((name, folder.clone()));
-            open.push(folder);
-        }
-    }
-    Ok(found)
-}
-
-fn lock_of(files: &dyn Files, root: &Path) -> Result<Lock, String> {
-    let path = root.join("kcl.mod.lock");
-    if files.is_file(&path) { Lock::parse(&files.read(&path)?) } else { Ok(Lock::default()) }
-}
-
-/// Returns the version of a package that the lock of a module names.
-pub(crate) fn locked_version(files: &dyn Files, root: &Path, name: &str) -> Option<String> {
-    lock_of(files, root).ok()?.get(name).map(|locked| locked.version.clone())
-}
-
-/// Where packages of one module are looked for.
-struct Search<'s> {
-    request: &'s Request,
-    files: &'s dyn Files,
-    root: &'s Path,
-    lock: &'s Lock,
-    /// Who must have signed packages of registries, and the print of that policy.
-    signers: Option<(Policy, String)>,
-}
-
-impl Search<'_> {
-    fn signers(&self, policy: Policy) -> Result<(Policy, String), Mistake> {
-        let load = |name: &str| match self.files.read(&self.root.join(name)) {
-            Ok(text) => Ok(text.to_string()),
-            Err(why) => Err(format!("kcl.mod: [signatures]: {why}")),
-        };
-        let print = policy.print(&load).map_err(|why| Mistake::BadManifest { why })?;
-        Ok((policy, print))
-    }
-
-    /// The folder of a dependency: a path, what the lock of the root module names, or a copy that is named like its version.
-    fn locate(&self, module: &Path, dependency: &Requirement) -> Result<Option<PathBuf>, Mistake> {
-        if let Source::Path(path) = &dependency.source {
-            return Ok(Some(normalise(&module.join(path))));
-        }
-        let is_module = |folder: &PathBuf| self.files.is_file(&folder.join("kcl.mod"));
-        let locked = self.lock.get(&dependency.import_name());
-        let packages = self.request.vendor.as_deref();
-        let vendored = locked.map(|locked| self.root.join("vendor").join(locked.full_name()));
-        // A sum of another tool cannot be compared.
-        let ours =
-            locked.and_then(|locked| locked.sum.as_deref()).filter(|sum| kcl_mod::folder_name(sum).is_some());
-        let kept =
-            ours.and_then(kcl_mod::folder_name).and_then(|sum| Some(packages?.join("store").join(sum)));
-        if let Some(folder) = vendored.into_iter().chain(kept).find(is_module) {
-            let name = || dependency.import_name();
-            if let Some(sum) = ours {
-                let next = "`kcl mod update` fetches it again, `kcl mod vendor` copies it anew";
-                let told = |why| Mistake::UnprovenPackage { name: name(), why, next };
-                self.files.prove(&folder, sum, packages).map_err(told)?;
-            }
-            self.judge(dependency, locked)?;
-            return Ok(Some(folder));
-        }
-        let names = copies(dependency);
-        let stores =
-            [Some(self.root.join("vendor")), Some(module.join("vendor")), self.request.vendor.clone()];
-        let place = |store: PathBuf| names.iter().map(|name| normalise(&store.join(name))).find(is_module);
-        let found = stores.into_iter().flatten().find_map(place);
-        found.map(|folder| self.judge(dependency, None).map(|()| folder)).transpose()
-    }
-
-    /// Whether somebody that the policy trusts has signed a package. The word of the lock proves nothing: `kcl mod` notes what it found.
-    fn judge(&self, dependency: &Requirement, locked: Option<&Locked>) -> Result<(), Mistake> {
-        let Some((policy, print)) = &self.signers else { return Ok(()) };
-        let source = locked.map(|locked| &locked.source);
-        let required = match (&dependency.source, source) {
-            (Source::Oci(repository), _) => policy.requires(repository),
-            (Source::Registry, Some(LockedSource::Oci { registry, repository, .. })) => {
-                policy.requires(&format!("{registry}/{repository}"))
-            }
-            // Nothing says where it came from.
-            (Source::Registry, _) => true,
-            _ => false,
-        };
-        let known = |sum: &str, who: &str| {
-            let file = self.request.vendor.as_ref()?.join(kcl_mod::signed_file(sum)?);
-            let note = kcl_mod::signed_note(print, who);
-            let text = self.files.is_file(&file).then(|| self.files.read(&file).ok()).flatten()?;
-            text.lines().any(|line| line == note).then_some(())
-        };
-        let known = locked.and_then(|locked| known(locked.sum.as_deref()?, locked.signed_by.as_deref()?));
-        if !required || known.is_some() {
-            return Ok(());
-        }
-        Err(Mistake::UnprovenPackage {
-            name: dependency.import_name(),
-            why: "[signatures] of kcl.mod asks for a signature, and nobody has looked at one here".to_owned(),
-            next: "`kcl mod update` looks at the signatures, once for each policy",
-        })
-    }
-}
-
-/// Names under which other tools keep a copy.
-fn copies(dependency: &Requirement) -> Vec<String> {
-    let package = &dependency.package;
-    let mut names = Vec::new();
-    for version in [dependency.version.as_deref(), Some(dependency.asked())].into_iter().flatten() {
-        names.push(format!("{package}_{version}"));
-        names.push(match version.strip_prefix('v') {
-            Some(bare) => format!("{package}_{bare}"),
-            None => format!("{package}_v{version}"),
-        });
-    }
-    names.push(package.clone());
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,82 +221,5 @@ mod tests {
         ] {
             assert!(of(broken).is_err(), "{broken}");
         }
-    }
-
-    #[test]
-    fn dependencies_are_followed_and_a_cycle_ends() {
-        let mut files = crate::MemoryFiles::default();
-        files.add("/m/kcl.mod", "[dependencies]\na = { path = \"../a\" }\nc = \"1.0\"\n");
-        files.add("/a/kcl.mod", "[dependencies]\nm = { path = \"../m\" }\nb = { path = \"../b\" }\n");
-        files.add("/b/kcl.mod", "");
-        files.add("/m/vendor/c_1.0/kcl.mod", "");
-        let found = dependencies(&Request::default(), &files, Path::new("/m")).unwrap();
-        let paths: Vec<String> = found.iter().map(|(n, p)| format!("{n}={}", p.display())).collect();
-        assert_eq!(paths, ["a=/a", "c=/m/vendor/c_1.0", "m=/m", "b=/b"]);
-    }
-
-    #[test]
-    fn the_lock_says_which_copy_is_meant() {
-        let kept = format!("/store/store/{}", "0".repeat(64));
-        let mut files = crate::MemoryFiles::default();
-        files.add("/m/kcl.mod", "[dependencies]\na = \"1.0\"\n");
-        files.add("/m/vendor/a_1.0/kcl.mod", "");
-        files.add(format!("{kept}/kcl.mod"), "");
-        let request = Request { vendor: Some("/store".into()), ..Request::default() };
-        let found = |files: &crate::MemoryFiles| dependencies(&request, files, Path::new("/m"));
-        let folder = |files: &crate::MemoryFiles| found(files).unwrap().remove(0).1.display().to_string();
-        assert_eq!(folder(&files), "/m/vendor/a_1.0");
-        let sum = format!("h1:{}=", "A".repeat(43));
-        let source = "reg = \"r\"\nrepo = \"a\"\noci_tag = \"1.2\"";
-        files.add(
-            "/m/kcl.mod.lock",
-            format!("[dependencies.a]\nversion = \"1.2\"\nsum = \"{sum}\"\n{source}\n"),
-        );
-        assert_eq!(folder(&files), kept);
-        files.add("/m/vendor/a_1.2/kcl.mod", "");
-        assert_eq!(folder(&files), "/m/vendor/a_1.2");
-        files.add("/m/kcl.mod.lock", "[dependencies.a");
-        let told = found(&files).unwrap_err();
-        assert!(matches!(told, Mistake::BadManifest { why } if why.contains("kcl.mod.lock:1")));
-    }
-
-    #[test]
-    fn a_signature_counts_if_it_was_looked_at_under_the_policy_of_now() {
-        let mut files = crate::MemoryFiles::default();
-        files.add(
-            "/m/kcl.mod",
-            "[dependencies]\na = \"1.0\"\n[signatures]\nkeys = [\"a.pub\"]\nrequire = [\"r/**\"]\n",
-        );
-        files.add("/m/vendor/a_1.0/kcl.mod", "");
-        let request = Request { vendor: Some("/store".into()), ..Request::default() };
-        let found = |files: &crate::MemoryFiles| dependencies(&request, files, Path::new("/m"));
-        assert!(matches!(found(&files), Err(Mistake::BadManifest { why }) if why.contains("a.pub")));
-        files.add("/m/a.pub", "KEY");
-        let unproven =
-            |files: &crate::MemoryFiles| matches!(found(files), Err(Mistake::UnprovenPackage { .. }));
-        assert!(unproven(&files), "a copy that nobody locked");
-        let sum = format!("h1:{}=", "A".repeat(43));
-        let lock = |from: &str| {
-            format!(
-                "[dependencies.a]\nversion = \"1.0\"\nsum = \"{sum}\"\nreg = \"{from}\"\nrepo = \"a\"\noci_tag = \"1.0\"\n"
-            )
-        };
-        files.add("/m/kcl.mod.lock", lock("other"));
-        assert!(found(&files).is_ok());
-        files.add("/m/kcl.mod.lock", lock("r"));
-        assert!(unproven(&files));
-        files.add("/m/kcl.mod.lock", lock("r") + "signed_by = \"key 1\"\n");
-        assert!(unproven(&files), "the lock says so, and nobody looked");
-        let print = Policy { keys: vec!["a.pub".to_owned()], ..Policy::default() }
-            .print(&|_| Ok("KEY".to_owned()))
-            .unwrap();
-        let note = |print: &str| kcl_mod::signed_note(print, "key 1") + "\n";
-        let file = format!("/store/{}", kcl_mod::signed_file(&sum).unwrap());
-        files.add(&file, note("other"));
-        assert!(unproven(&files));
-        files.add(&file, note("other") + &note(&print));
-        assert!(found(&files).is_ok());
-        files.add("/m/a.pub", "ANOTHER KEY");
-        assert!(unproven(&files));
     }
 }
