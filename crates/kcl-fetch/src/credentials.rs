@@ -162,7 +162,12 @@ pub fn logout(host: &str) -> Result<bool, Trouble> {
     let Some(path) = config_file() else { return Ok(false) };
     let mut config = read_config(&path)?;
     if let Some(helper) = helper(&config, host) {
-        return Ok(run_helper(&helper, "erase", host.as_bytes())?.0);
+        // Under which name it was stored only the helper knows.
+        let mut gone = false;
+        for name in &names(host)[..2] {
+            gone |= run_helper(&helper, "erase", name.as_bytes())?.0;
+        }
+        return Ok(gone);
     }
     let Some(auths) = config.get_mut("auths").and_then(Value::as_object_mut) else { return Ok(false) };
     let before = auths.len();

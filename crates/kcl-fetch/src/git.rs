@@ -28,7 +28,8 @@ struct Bare<'c> {
 /// Fetches one state of a repository into a bare copy and reads its files. `held` is the lock of that copy.
 pub(crate) fn take(copy: &Path, url: &str, pin: &Pin, held: &File) -> Result<Taken, Trouble> {
     if url.starts_with('-') || url.contains("::") {
-        return Err(Trouble::new(format!("`{url}` is not the address of a Git repository")));
+        return Err(Trouble::new(format!("`{url}` is not the address of a Git repository"))
+            .next("write https://…, ssh://…, file://… or user@host:path"));
     }
     let bare = Bare { folder: copy, url, held };
     let known = copy.exists();
@@ -120,8 +121,11 @@ impl Bare<'_> {
             ];
             self.git(&all)?;
         }
-        self.full_commit(commit)
-            .map_err(|_| Trouble::new(format!("{} has no commit {commit}", shown(self.url))))
+        self.full_commit(commit).map_err(|_| {
+            Trouble::new(format!("{} has no commit {commit}", shown(self.url))).next(
+                "a commit that no branch and no tag holds cannot be fetched everywhere: name it in full",
+            )
+        })
     }
 
     fn full_commit(&self, reference: &str) -> Result<String, Trouble> {
@@ -167,7 +171,7 @@ impl Bare<'_> {
                 trouble.next("git asks for credentials: `git ls-remote` with that address must work first")
             }
             said if said.contains("Operation too slow") => trouble.next("try again, or work with --offline"),
-            _ => trouble,
+            _ => trouble.next(format!("`git ls-remote {}` must work first", shown(self.url))),
         })
     }
 }

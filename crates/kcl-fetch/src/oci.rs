@@ -23,6 +23,7 @@ const MAX_TEXT: u64 = 4 << 20;
 const MAX_BLOB: u64 = 512 << 20;
 /// How often a download is asked for.
 const MAX_TRIES: usize = 50;
+const ASK_AUTHOR: &str = "nothing was kept; ask its author for a package that holds files and folders only";
 const ASK_TLS: &str =
     "it was asked without TLS, as registries on this machine are: `OCI_REG_PLAIN_HTTP=off` asks with it";
 /// Pages of tags that are read.
@@ -142,6 +143,7 @@ impl Client {
                 let newest = kcl_mod::greatest(tags.iter().map(String::as_str)).map(str::to_owned);
                 let none = || {
                     Trouble::new(format!("{}/{repository} has no tag that is a version", self.registry.host))
+                        .next("name a tag")
                 };
                 newest.ok_or_else(none)?
             }
@@ -171,12 +173,13 @@ impl Client {
             return Err(Trouble::new(format!(
                 "{shown} is not a package: it has {} layers instead of one",
                 layers.len()
-            )));
+            ))
+            .next("packages are what `kcl mod push` uploads; images of containers are none"));
         };
         let text = |key: &str| layer.get(key).and_then(Value::as_str).unwrap_or_default();
         let size = layer.get("size").and_then(Value::as_u64);
         let bytes = self.blob(repository, text("digest"), size, &shown)?;
-        let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}"));
+        let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}")).next(ASK_AUTHOR);
         let zipped = text("mediaType").ends_with("gzip") || bytes.starts_with(&[0x1f, 0x8b]);
         let unpacked = if zipped {
             unpack(flate2::read::GzDecoder::new(bytes.as_slice()), Limits::default(), Links::Refuse)
@@ -339,13 +342,15 @@ impl Client {
                 Trouble::new(format!("{host} does not take the credentials it has of you"))
                     .next(format!("`kcl registry login {host}` again: they may have expired"))
             }
-            StatusCode::FORBIDDEN => Trouble::new(format!("{host} forbids this: {shown}")),
+            StatusCode::FORBIDDEN => Trouble::new(format!("{host} forbids this: {shown}"))
+                .next(format!("ask for the right, or be somebody else: `kcl registry login {host}`")),
             StatusCode::NOT_FOUND => Trouble::new(format!("{shown} does not exist on {host}"))
                 .next("are the path and the version right?"),
             StatusCode::BAD_REQUEST if self.registry.plain => {
                 Trouble::new(format!("{host} answered {status} for {shown}")).next(ASK_TLS)
             }
-            other => Trouble::new(format!("{host} answered {other} for {shown}")),
+            other => Trouble::new(format!("{host} answered {other} for {shown}"))
+                .next("try again later; the registry's own log says more"),
         })
     }
 
@@ -365,6 +370,7 @@ impl Client {
 
     fn no_registry(&self) -> Trouble {
         Trouble::new(format!("{} did not answer as a registry does", self.registry.host))
+            .next("is that the address of an OCI registry, and not of its pages?")
     }
 }
 
