@@ -14,7 +14,7 @@ use kcl_fetch::{Options, Resolution, Store, Trouble, Watch};
 use crate::flags::{Flag, Given, flags, help, read};
 use crate::wrong::Wrong;
 
-pub(crate) use change::split_tag;
+pub(crate) use change::{last_part, split_tag};
 pub(crate) use registry::{CLEAN_FLAGS, REGISTRY_FLAGS, clean, registry};
 
 pub(crate) const FLAGS: &[Flag] = flags! {
@@ -31,6 +31,7 @@ pub(crate) const FLAGS: &[Flag] = flags! {
     "tar-path" None, "FILE" "push: upload this file of `kcl mod pkg` instead of the module here";
     "vendor" None, "" "pkg, push: with the packages in vendor/; metadata: copy them there, and tell those folders";
     "update" None, "" "metadata: look for newer ones first";
+    "force" None, "" "push: replace a version that holds something else";
     "no-sum-check" None, "" "add, update: take a content that is not what kcl.mod.lock says, and lock it";
     "offline" None, "" "fetch nothing: everything must be in the package store";
     "locked" None, "" "fail if kcl.mod.lock would change";
@@ -134,9 +135,25 @@ impl Call {
 
     fn resolve(&self, options: &Options) -> Result<(PathBuf, Resolution), Wrong> {
         let root = module_root()?;
-        let resolution = kcl_fetch::resolve(&root, &store()?, options)?;
+        let resolution = resolved(&root, options)?;
         Ok((root, resolution))
     }
+}
+
+/// Resolves a module, and tells what its author may not expect.
+fn resolved(root: &Path, options: &Options) -> Result<Resolution, Wrong> {
+    let resolution = kcl_fetch::resolve(root, &store()?, options)?;
+    for surprise in &resolution.surprises {
+        eprintln!("warning: {surprise}");
+    }
+    Ok(resolution)
+}
+
+/// Keeps others from changing a module between our reading and writing of its files. Where a folder cannot be locked (some network
+/// file systems), nobody waits.
+fn held(root: &Path) -> Option<std::fs::File> {
+    let folder = std::fs::File::open(root).ok()?;
+    folder.lock().ok().map(|()| folder)
 }
 
 /// Resolves a manifest that stands in no folder: nothing of the module around us is meant.

@@ -2,12 +2,13 @@
 //!
 //! It is resolved as if a module needed it and nothing else, so the same checks hold; what it needs itself comes with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use kcl::Request;
 use kcl_fetch::Resolution;
 
 use crate::flags::Given;
-use crate::packages::{resolve_alone, split_tag};
+use crate::packages::{last_part, resolve_alone, split_tag};
 use crate::wrong::Wrong;
 
 /// What a run needs of a package from elsewhere.
@@ -18,8 +19,29 @@ pub(crate) struct Remote {
     pub(crate) externals: Vec<(String, PathBuf)>,
 }
 
-/// The name under which the program is resolved.
-const NAME: &str = "program";
+impl Remote {
+    /// Refuses a program whose `[profile]` names files elsewhere: who runs a package does not mean to show it other files.
+    pub(crate) fn keep_inside(&self, request: &Request) -> Result<(), Wrong> {
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let own: Vec<PathBuf> = self
+            .externals
+            .iter()
+            .map(|(_, folder)| folder)
+            .chain([&self.folder])
+            .filter_map(|f| real(f))
+            .collect();
+        let inside =
+            |path: &PathBuf| real(path).is_some_and(|path| own.iter().any(|folder| path.starts_with(folder)));
+        let files = kcl::entry_files(request, &kcl::Disk).into_iter().flatten();
+        match files.into_iter().find(|file| !inside(file)) {
+            None => Ok(()),
+            Some(file) => Err(Wrong::with_help(
+                format!("[profile] of the package names a file outside of it: {}", file.display()),
+                "nothing was run; ask its author, or copy it with `kcl mod pull` and run the files that you trust",
+            )),
+        }
+    }
+}
 
 /// Fetches the package that a command line names, if it names one.
 pub(crate) fn fetched(given: &Given) -> Result<Option<Remote>, Wrong> {
@@ -32,28 +54,35 @@ pub(crate) fn of_registry(address: &str) -> Result<Remote, Wrong> {
     let (address, query) = address.split_once('?').unwrap_or((address, ""));
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("tag=")).map(str::to_owned);
     let (oci, tag) = split_tag(address).map_or((address.to_owned(), asked), |(oci, tag)| (oci, Some(tag)));
-    let package = oci.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-    let rows = [("oci", Some(oci)), ("tag", tag), ("package", Some(package))];
-    resolved(rows.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))).collect())
+    let name = name_of(&oci)?;
+    let rows = [("oci", Some(oci)), ("tag", tag)];
+    let row = rows.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
+    resolved((name, row.collect()))
+}
+
+/// The name under which a program is resolved, from its address.
+fn name_of(address: &str) -> Result<String, Wrong> {
+    let nameless = || Wrong::with_help(format!("`{address}` names no package"), "say which: --package NAME");
+    last_part(address).ok_or_else(nameless)
 }
 
 /// Resolves the row of a dependency as if a module had it and nothing else.
-fn resolved(row: toml::Table) -> Result<Remote, Wrong> {
+fn resolved((name, row): (String, toml::Table)) -> Result<Remote, Wrong> {
     let mut dependencies = toml::Table::new();
-    dependencies.insert(NAME.to_owned(), row.into());
+    dependencies.insert(name.clone(), row.into());
     let mut package = toml::Table::new();
     package.insert("name".to_owned(), "run".into());
     let mut manifest = toml::Table::new();
     manifest.insert("package".to_owned(), package.into());
     manifest.insert("dependencies".to_owned(), dependencies.into());
-    remote(resolve_alone(manifest.to_string())?)
+    remote(resolve_alone(manifest.to_string())?, &name.replace('-', "_"))
 }
 
-fn remote(resolution: Resolution) -> Result<Remote, Wrong> {
+fn remote(resolution: Resolution, name: &str) -> Result<Remote, Wrong> {
     let mut folder = None;
     let mut externals = Vec::new();
     for kept in resolution.packages {
-        if kept.locked.name == NAME {
+        if kept.locked.name == name {
             folder = Some(kept.folder)
         } else {
             externals.push((kept.locked.name, kept.folder))
@@ -63,8 +92,8 @@ fn remote(resolution: Resolution) -> Result<Remote, Wrong> {
     Ok(Remote { folder, externals })
 }
 
-/// The row of a dependency that the words and flags describe.
-fn asked(given: &Given) -> Result<Option<toml::Table>, Wrong> {
+/// The dependency that the words and flags describe: its name and its row.
+fn asked(given: &Given) -> Result<Option<(String, toml::Table)>, Wrong> {
     let flag = |name: &str| given.last(name).map(str::to_owned);
     let (mut git, mut oci, mut tag) = (flag("git"), flag("oci"), flag("tag"));
     let mut words = given.rest.iter().filter(|word| word.contains("://"));
@@ -100,8 +129,9 @@ fn asked(given: &Given) -> Result<Option<toml::Table>, Wrong> {
         oci = Some(address);
     }
     let address = oci.as_deref().or(git.as_deref()).unwrap_or_default();
-    let last = address.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let package = flag("package").unwrap_or_else(|| last.trim_end_matches(".git").to_owned());
+    // A package that is named must be there; else the repository's name tells which one is meant, or its root is.
+    let package = flag("package");
+    let name = package.clone().map_or_else(|| name_of(address), Ok)?;
     let [commit, branch] = pins;
     let rows = [
         ("git", git),
@@ -109,7 +139,8 @@ fn asked(given: &Given) -> Result<Option<toml::Table>, Wrong> {
         ("tag", tag),
         ("commit", commit),
         ("branch", branch),
-        ("package", Some(package)),
+        ("package", package),
     ];
-    Ok(Some(rows.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))).collect()))
+    let row = rows.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into())));
+    Ok(Some((name, row.collect())))
 }

@@ -157,8 +157,11 @@ impl Job {
         }
         apply_profile(&mut request)?;
         apply_flags(given, &work_dir, &mut request)?;
-        request.externals.extend(remote.into_iter().flat_map(|remote| remote.externals));
         request.vendor = kcl::package_folder();
+        if let Some(remote) = remote {
+            request.externals.extend(remote.externals.iter().cloned());
+            remote.keep_inside(&request)?;
+        }
         let plugins = pairs(given, "plugin")?;
         request.plugins = plugins.iter().map(|(name, _)| name.clone()).collect();
         let format = match given.last("format") {
@@ -415,9 +418,11 @@ pub(crate) fn apply_profile(request: &mut Request) -> Result<(), Wrong> {
     if profile.entries.is_empty() {
         return Ok(());
     }
-    let inside = |entry: &String| match entry.starts_with("${") {
-        true => entry.clone(),
-        false => folder.join(entry).display().to_string(),
+    // The module is the one whose profile it is, wherever it is run from.
+    let inside = |entry: &String| match entry.strip_prefix("${KCL_MOD}") {
+        Some(rest) => format!("{}{rest}", folder.display()),
+        None if entry.starts_with("${") => entry.clone(),
+        None => folder.join(entry).display().to_string(),
     };
     request.entries = profile.entries.iter().map(|e| Entry::Path(inside(e))).collect();
     request.output.disable_none |= profile.disable_none;

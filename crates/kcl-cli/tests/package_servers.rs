@@ -387,7 +387,8 @@ fn a_content_that_is_not_what_the_lock_says_is_refused() {
     lab.says("shop", &["mod", "add", &address]);
     // Somebody pushes something else under the same tag.
     lab.write("web/web.k", "port = 6666\n");
-    lab.says("web", &["mod", "push", &address]);
+    lab.refuses("web", &["mod", "push", &address], "is there already and holds something else");
+    lab.says("web", &["mod", "push", &address, "--force"]);
     lab.says("shop", &["clean", "-y"]);
     let told = lab.refuses("shop", &["mod", "update", "--locked"], "kcl.mod.lock says h1:");
     assert!(told.contains("somebody changed what stands there"), "{told}");
@@ -420,4 +421,52 @@ fn a_packed_module_is_pushed_as_it_is() {
         &["mod", "push", &format!("{address}:7.0.0")],
         "the tag is the version in kcl.mod: 1.2.0",
     );
+}
+
+#[test]
+fn a_name_alone_is_the_greatest_version_of_the_default_registry() {
+    let mut lab = Lab::new();
+    let Some(server) = RegistryServer::start(&RegistryOptions::default()) else { return };
+    lab.set("KPM_REG", server.host.as_str());
+    lab.set("KPM_REPO", "team");
+    for version in ["1.2.0", "1.10.0"] {
+        lab.write("web/kcl.mod", &format!("[package]\nname = \"web\"\nversion = \"{version}\"\n"));
+        lab.says("web", &["mod", "push"]);
+    }
+    assert_eq!(lab.says("shop", &["mod", "add", "web"]), "added web 1.10.0: `import web`\n");
+    assert!(lab.read("shop/kcl.mod").ends_with("[dependencies]\nweb = \"1.10.0\"\n"));
+    assert_eq!(lab.says("shop", &["run"]), "port: 8080\n");
+    lab.refuses("shop", &["mod", "add", "nothing"], "does not exist");
+    // A policy that comes later counts for what was taken before.
+    lab.write("shop/cosign.pub", &rcgen::KeyPair::generate().unwrap().public_key_pem());
+    let manifest = lab.read("shop/kcl.mod");
+    lab.write("shop/kcl.mod", &format!("{manifest}\n[signatures]\nkeys = [\"cosign.pub\"]\n"));
+    lab.refuses("shop", &["run"], "asks for a signature");
+    for words in [&["mod", "verify"][..], &["mod", "update", "--locked"]] {
+        lab.refuses("shop", words, "it is not signed");
+    }
+    let lock = lab.read("shop/kcl.mod.lock");
+    lab.write("shop/kcl.mod.lock", &lock.replace("    reg = ", "    signed_by = \"me\"\n    reg = "));
+    lab.refuses("shop", &["run"], "asks for a signature");
+    lab.refuses("shop", &["mod", "verify"], "it is not signed");
+    lab.set("KCL_FETCH_TIMEOUT", "soon");
+    lab.refuses("shop", &["mod", "update"], "KCL_FETCH_TIMEOUT: `soon`");
+}
+
+#[test]
+fn a_registry_in_tls_on_this_machine_and_names_that_docker_writes() {
+    let mut lab = Lab::new();
+    let (certificate, key) = lab.certificate();
+    let options = RegistryOptions { tls: Some((certificate, key)), ..RegistryOptions::default() };
+    let Some(server) = RegistryServer::start(&options) else { return };
+    let address = format!("oci://{}/team/web", server.host);
+    lab.refuses("web", &["mod", "push", &address], "OCI_REG_PLAIN_HTTP=off");
+    lab.set("DOCKER_CONFIG", lab.path("docker").display().to_string());
+    lab.write(
+        "docker/config.json",
+        "{\"auths\": {\"https://reg.example.org\": {\"auth\": \"YTpi\"}, \"other\": {}}}",
+    );
+    assert_eq!(lab.says("", &["registry", "logout", "reg.example.org"]), "reg.example.org: forgotten\n");
+    assert!(!lab.read("docker/config.json").contains("reg.example.org"));
+    assert!(lab.read("docker/config.json").contains("other"));
 }

@@ -92,7 +92,7 @@ fn a_package_from_git_from_the_first_line_to_a_run_without_it() {
     assert_eq!(lab.says(&["mod", "add", "--git", &url]), "added lib 1.10.0: `import lib`\n");
     assert!(lab.read("shop/kcl.mod").contains("tag = \"v1.10.0\""));
     assert_eq!(lab.says(&["run"]), "release: '1.10.0'\n");
-    assert_eq!(lab.says(&["mod", "vendor"]), "1 packages in LAB/shop/vendor\n");
+    assert_eq!(lab.says(&["mod", "vendor"]), "1 package in LAB/shop/vendor\n");
     std::fs::remove_dir_all(lab.path("lib")).unwrap();
     std::fs::remove_dir_all(lab.path("home")).unwrap();
     assert_eq!(lab.says(&["run", "--vendor"]), "release: '1.10.0'\n");
@@ -170,4 +170,173 @@ fn a_program_beside_us_is_a_command() {
     let output =
         Command::new(env!("CARGO_BIN_EXE_kcl")).args(["hello", "you"]).env("PATH", path).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), b"hello you\n".as_slice()));
+}
+
+/// A module that uses `lib` 1.2.0, fetched and locked.
+fn using_lib() -> Lab {
+    let lab = Lab::new();
+    let url = format!("file://{}", lab.path("lib").display());
+    lab.says(&["mod", "init"]);
+    lab.says(&["mod", "add", "--git", &url, "--tag", "v1.2.0"]);
+    lab.write("shop/main.k", "import lib\n\nrelease = lib.release\n");
+    lab
+}
+
+#[test]
+fn a_run_takes_nothing_that_is_not_what_the_lock_says() {
+    let lab = using_lib();
+    let store = std::fs::read_dir(lab.path("home/.kcl/kpm/store")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(lab.says(&["run"]), "release: '1.2.0'\n");
+    // Once the files have settled they are sealed: the second run reads no more than it needs.
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    assert_eq!(lab.says(&["run"]), "release: '1.2.0'\n");
+    assert!(lab.path("home/.kcl/kpm/seals").is_dir());
+    std::fs::write(store.join("lib.k"), "release = \"6.6.6\"\n").unwrap();
+    let told = lab.refuses(&["run"]);
+    assert!(told.contains("package `lib`") && told.contains("was changed"), "{told}");
+    assert!(lab.refuses(&["mod", "verify"]).contains("was changed"));
+    lab.says(&["mod", "update"]);
+    assert_eq!(lab.says(&["run"]), "release: '1.2.0'\n");
+    // A copy in vendor is used before the store, and judged in the same way.
+    lab.says(&["mod", "vendor"]);
+    lab.write("shop/vendor/lib_v1.2.0/more.k", "more = 1\n");
+    let told = lab.refuses(&["run"]);
+    assert!(told.contains("vendor/lib_v1.2.0 was changed") && told.contains("kcl mod vendor"), "{told}");
+    lab.says(&["mod", "vendor"]);
+    assert_eq!(lab.says(&["run"]), "release: '1.2.0'\n");
+}
+
+#[test]
+fn what_is_locked_and_not_there_is_told_so() {
+    let lab = using_lib();
+    lab.says(&["clean", "-y"]);
+    let told = lab.refuses(&["run"]);
+    assert!(
+        told.contains("kcl.mod.lock names lib 1.2.0") && told.contains("kcl mod update --locked"),
+        "{told}"
+    );
+    assert!(!told.contains("kcl mod add"), "{told}");
+}
+
+#[test]
+fn a_lock_without_sums_proves_nothing() {
+    let lab = using_lib();
+    let lock = lab.read("shop/kcl.mod.lock");
+    let row = lock.lines().find(|line| line.contains("sum = ")).unwrap().to_owned();
+    let cases = [
+        ("", "has no sum for it"),
+        ("    sum = \"garbage\"", "is not a sum of ours"),
+        ("    sum = \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"", "kcl.mod.lock says h1:AAAA"),
+    ];
+    for (other, says) in cases {
+        lab.write("shop/kcl.mod.lock", &lock.replace(&row, other));
+        let told = lab.refuses(&["mod", "verify"]);
+        assert!(told.contains(says) && told.contains("lib"), "{told}");
+    }
+    lab.write("shop/kcl.mod.lock", "[dependencies]\n");
+    assert!(lab.refuses(&["mod", "verify"]).contains("does not fit kcl.mod"));
+}
+
+#[test]
+fn a_package_from_elsewhere_shows_only_its_own_files() {
+    let lab = Lab::new();
+    lab.write("secret.k", "password = \"open sesame\"\n");
+    let url = format!("file://{}/.git", lab.path("lib").display());
+    let run = |tag: &str| lab.kcl(&["run", "--git", &url, "--tag", tag]);
+    assert_eq!(String::from_utf8(run("v1.2.0").stdout).unwrap(), "release: '1.2.0'\n");
+    let secret = lab.path("secret.k").display().to_string();
+    let up = format!("{}{secret}", "../".repeat(24));
+    for (number, entry) in [secret.as_str(), &up, "${KCL_MOD}/../../../../../secret.k"].iter().enumerate() {
+        let manifest =
+            format!("[package]\nname = \"lib\"\nversion = \"3.0.0\"\n[profile]\nentries = [\"{entry}\"]\n");
+        lab.write("lib/kcl.mod", &manifest);
+        lab.git(&["commit", "--quiet", "-am", "evil"]);
+        lab.git(&["tag", &format!("evil{number}")]);
+        let output = run(&format!("evil{number}"));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{entry}: {told}");
+        assert!(told.contains("a file outside of it"), "{entry}: {told}");
+    }
+    // What it names inside of itself is run.
+    lab.write(
+        "lib/kcl.mod",
+        "[package]\nname = \"lib\"\nversion = \"3.0.0\"\n[profile]\nentries = [\"lib.k\"]\n",
+    );
+    lab.git(&["commit", "--quiet", "-am", "good"]);
+    lab.git(&["tag", "good"]);
+    assert_eq!(
+        String::from_utf8(run("good").stdout).unwrap(),
+        "release: 1.10.0\n".replace("1.10.0", "'1.10.0'")
+    );
+    // A package that is named and is not there is not another one.
+    let told = lab.refuses(&["run", "--git", &url, "--tag", "v1.2.0", "--package", "nopart"]);
+    assert!(told.contains("has no package `nopart`") && !told.contains("program"), "{told}");
+    lab.says(&["mod", "init"]);
+    let told = lab.refuses(&["mod", "add", "--git", &url, "--tag", "v1.2.0", "--package", "nopart"]);
+    assert!(told.contains("has no package `nopart`"), "{told}");
+}
+
+#[test]
+fn packages_that_are_added_at_the_same_time_are_all_there() {
+    let lab = Lab::new();
+    lab.says(&["mod", "init"]);
+    let names: Vec<String> = (0..8).map(|number| format!("part{number}")).collect();
+    for name in &names {
+        std::fs::create_dir_all(lab.path(name)).unwrap();
+        lab.write(
+            &format!("{name}/kcl.mod"),
+            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n"),
+        );
+    }
+    std::thread::scope(|scope| {
+        for name in &names {
+            let lab = &lab;
+            scope.spawn(move || lab.says(&["mod", "add", "--path", &format!("../{name}")]));
+        }
+    });
+    let (manifest, lock) = (lab.read("shop/kcl.mod"), lab.read("shop/kcl.mod.lock"));
+    for name in &names {
+        assert!(
+            manifest.contains(&format!("{name} = ")) && lock.contains(&format!(".{name}]")),
+            "{manifest}{lock}"
+        );
+    }
+}
+
+/// A `git` that takes its time with a fetch, and leaves a lock if it is met by another one.
+const SLOW_GIT: &str = "#!/bin/sh\ncase \"$*\" in *' fetch '*) echo > \"$LAB/begun\"; sleep 2; echo > \"$LAB/ended\";; esac\n\
+                        exec \"$GIT\" \"$@\"\n";
+
+#[test]
+fn a_git_that_outlives_its_kcl_is_waited_for() {
+    let lab = Lab::new();
+    lab.says(&["mod", "init"]);
+    std::fs::create_dir_all(lab.path("bin")).unwrap();
+    lab.write("bin/git", SLOW_GIT);
+    let mut mode = std::fs::metadata(lab.path("bin/git")).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(lab.path("bin/git"), mode).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let git =
+        path.split(':').map(|folder| Path::new(folder).join("git")).find(|file| file.is_file()).unwrap();
+    let url = format!("file://{}", lab.path("lib").display());
+    let mut first = Command::new(env!("CARGO_BIN_EXE_kcl"))
+        .args(["mod", "add", "--git", &url, "--tag", "v1.2.0"])
+        .current_dir(lab.path("shop"))
+        .env("HOME", lab.path("home"))
+        .env("PATH", format!("{}:{path}", lab.path("bin").display()))
+        .env("GIT", git)
+        .env("LAB", lab.folder.path())
+        .spawn()
+        .unwrap();
+    let begun = std::time::Instant::now();
+    while !lab.path("begun").exists() {
+        assert!(begun.elapsed().as_secs() < 60, "no git was started");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(!lab.path("ended").exists());
+    lab.says(&["mod", "add", "--git", &url, "--tag", "v1.10.0"]);
+    assert!(lab.path("ended").exists(), "two of them worked in one copy");
 }

@@ -54,6 +54,19 @@ fn read_config(path: &Path) -> Result<Map<String, Value>, Trouble> {
     }
 }
 
+/// How tools of the user write down a host.
+fn names(host: &str) -> [String; 6] {
+    let of = |scheme: &str, path: &str| format!("{scheme}{host}{path}");
+    [
+        of("", ""),
+        of("https://", ""),
+        of("http://", ""),
+        of("https://", "/"),
+        of("https://", "/v1/"),
+        of("https://", "/v2/"),
+    ]
+}
+
 /// Finds what is known for a host.
 ///
 /// # Errors
@@ -64,11 +77,7 @@ pub(crate) fn find(host: &str) -> Result<Option<Credentials>, Trouble> {
     if let Some(helper) = helper(&config, host) {
         return from_helper(&helper, host);
     }
-    let entry = config.get("auths").and_then(|auths| {
-        [host.to_owned(), format!("https://{host}"), format!("http://{host}")]
-            .iter()
-            .find_map(|key| auths.get(key))
-    });
+    let entry = config.get("auths").and_then(|auths| names(host).iter().find_map(|key| auths.get(key)));
     let text = |key: &str| entry.and_then(|entry| entry.get(key)).and_then(Value::as_str);
     if let Some(token) = text("identitytoken").filter(|token| !token.is_empty()) {
         return Ok(Some(Credentials { user: TOKEN.to_owned(), password: token.to_owned().into() }));
@@ -154,14 +163,21 @@ pub fn logout(host: &str) -> Result<bool, Trouble> {
     let Some(path) = config_file() else { return Ok(false) };
     let mut config = read_config(&path)?;
     if let Some(helper) = helper(&config, host) {
-        return Ok(run_helper(&helper, "erase", host.as_bytes())?.0);
+        // Under which name it was stored only the helper knows.
+        let mut gone = false;
+        for name in &names(host)[..2] {
+            gone |= run_helper(&helper, "erase", name.as_bytes())?.0;
+        }
+        return Ok(gone);
     }
-    let removed =
-        config.get_mut("auths").and_then(Value::as_object_mut).and_then(|auths| auths.shift_remove(host));
-    if removed.is_some() {
+    let Some(auths) = config.get_mut("auths").and_then(Value::as_object_mut) else { return Ok(false) };
+    let before = auths.len();
+    auths.retain(|name, _| !names(host).contains(name));
+    let removed = auths.len() < before;
+    if removed {
         write_config(&path, &config)?;
     }
-    Ok(removed.is_some())
+    Ok(removed)
 }
 
 fn write_config(path: &Path, config: &Map<String, Value>) -> Result<(), Trouble> {

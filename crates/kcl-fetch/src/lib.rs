@@ -9,6 +9,7 @@ mod credentials;
 mod git;
 mod oci;
 mod oci_auth;
+mod oci_push;
 mod oci_signatures;
 mod resolve;
 mod signature;
@@ -19,7 +20,7 @@ mod write;
 
 pub use credentials::{Credentials, login, logout};
 pub use oci::{Client, Registry};
-pub use resolve::{Kept, Options, Resolution, resolve};
+pub use resolve::{Kept, Options, Resolution, read_lock, resolve};
 pub use store::{Store, compare, write_folder};
 pub use tree::{read_kept, read_module};
 pub use watch::Watch;
@@ -66,7 +67,13 @@ pub fn default_registry() -> String {
 }
 
 /// How long a server may stand still: 30 seconds, or what `KCL_FETCH_TIMEOUT` says.
-fn patience() -> std::time::Duration {
-    let asked = std::env::var("KCL_FETCH_TIMEOUT").ok().and_then(|text| text.parse().ok());
-    std::time::Duration::from_secs(asked.filter(|seconds| *seconds > 0).unwrap_or(30))
+fn patience() -> Result<std::time::Duration, Trouble> {
+    let Some(text) = std::env::var("KCL_FETCH_TIMEOUT").ok().filter(|text| !text.is_empty()) else {
+        return Ok(std::time::Duration::from_secs(30));
+    };
+    match text.parse() {
+        Ok(seconds) if seconds > 0 => Ok(std::time::Duration::from_secs(seconds)),
+        _ => Err(Trouble::new(format!("KCL_FETCH_TIMEOUT: `{text}` is not a number of seconds"))
+            .next("write a whole number above zero, or unset it: then it is 30")),
+    }
 }

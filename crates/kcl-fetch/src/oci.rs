@@ -1,10 +1,11 @@
-//! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest.
+//! A client of OCI registries: tags, manifests, blobs; tokens and passwords; every byte is compared with its digest. Uploads are in
+//! `oci_push`, signatures in `oci_signatures`.
 
 use std::io::Read;
 
 use data_encoding::HEXLOWER;
-use kcl_mod::{Content, Limits, Links, Package, pack, sum, unpack};
-use serde_json::{Value, json};
+use kcl_mod::{Content, Limits, Links, unpack};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
@@ -14,9 +15,7 @@ use crate::signature::Trust;
 use crate::watch::Watch;
 use crate::{Trouble, oci_auth};
 
-const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-const ACCEPTED: &str =
+pub(crate) const ACCEPTED: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
 /// Manifests and lists of tags.
 const MAX_TEXT: u64 = 4 << 20;
@@ -24,6 +23,9 @@ const MAX_TEXT: u64 = 4 << 20;
 const MAX_BLOB: u64 = 512 << 20;
 /// How often a download is asked for.
 const MAX_TRIES: usize = 50;
+const ASK_AUTHOR: &str = "nothing was kept; ask its author for a package that holds files and folders only";
+const ASK_TLS: &str =
+    "it was asked without TLS, as registries on this machine are: `OCI_REG_PLAIN_HTTP=off` asks with it";
 /// Pages of tags that are read.
 const MAX_PAGES: usize = 100;
 
@@ -66,6 +68,7 @@ impl Client {
     /// # Errors
     /// A configuration or a helper that cannot be read.
     pub fn new(registry: Registry) -> Result<Client, Trouble> {
+        crate::patience()?;
         let credentials = credentials::find(&registry.host)?;
         Ok(Client::with(registry, credentials))
     }
@@ -140,6 +143,7 @@ impl Client {
                 let newest = kcl_mod::greatest(tags.iter().map(String::as_str)).map(str::to_owned);
                 let none = || {
                     Trouble::new(format!("{}/{repository} has no tag that is a version", self.registry.host))
+                        .next("name a tag")
                 };
                 newest.ok_or_else(none)?
             }
@@ -169,11 +173,13 @@ impl Client {
             return Err(Trouble::new(format!(
                 "{shown} is not a package: it has {} layers instead of one",
                 layers.len()
-            )));
+            ))
+            .next("packages are what `kcl mod push` uploads; images of containers are none"));
         };
         let text = |key: &str| layer.get(key).and_then(Value::as_str).unwrap_or_default();
-        let bytes = self.blob(repository, text("digest"), &shown)?;
-        let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}"));
+        let size = layer.get("size").and_then(Value::as_u64);
+        let bytes = self.blob(repository, text("digest"), size, &shown)?;
+        let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}")).next(ASK_AUTHOR);
         let zipped = text("mediaType").ends_with("gzip") || bytes.starts_with(&[0x1f, 0x8b]);
         let unpacked = if zipped {
             unpack(flate2::read::GzDecoder::new(bytes.as_slice()), Limits::default(), Links::Refuse)
@@ -183,26 +189,41 @@ impl Client {
         Ok((unpacked.map_err(damaged)?.0, who))
     }
 
-    pub(crate) fn blob(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
+    /// Fetches a blob. No more is taken than the size that the manifest promises: a digest is known only at the end.
+    pub(crate) fn blob(
+        &mut self,
+        repository: &str,
+        digest: &str,
+        size: Option<u64>,
+        shown: &str,
+    ) -> Result<Vec<u8>, Trouble> {
         let wanted = digest
             .strip_prefix("sha256:")
             .filter(|hex| hex.len() == 64 && hex.chars().all(|c| c.is_ascii_hexdigit()));
         let wanted =
             wanted.ok_or_else(|| Trouble::new(format!("{shown}: `{digest}` is not a digest of SHA-256")))?;
         let url = self.registry.url(&format!("{repository}/blobs/{digest}"));
-        let bytes = self.download(&url, shown)?;
+        let most = size.unwrap_or(MAX_BLOB);
+        if most > MAX_BLOB {
+            return Err(Trouble::new(format!(
+                "{shown} has {most} bytes, more than {MAX_BLOB} are not fetched"
+            )));
+        }
+        let bytes = self.download(&url, most, shown)?;
+        if let Some(size) = size.filter(|size| bytes.len() as u64 != *size) {
+            return Err(damaged(format!("{shown}: {} bytes came instead of {size}", bytes.len())));
+        }
         let found = HEXLOWER.encode(&Sha256::digest(&bytes));
         if found != wanted.to_ascii_lowercase() {
-            return Err(Trouble::new(format!(
+            return Err(damaged(format!(
                 "{shown}: what came is not what was promised: sha256 {found} instead of {wanted}"
-            ))
-            .next("the registry, or something before it, is damaged; nothing was kept"));
+            )));
         }
         Ok(bytes)
     }
 
     /// Downloads a body. One that breaks off or stands still is asked for again from where it was; it is given up when a try brings nothing.
-    fn download(&mut self, url: &str, shown: &str) -> Result<Vec<u8>, Trouble> {
+    fn download(&mut self, url: &str, most: u64, shown: &str) -> Result<Vec<u8>, Trouble> {
         let mut bytes: Vec<u8> = Vec::new();
         // A registry that always begins again must come further than before.
         let mut best = 0;
@@ -216,7 +237,7 @@ impl Client {
                 bytes.clear();
             }
             let mut body = answer.into_body().into_reader();
-            let error = match self.read_on(&mut body, &mut bytes, shown)? {
+            let error = match self.read_on(&mut body, &mut bytes, (most, shown))? {
                 None => return Ok(bytes),
                 Some(error) => error,
             };
@@ -238,7 +259,7 @@ impl Client {
         &self,
         body: &mut dyn Read,
         bytes: &mut Vec<u8>,
-        shown: &str,
+        (most, shown): (u64, &str),
     ) -> Result<Option<std::io::Error>, Trouble> {
         let mut piece = vec![0; 64 << 10];
         loop {
@@ -249,74 +270,10 @@ impl Client {
                 Err(error) => return Ok(Some(error)),
             }
             self.watch.tell(shown, bytes.len() as u64);
-            if bytes.len() as u64 > MAX_BLOB {
-                return Err(Trouble::new(format!("{shown} is larger than {MAX_BLOB} bytes")));
+            if bytes.len() as u64 > most {
+                return Err(damaged(format!("{shown} is larger than {most} bytes")));
             }
         }
-    }
-
-    /// Uploads a package under a tag and returns the digest of its manifest.
-    ///
-    /// # Errors
-    /// A registry that refuses or does not answer.
-    pub fn push(
-        &mut self,
-        repository: &str,
-        package: &Package,
-        content: &Content,
-    ) -> Result<String, Trouble> {
-        let layer = pack(content)?;
-        let config = b"{}".to_vec();
-        let (layer_digest, config_digest) = (digest(&layer), digest(&config));
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config_digest, "size": config.len()},
-            "layers": [{"mediaType": LAYER, "digest": layer_digest, "size": layer.len()}],
-            "annotations": {
-                "org.kcllang.package.name": package.name,
-                "org.kcllang.package.version": package.version,
-                "org.kcllang.package.description": package.description,
-                "org.kcllang.package.sum": sum(content),
-            },
-        });
-        self.upload(repository, &config_digest, config)?;
-        self.upload(repository, &layer_digest, layer)?;
-        let bytes = manifest.to_string().into_bytes();
-        let digest = digest(&bytes);
-        let url = self.registry.url(&format!("{repository}/manifests/{}", package.version));
-        let answer = self.ask("PUT", &url, Some(bytes), &[("content-type", MANIFEST)])?;
-        self.expect(answer, repository, &[StatusCode::CREATED])?;
-        Ok(digest)
-    }
-
-    fn upload(&mut self, repository: &str, digest: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
-        let there =
-            self.ask("HEAD", &self.registry.url(&format!("{repository}/blobs/{digest}")), None, &[])?;
-        if there.status() == StatusCode::OK {
-            return Ok(());
-        }
-        let answer = self.ask(
-            "POST",
-            &self.registry.url(&format!("{repository}/blobs/uploads/")),
-            Some(Vec::new()),
-            &[],
-        )?;
-        let answer = self.expect(answer, repository, &[StatusCode::ACCEPTED])?;
-        let place =
-            answer.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let base = self.registry.url("");
-        let host = base.trim_end_matches("v2/").trim_end_matches('/');
-        let place = if place.starts_with('/') { format!("{host}{place}") } else { place.to_owned() };
-        if !place.starts_with(host) {
-            return Err(Trouble::new(format!(
-                "{repository}: the registry sends the upload elsewhere: {place}"
-            )));
-        }
-        let joined = if place.contains('?') { '&' } else { '?' };
-        let url = format!("{place}{joined}digest={digest}");
-        let answer = self.ask("PUT", &url, Some(bytes), &[("content-type", "application/octet-stream")])?;
-        self.expect(answer, repository, &[StatusCode::CREATED]).map(|_| ())
     }
 
     /// Sends a request, and once more with a token if the registry asks for one.
@@ -363,7 +320,7 @@ impl Client {
             Some(bytes) => self.agent.run(request.body(bytes).map_err(wrong)?),
             None => self.agent.run(request.body(()).map_err(wrong)?),
         };
-        result.map_err(|e| unreachable(&self.registry.host, &e))
+        result.map_err(|e| unreachable(&self.registry, &e))
     }
 
     pub(crate) fn expect(
@@ -385,9 +342,15 @@ impl Client {
                 Trouble::new(format!("{host} does not take the credentials it has of you"))
                     .next(format!("`kcl registry login {host}` again: they may have expired"))
             }
-            StatusCode::FORBIDDEN => Trouble::new(format!("{host} forbids this: {shown}")),
-            StatusCode::NOT_FOUND => Trouble::new(format!("{shown} does not exist on {host}")),
-            other => Trouble::new(format!("{host} answered {other} for {shown}")),
+            StatusCode::FORBIDDEN => Trouble::new(format!("{host} forbids this: {shown}"))
+                .next(format!("ask for the right, or be somebody else: `kcl registry login {host}`")),
+            StatusCode::NOT_FOUND => Trouble::new(format!("{shown} does not exist on {host}"))
+                .next("are the path and the version right?"),
+            StatusCode::BAD_REQUEST if self.registry.plain => {
+                Trouble::new(format!("{host} answered {status} for {shown}")).next(ASK_TLS)
+            }
+            other => Trouble::new(format!("{host} answered {other} for {shown}"))
+                .next("try again later; the registry's own log says more"),
         })
     }
 
@@ -407,11 +370,14 @@ impl Client {
 
     fn no_registry(&self) -> Trouble {
         Trouble::new(format!("{} did not answer as a registry does", self.registry.host))
+            .next("is that the address of an OCI registry, and not of its pages?")
     }
 }
 
 fn agent() -> Agent {
-    rim::agent(&rim::Net { answer: crate::patience(), body: crate::patience(), ..rim::Net::default() })
+    // What is wrong with the setting is told by those who can fail.
+    let patience = crate::patience().unwrap_or(rim::Net::default().answer);
+    rim::agent(&rim::Net { answer: patience, body: patience, ..rim::Net::default() })
 }
 
 fn is_timeout(error: &std::io::Error) -> bool {
@@ -419,8 +385,12 @@ fn is_timeout(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
 }
 
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
+}
+
+fn damaged(what: String) -> Trouble {
+    Trouble::new(what).next("the registry, or something before it, is damaged; nothing was kept")
 }
 
 /// `</v2/x/tags/list?last=b>; rel="next"`.
@@ -429,13 +399,17 @@ fn next_page(link: &str) -> Option<String> {
     rest.contains("next").then(|| page.to_owned())
 }
 
-fn unreachable(host: &str, error: &ureq::Error) -> Trouble {
+fn unreachable(registry: &Registry, error: &ureq::Error) -> Trouble {
+    let host = &registry.host;
     match error {
         ureq::Error::Timeout(_) => {
             Trouble::new(format!("{host} does not answer in time")).next("try again, or work with --offline")
         }
         ureq::Error::Io(e) => Trouble::new(format!("cannot reach {host}: {e}"))
             .next("is the name right, and is there a network?"),
-        other => Trouble::new(format!("cannot reach {host}: {other}")),
+        // What answers in TLS is no HTTP.
+        other if registry.plain => Trouble::new(format!("cannot reach {host}: {other}")).next(ASK_TLS),
+        other => Trouble::new(format!("cannot reach {host}: {other}"))
+            .next("does it speak TLS, and does this machine trust its certificate? `SSL_CERT_FILE` names others to trust"),
     }
 }

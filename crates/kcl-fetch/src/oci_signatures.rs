@@ -35,13 +35,13 @@ impl Client {
         let mut found = Vec::new();
         let tag = digest.replace(':', "-");
         for layer in self.layers_below(repository, &format!("{tag}.sig"), shown)? {
-            let payload = self.blob(repository, told(&layer, "digest"), shown)?;
+            let payload = self.blob(repository, told(&layer, "digest"), size(&layer), shown)?;
             found.extend(signature::of_layer(&layer, payload));
         }
         for manifest in self.referring(repository, digest, &tag, shown)? {
             for layer in self.layers_below(repository, told(&manifest, "digest"), shown)? {
                 if told(&layer, "mediaType").starts_with(BUNDLE) {
-                    let bundle = self.blob(repository, told(&layer, "digest"), shown)?;
+                    let bundle = self.blob(repository, told(&layer, "digest"), size(&layer), shown)?;
                     found.extend(signature::of_bundle(&bundle));
                 }
             }
@@ -104,4 +104,8 @@ impl Client {
 
 fn told<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn size(layer: &Value) -> Option<u64> {
+    layer.get("size").and_then(Value::as_u64)
 }

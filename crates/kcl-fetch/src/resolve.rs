@@ -1,6 +1,7 @@
 //! From a module to the folders of everything it needs.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Requirement, Source};
@@ -53,6 +54,8 @@ pub struct Resolution {
     pub edges: Vec<(String, String)>,
     /// The lock to write.
     pub lock: Lock,
+    /// Sentences about choices that not everybody expects.
+    pub surprises: Vec<String>,
 }
 
 /// So many packages are fetched at a time.
@@ -73,6 +76,7 @@ struct Found {
 /// A manifest or lock that cannot be read, a package that cannot be had or is not what the lock says.
 pub fn resolve(root: &Path, store: &Store, options: &Options) -> Result<Resolution, Trouble> {
     let root = absolute(root)?;
+    crate::patience()?;
     let told = match &options.manifest {
         Some(text) => text.clone(),
         None => manifest_text(&root)?,
@@ -80,9 +84,10 @@ pub fn resolve(root: &Path, store: &Store, options: &Options) -> Result<Resoluti
     let (package, needs) = read_manifest(&told, &root, None)?;
     let (policy, mirrors) = trusted(&told, options)?;
     let old = read_lock(&root)?;
+    let load = |name: &str| key_file(&root, name);
     let trust = match policy.require.is_empty() {
         true => None,
-        false => Some(Trust::new(&policy, &|name| key_file(&root, name))?),
+        false => Some((Trust::new(&policy, &load)?, policy.print(&load)?)),
     };
     let job = Job { root: &root, store, options, old: &old, policy, trust, mirrors };
     let mut graph = Graph::new(needs);
@@ -114,7 +119,8 @@ pub fn resolve(root: &Path, store: &Store, options: &Options) -> Result<Resoluti
     if options.locked && lock != old {
         return Err(Trouble::new("kcl.mod.lock does not fit kcl.mod").next("`kcl mod update` writes it anew"));
     }
-    Ok(Resolution { package, packages, edges: choice.edges, lock })
+    let surprises = choice.passed.iter().map(surprise).collect();
+    Ok(Resolution { package, packages, edges: choice.edges, lock, surprises })
 }
 
 struct Job<'j> {
@@ -123,7 +129,8 @@ struct Job<'j> {
     options: &'j Options,
     old: &'j Lock,
     policy: Policy,
-    trust: Option<Trust>,
+    /// Whom the policy trusts, and its print.
+    trust: Option<(Trust, String)>,
     mirrors: Vec<(String, String)>,
 }
 
@@ -159,11 +166,11 @@ impl Job<'_> {
 
     /// What the lock says, if it answers the requirement and the store, or the module's `vendor`, has it.
     fn kept(&self, need: &Requirement) -> Option<Result<Found, Trouble>> {
-        let locked = self.locked(need)?;
+        let locked = self.locked(need).filter(|locked| self.is_signed(locked))?;
         let sum = locked.sum.as_deref()?;
         let vendored = || {
             let folder = self.root.join("vendor").join(locked.full_name());
-            crate::compare(&folder, sum).is_ok().then_some(folder)
+            self.store.prove(&folder, sum).is_ok().then_some(folder)
         };
         let folder = self.store.find(sum).or_else(vendored)?;
         Some(manifest(&folder, Some(&folder)).map(|(_, needs)| Found {
@@ -178,9 +185,16 @@ impl Job<'_> {
         let refresh =
             self.options.refresh.as_ref().is_some_and(|names| names.is_empty() || names.contains(&name));
         let locked = self.old.get(&name).filter(|_| !refresh)?;
-        // What was taken before the policy asked for a signature is looked at again.
-        let signed = locked.signed_by.is_some() || !self.must_be_signed(&locked.source);
-        (signed && locked.answers(need, &self.options.default_registry)).then_some(locked)
+        locked.answers(need, &self.options.default_registry).then_some(locked)
+    }
+
+    /// The word of the lock proves no signature: only what was looked at here, under the policy of now, counts.
+    fn is_signed(&self, locked: &Locked) -> bool {
+        let Some((_, print)) = self.trust.as_ref().filter(|_| self.must_be_signed(&locked.source)) else {
+            return true;
+        };
+        let known = locked.sum.as_ref().zip(locked.signed_by.as_ref());
+        known.is_some_and(|(sum, who)| self.store.was_signed(sum, print, who))
     }
 
     fn must_be_signed(&self, source: &LockedSource) -> bool {
@@ -194,14 +208,17 @@ impl Job<'_> {
 
     fn fetched(&self, need: &Requirement) -> Result<Found, Trouble> {
         if self.options.offline {
-            return Err(Trouble::new("it is not in the package store, and --offline fetches nothing")
-                .next("`kcl mod update` fetches it"));
+            return Err(self.not_here(need));
         }
-        let _held = self.store.lock(&need.identity())?;
+        // Packages of one repository share its copy.
+        let held = match &need.source {
+            Source::Git { url, .. } => self.store.lock(&format!("git {url}"))?,
+            _ => self.store.lock(&need.identity())?,
+        };
         let locked = self.locked(need);
         let (content, source, signed_by) = match &need.source {
             Source::Git { url, pin } => {
-                let (content, source) = self.git(need, url, pin, locked)?;
+                let (content, source) = self.git(need, (url, pin), locked, &held)?;
                 (content, source, None)
             }
             Source::Oci(repository) => self.registry(need, repository, locked)?,
@@ -210,7 +227,8 @@ impl Job<'_> {
             }
         };
         if content.get("kcl.mod").is_none() {
-            return Err(Trouble::new("there is no kcl.mod in it: it is not a package"));
+            return Err(Trouble::new("there is no kcl.mod in it: it is not a package")
+                .next("`--package NAME` names a package in a folder of a Git repository"));
         }
         let sum = kcl_mod::sum(&content);
         let promised =
@@ -223,32 +241,53 @@ impl Job<'_> {
             .next("somebody changed what stands there; if that is right: `kcl mod update NAME`"));
         }
         let (sum, folder) = self.store.keep(&content)?;
+        if let (Some((_, print)), Some(who)) = (&self.trust, &signed_by) {
+            self.store.note_signed(&sum, print, who)?;
+        }
         let (package, needs) = manifest(&folder, Some(&folder))?;
         let (name, version) = (need.import_name(), package.version);
         let locked = Locked { name, version, sum: Some(sum), signed_by, source };
         Ok(Found { locked, folder, needs })
     }
 
+    fn not_here(&self, need: &Requirement) -> Trouble {
+        match self.locked(need) {
+            Some(locked) if !self.is_signed(locked) => {
+                Trouble::new("nobody has looked at its signature here, and --offline asks no registry")
+                    .next("`kcl mod update --locked` looks at it, once for each policy")
+            }
+            Some(Locked { sum: Some(sum), .. }) => Trouble::new(format!(
+                "what kcl.mod.lock names ({sum}) is not in the package store, and --offline fetches nothing"
+            ))
+            .next("`kcl mod update --locked` fetches it"),
+            _ => Trouble::new("it is not in the package store, and --offline fetches nothing")
+                .next("`kcl mod update` fetches it"),
+        }
+    }
+
     fn git(
         &self,
         need: &Requirement,
-        url: &str,
-        pin: &Pin,
+        (url, pin): (&str, &Pin),
         locked: Option<&Locked>,
+        held: &File,
     ) -> Result<(Content, LockedSource), Trouble> {
         // A branch stays where the lock has seen it until somebody asks for more.
         let at = match locked.map(|locked| &locked.source) {
             Some(LockedSource::Git { commit, .. }) if !commit.is_empty() => Pin::Commit(commit.clone()),
             _ => pin.clone(),
         };
-        let taken = git::take(&self.store.git_folder(url), url, &at)?;
+        let taken = git::take(&self.store.git_folder(url), url, &at, held)?;
         let pin = match (locked.map(|locked| &locked.source), pin) {
             (Some(LockedSource::Git { pin, .. }), Pin::Greatest) => pin.clone(),
             (_, Pin::Greatest) => taken.pin,
             (_, pin) => pin.clone(),
         };
-        let content = package_in(taken.content, &need.package)
-            .ok_or_else(|| Trouble::new(format!("{url} has no package `{}`", need.package)))?;
+        let content = package_in(taken.content, need).ok_or_else(|| {
+            Trouble::new(format!("{} has no package `{}`", git::shown(url), need.package)).next(
+                "a package is a folder with a kcl.mod that has that name; `package = \"NAME\"` names another",
+            )
+        })?;
         Ok((
             content,
             LockedSource::Git {
@@ -273,7 +312,7 @@ impl Job<'_> {
         let (host, repository) = split(address)?;
         let (from, path) = split(&kcl_mod::mirrored(&self.mirrors, address))?;
         let mut client = Client::new(Registry::new(&from))?.watched(self.options.watch.clone());
-        let trust = self.trust.as_ref().filter(|_| self.policy.requires(address));
+        let trust = self.trust.as_ref().filter(|_| self.policy.requires(address)).map(|(trust, _)| trust);
         let tag = match locked.map(|locked| &locked.source) {
             Some(LockedSource::Oci { tag, .. }) => Some(tag.as_str()),
             _ => need.version.as_deref(),
@@ -358,7 +397,11 @@ fn read_manifest(
     Ok((package, needs))
 }
 
-fn read_lock(root: &Path) -> Result<Lock, Trouble> {
+/// Reads the lock of a module; one that is not there is empty.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn read_lock(root: &Path) -> Result<Lock, Trouble> {
     let path = root.join("kcl.mod.lock");
     match std::fs::read_to_string(&path) {
         Ok(text) => Ok(Lock::parse(&text)?),
@@ -367,8 +410,9 @@ fn read_lock(root: &Path) -> Result<Lock, Trouble> {
     }
 }
 
-/// The package of a repository: at its root, or in the folder whose manifest has that name.
-fn package_in(content: Content, name: &str) -> Option<Content> {
+/// The package of a repository: in the folder whose manifest has its name, or, if nobody named it, at the root.
+fn package_in(content: Content, need: &Requirement) -> Option<Content> {
+    let name = need.package.as_str();
     let named = |manifest: &[u8]| {
         let table: Table = std::str::from_utf8(manifest).ok()?.parse().ok()?;
         Some(kcl_mod::package(&table).ok()?.name)
@@ -382,12 +426,25 @@ fn package_in(content: Content, name: &str) -> Option<Content> {
     let manifest =
         |folder: &str| if folder.is_empty() { "kcl.mod".to_owned() } else { format!("{folder}/kcl.mod") };
     let is_it = |folder: &&String| content.get(&manifest(folder)).and_then(named).as_deref() == Some(name);
-    let folder = folders.iter().find(is_it).or_else(|| folders.iter().find(|folder| folder.is_empty()))?;
+    let folder = folders.iter().find(is_it);
+    let root = || folders.iter().find(|folder| folder.is_empty() && !need.named);
+    let folder = folder.or_else(root)?;
     Some(if folder.is_empty() { content } else { content.below(folder) })
 }
 
+fn who(name: &str) -> String {
+    if name.is_empty() { "kcl.mod".to_owned() } else { format!("`{name}`") }
+}
+
+fn surprise(passed: &kcl_mod::Passed) -> String {
+    let kcl_mod::Passed { name, by, asked, taken } = passed;
+    format!(
+        "package `{name}`: {} asks for `{asked}`, `{taken}` is taken: what has no version counts less than what has one",
+        who(by)
+    )
+}
+
 fn clash(clash: kcl_mod::Clash) -> Trouble {
-    let who = |name: &str| if name.is_empty() { "kcl.mod".to_owned() } else { format!("`{name}`") };
     let asks: Vec<String> =
         clash.asks.iter().map(|(name, from)| format!("{} wants {from}", who(name))).collect();
     Trouble::new(format!("two packages are named `{}`: {}", clash.name, asks.join("; ")))

@@ -1,13 +1,17 @@
 //! The store: contents of packages by their sums, shared by all modules and processes of a user.
 //!
-//! A content is written beside the others and moved to its place in one step, so a reader sees all of it or nothing; it never changes
-//! afterwards. The lock of a source only keeps two processes from fetching the same thing twice; it ends with its process.
+//! A content is written beside the others and moved to its place in one step, so a reader sees all of it or nothing. Whoever takes it
+//! proves it first (`kcl_seal`): a copy that somebody changed, or a disk, counts as absent and is replaced when it is fetched again.
+//! The lock of a source keeps two processes from fetching the same thing twice; it ends with its process.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use data_encoding::HEXLOWER;
 use kcl_mod::{Content, folder_name, sum};
+use kcl_seal::{Broken, Seals};
 use sha2::{Digest, Sha256};
 
 use crate::Trouble;
@@ -29,10 +33,23 @@ impl Store {
         &self.root
     }
 
-    /// Returns the folder of a content that is kept.
+    /// Returns the folder of a content that is kept and whole.
     pub fn find(&self, sum: &str) -> Option<PathBuf> {
-        let folder = self.root.join("store").join(folder_name(sum)?);
-        folder.join("kcl.mod").is_file().then_some(folder)
+        let folder = self.place(sum).filter(|folder| folder.join("kcl.mod").is_file())?;
+        self.prove(&folder, sum).is_ok().then_some(folder)
+    }
+
+    /// Returns where a content is kept if it is; none if the sum is not one of ours.
+    pub fn place(&self, sum: &str) -> Option<PathBuf> {
+        Some(self.root.join("store").join(folder_name(sum)?))
+    }
+
+    /// Proves that a folder, here or elsewhere, holds what a sum says.
+    ///
+    /// # Errors
+    /// What cannot be read or is different.
+    pub fn prove(&self, folder: &Path, sum: &str) -> Result<(), Trouble> {
+        Seals::of(Some(&self.root)).prove(folder, sum).map_err(|broken| told(folder, sum, broken))
     }
 
     /// Keeps a content and returns its sum and folder.
@@ -46,21 +63,37 @@ impl Store {
         }
         let name = folder_name(&sum).unwrap_or_default();
         let folder = self.root.join("store").join(&name);
-        let temporary = self.root.join("store").join(format!(".new-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&temporary);
-        let written = write_tree(&temporary, content).and_then(|()| {
-            match std::fs::rename(&temporary, &folder) {
-                // Another process was faster: the same content stands there.
-                Err(_) if folder.join("kcl.mod").is_file() => std::fs::remove_dir_all(&temporary),
-                other => other,
-            }
+        let kept = write_folder(&folder, content).or_else(|trouble| match self.find(&sum) {
+            // Another process was faster: the same content stands there.
+            Some(_) => Ok(()),
+            None => Err(trouble.next("the folder of packages can be moved with KCL_PKG_PATH")),
         });
-        written.map_err(|e| {
-            let _ = std::fs::remove_dir_all(&temporary);
-            Trouble::new(format!("cannot keep a package in {}: {e}", folder.display()))
-                .next("the folder of packages can be moved with KCL_PKG_PATH")
-        })?;
-        Ok((sum, folder))
+        kept.map(|()| (sum, folder))
+    }
+
+    /// Returns whether the signer of a content was looked at under a policy.
+    pub(crate) fn was_signed(&self, sum: &str, print: &str, who: &str) -> bool {
+        let note = kcl_mod::signed_note(print, who);
+        self.signed(sum).is_some_and(|(_, text)| text.lines().any(|line| line == note))
+    }
+
+    /// Notes who signed a content, as it was found under a policy.
+    pub(crate) fn note_signed(&self, sum: &str, print: &str, who: &str) -> Result<(), Trouble> {
+        let Some((path, text)) = self.signed(sum) else { return Ok(()) };
+        if self.was_signed(sum, print, who) {
+            return Ok(());
+        }
+        if let Some(folder) = path.parent() {
+            let told = |e| Trouble::new(format!("cannot make {}: {e}", folder.display()));
+            std::fs::create_dir_all(folder).map_err(told)?;
+        }
+        crate::replace(&path, format!("{text}{}\n", kcl_mod::signed_note(print, who)).as_bytes())
+    }
+
+    fn signed(&self, sum: &str) -> Option<(PathBuf, String)> {
+        let path = self.root.join(kcl_mod::signed_file(sum)?);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        Some((path, text))
     }
 
     /// Holds the lock of a source until the result is dropped.
@@ -78,41 +111,23 @@ impl Store {
     }
 }
 
-/// Compares a folder with a sum.
+/// Compares the files of a folder with a sum, whatever a seal says.
 ///
 /// # Errors
 /// What cannot be read or is different.
 pub fn compare(folder: &Path, wanted: &str) -> Result<(), Trouble> {
-    let mut files = Vec::new();
-    read_all(folder, "", &mut files)
-        .map_err(|e| Trouble::new(format!("cannot read {}: {e}", folder.display())))?;
-    let found = sum(&Content::new(files)?);
-    if found == wanted {
-        return Ok(());
-    }
-    Err(Trouble::new(format!("{} was changed: its sum is {found}, the lock says {wanted}", folder.display()))
-        .next("delete that folder, then `kcl mod update` fetches it again"))
+    kcl_seal::compare(folder, wanted).map_err(|broken| told(folder, wanted, broken))
 }
 
-/// Reads every file of a folder.
-pub(crate) fn read_folder(folder: &Path) -> Result<Content, Trouble> {
-    let mut files = Vec::new();
-    let read = read_all(folder, "", &mut files);
-    read.map_err(|e| Trouble::new(format!("cannot read {}: {e}", folder.display())))?;
-    Ok(Content::new(files)?)
-}
-
-fn read_all(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            read_all(&entry.path(), &format!("{path}/"), files)?;
-        } else {
-            files.push((path, std::fs::read(entry.path())?));
-        }
+fn told(folder: &Path, wanted: &str, broken: Broken) -> Trouble {
+    match broken {
+        Broken::Unreadable(what) => Trouble::new(what),
+        Broken::Changed { found } => Trouble::new(format!(
+            "{} was changed: its sum is {found}, the lock says {wanted}",
+            folder.display()
+        )),
     }
-    Ok(())
+    .next("`kcl mod update` fetches it again, `kcl mod vendor` copies it anew")
 }
 
 /// Makes a folder hold exactly a content: it is written beside and takes the place in one step.
@@ -120,9 +135,12 @@ fn read_all(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> 
 /// # Errors
 /// A disk that does not take it.
 pub fn write_folder(folder: &Path, content: &Content) -> Result<(), Trouble> {
+    // Threads of one process may write the same content.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let beside = |word: &str| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        folder.with_file_name(format!(".{word}-{name}-{}", std::process::id()))
+        folder.with_file_name(format!(".{word}-{name}-{}-{number}", std::process::id()))
     };
     let (new, old) = (beside("new"), beside("old"));
     let write = || {
@@ -130,23 +148,30 @@ pub fn write_folder(folder: &Path, content: &Content) -> Result<(), Trouble> {
         if folder.exists() {
             std::fs::rename(folder, &old)?;
         }
-        std::fs::rename(&new, folder)?;
-        if old.exists() { std::fs::remove_dir_all(&old) } else { Ok(()) }
+        std::fs::rename(&new, folder)
     };
-    write().map_err(|e: std::io::Error| {
+    let written = write().map_err(|e: std::io::Error| {
         let _ = std::fs::remove_dir_all(&new);
         Trouble::new(format!("cannot write {}: {e}", folder.display()))
-    })
+    });
+    if folder.exists() {
+        let _ = std::fs::remove_dir_all(&old);
+    }
+    written
 }
 
+/// Everything has reached the disk when this returns. Nothing is waited for before everything is written: then one wait is for many.
 fn write_tree(folder: &Path, content: &Content) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
+    let mut folders = BTreeSet::from([folder.to_path_buf()]);
     for (path, bytes) in content.files() {
         let file = folder.join(path);
         if let Some(parent) = file.parent() {
             std::fs::create_dir_all(parent)?;
+            folders.extend(parent.ancestors().take_while(|above| *above != folder).map(Path::to_path_buf));
         }
         std::fs::write(file, bytes)?;
     }
-    Ok(())
+    let files = content.files().map(|(path, _)| folder.join(path));
+    files.chain(folders).try_for_each(|path| File::open(path)?.sync_all())
 }

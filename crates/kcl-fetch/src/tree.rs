@@ -30,7 +30,7 @@ pub fn read_module(root: &Path, vendor: bool) -> Result<(Package, Content), Trou
 /// # Errors
 /// A folder that cannot be read or is no package.
 pub fn read_kept(folder: &Path) -> Result<(Package, Content), Trouble> {
-    Ok((package_of(folder)?, crate::store::read_folder(folder)?))
+    Ok((package_of(folder)?, kcl_seal::read(folder)?))
 }
 
 fn package_of(root: &Path) -> Result<Package, Trouble> {

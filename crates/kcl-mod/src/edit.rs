@@ -19,11 +19,17 @@ pub fn add(manifest: &str, requirement: &Requirement) -> Result<String, String> 
     let table = table.as_table_like_mut().ok_or("kcl.mod: `dependencies` must be a table")?;
     let item = Item::Value(value(requirement));
     match table.get_mut(&requirement.key) {
-        // The key stays, and with it the comment above.
-        Some(old) => *old = item,
+        // The key stays, and with it the comment above; so does what stands behind the value.
+        Some(old) => {
+            let around = old.as_value().map(|value| value.decor().clone());
+            *old = item;
+            if let (Some(around), Some(value)) = (around, old.as_value_mut()) {
+                *value.decor_mut() = around;
+            }
+        }
         None => _ = table.insert(&requirement.key, item),
     }
-    Ok(document.to_string())
+    Ok(written(&document, manifest))
 }
 
 /// Removes a dependency; none if there is none of that name.
@@ -38,7 +44,17 @@ pub fn remove(manifest: &str, name: &str) -> Result<Option<String>, String> {
     });
     let (Some(table), Some(key)) = (table, key) else { return Ok(None) };
     table.remove(&key);
-    Ok(Some(document.to_string()))
+    Ok(Some(written(&document, manifest)))
+}
+
+/// The document with the ends of lines that the manifest had.
+fn written(document: &DocumentMut, manifest: &str) -> String {
+    let text = document.to_string();
+    let (all, long) = (manifest.matches('\n').count(), manifest.matches("\r\n").count());
+    if long * 2 <= all {
+        return text;
+    }
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 fn parse(manifest: &str) -> Result<DocumentMut, String> {
@@ -51,7 +67,8 @@ fn parse(manifest: &str) -> Result<DocumentMut, String> {
 fn value(requirement: &Requirement) -> Value {
     let mut table = InlineTable::new();
     match &requirement.source {
-        Source::Registry if requirement.package == requirement.key => {
+        // Without a version it is an empty table: the newest one.
+        Source::Registry if requirement.package == requirement.key && requirement.version.is_some() => {
             return requirement.version.clone().unwrap_or_default().into();
         }
         Source::Registry => {}
@@ -72,7 +89,7 @@ fn value(requirement: &Requirement) -> Value {
             }
         }
     }
-    if requirement.package != requirement.key {
+    if requirement.package != requirement.key || requirement.named {
         table.insert("package", (&requirement.package).into());
     }
     if let (Some(version), Source::Registry | Source::Git { .. }) =
@@ -114,6 +131,27 @@ mod tests {
             assert_eq!(problems, Vec::<String>::new());
             assert!(found.contains(&need(spec)), "{text}");
         }
+    }
+
+    #[test]
+    fn comments_behind_a_line_and_ends_of_lines_stay() {
+        let text = "[dependencies]\nk8s = \"1.31\" # ours\nweb = { git = \"u\" } # theirs\n";
+        let changed = add(text, &need("k8s = \"1.32\"")).unwrap();
+        assert_eq!(changed, text.replace("1.31", "1.32"));
+        let changed = add(text, &need("web = { path = \"p\" }")).unwrap();
+        assert_eq!(changed, text.replace("git = \"u\"", "path = \"p\""));
+        let windows = TEXT.replace('\n', "\r\n");
+        let added = add(&windows, &need("a = \"1\"")).unwrap();
+        assert_eq!(added, format!("{windows}a = \"1\"\r\n"));
+        assert_eq!(remove(&added, "a").unwrap().unwrap(), windows);
+    }
+
+    #[test]
+    fn a_package_without_a_version_is_the_newest() {
+        let newest = Requirement { version: None, ..need("a = \"1\"") };
+        let text = add(TEXT, &newest).unwrap();
+        let (found, problems) = crate::requirements(&text.parse().unwrap());
+        assert!(found.contains(&newest) && problems.is_empty(), "{text}{problems:?}");
     }
 
     #[test]

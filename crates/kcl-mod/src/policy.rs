@@ -1,6 +1,8 @@
 //! What a module says about trust: whose signatures packages need, and where registries are copied.
 
+use data_encoding::HEXLOWER;
 use globset::Glob;
+use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
 /// The table `[signatures]` of `kcl.mod`: packages of registries that must be signed, and by whom.
@@ -67,6 +69,30 @@ impl Policy {
         Ok(Policy { require, keys, identities, roots })
     }
 
+    /// Returns a text that is another one for everybody else who is trusted: what was looked at under another policy is looked at again.
+    /// `load` gives the text of a file that the policy names.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn print(&self, load: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+        let mut all = Sha256::new();
+        let mut add = |kind: &str, text: &str| {
+            all.update(format!("{kind} {}\n", text.len()));
+            all.update(text);
+        };
+        for key in &self.keys {
+            add("key", &if key.contains("-----BEGIN") { key.clone() } else { load(key)? });
+        }
+        for identity in &self.identities {
+            add("subject", &identity.subject);
+            add("issuer", identity.issuer.as_deref().unwrap_or_default());
+        }
+        for root in &self.roots {
+            add("root", &load(root)?);
+        }
+        Ok(HEXLOWER.encode(&all.finalize()[..16]))
+    }
+
     /// Whether a repository's packages must be signed.
     pub fn requires(&self, repository: &str) -> bool {
         let matches = |pattern: &String| {
@@ -74,6 +100,16 @@ impl Policy {
         };
         self.require.iter().any(matches)
     }
+}
+
+/// The file of a package store that says who signed a content; none if the sum is not one of ours.
+pub fn signed_file(sum: &str) -> Option<String> {
+    Some(format!("signed/{}", crate::folder_name(sum)?))
+}
+
+/// The line in that file: what was found under a policy.
+pub fn signed_note(print: &str, who: &str) -> String {
+    format!("{print} {}", who.replace('\n', " "))
 }
 
 fn identity(value: &Value) -> Result<Identity, String> {
@@ -161,6 +197,21 @@ mod tests {
         ] {
             assert!(read(text).unwrap_err().contains(says), "{text}");
         }
+    }
+
+    #[test]
+    fn another_policy_has_another_print() {
+        let print = |text: &str| read(text).unwrap().print(&|name| Ok(format!("<{name}>"))).unwrap();
+        let own = print("[signatures]\nkeys = [\"a\"]\n");
+        assert_eq!(own, print("[signatures]\nrequire = [\"x/**\"]\nkeys = [\"a\"]\n"));
+        let of = |issuer: &str| {
+            print(&format!(
+                "[signatures]\nroots = [\"r\"]\nidentities = [{{ subject = \"s\", issuer = \"{issuer}\" }}]\n"
+            ))
+        };
+        assert!(own != print("[signatures]\nkeys = [\"b\"]\n") && of("x") != of("y"));
+        assert!(read("[signatures]\nkeys = [\"a\"]\n").unwrap().print(&|_| Err("gone".to_owned())).is_err());
+        assert_eq!(signed_file("tF1q="), None);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Requirement {
     pub key: String,
     /// The package's own name; another one than the key if it was renamed.
     pub package: String,
+    /// Whether the manifest names the package of a repository: then no other one will do.
+    pub named: bool,
     /// The version that was asked for.
     pub version: Option<String>,
     /// Where it comes from.
@@ -167,9 +169,10 @@ fn requirement(key: &str, spec: &Value) -> Result<Requirement, String> {
         return Err("a name has letters, digits, `-` and `_`".to_owned());
     }
     let table = match spec {
-        Value::String(version) => {
+        Value::String(version) if !version.is_empty() => {
             let (package, version) = (key.to_owned(), Some(version.clone()));
-            return Ok(Requirement { key: key.to_owned(), package, version, source: Source::Registry });
+            let (named, source) = (false, Source::Registry);
+            return Ok(Requirement { key: key.to_owned(), package, named, version, source });
         }
         Value::Table(table) => table,
         _ => return Err("write a version or a table with git, oci or path".to_owned()),
@@ -191,7 +194,8 @@ fn requirement(key: &str, spec: &Value) -> Result<Requirement, String> {
     }
     let source = source(&text)?;
     let version = text("version").or_else(|| text("tag").filter(|_| !matches!(source, Source::Git { .. })));
-    Ok(Requirement { key: key.to_owned(), package, version, source })
+    let named = text("package").is_some() && matches!(source, Source::Git { .. });
+    Ok(Requirement { key: key.to_owned(), package, named, version, source })
 }
 
 fn source(text: &dyn Fn(&str) -> Option<String>) -> Result<Source, String> {
@@ -257,7 +261,7 @@ mod tests {
         );
         assert!(says("a = { git = \"u\", path = \"p\" }").contains("one of path, git and oci"));
         assert!(says("a = { gti = \"u\" }").contains("did you mean `git`"));
-        assert!(says("a = 1").contains("write a version"));
+        assert!(says("a = 1").contains("write a version") && says("a = \"\"").contains("write a version"));
         assert!(says("\"../x\" = \"1\"").contains("letters, digits"));
         assert!(says("a = { oci = \"oci://x\" }").contains("HOST/PATH"));
     }

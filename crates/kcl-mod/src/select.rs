@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::requirement::{Requirement, Source};
-use crate::version::compare;
+use crate::version::{compare, is_version};
 
 /// A state of a package, with what was asked for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,6 +42,21 @@ pub struct Choice {
     pub packages: Vec<(Node, Requirement)>,
     /// Who needs whom, by name; the module itself is the empty name.
     pub edges: Vec<(String, String)>,
+    /// States without a version that were asked for, where another state was taken.
+    pub passed: Vec<Passed>,
+}
+
+/// A branch or commit that somebody asked for, and that was not taken: it cannot be compared with a version.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passed {
+    /// The name in imports.
+    pub name: String,
+    /// Who asks for it; the module itself is the empty name.
+    pub by: String,
+    /// What was asked for.
+    pub asked: String,
+    /// What was taken.
+    pub taken: String,
 }
 
 /// Two packages of one name.
@@ -106,7 +121,7 @@ impl Graph {
         let mut open = vec![String::new()];
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut edges = Vec::new();
-        let mut packages = Vec::new();
+        let (mut packages, mut passed) = (Vec::new(), Vec::new());
         while let Some(from) = open.pop() {
             let needs = match best.get(from.as_str()) {
                 None => &self.root,
@@ -115,6 +130,7 @@ impl Graph {
             for need in needs {
                 let name = need.import_name();
                 edges.push((from.clone(), name.clone()));
+                passed.extend(best.get(name.as_str()).and_then(|taken| passed_over(&from, need, taken)));
                 let Some(node) = best.get(name.as_str()).filter(|_| seen.insert(name.clone())) else {
                     continue;
                 };
@@ -126,7 +142,8 @@ impl Graph {
         packages.sort_by(|a, b| a.0.cmp(&b.0));
         edges.sort();
         edges.dedup();
-        Choice { packages, edges }
+        passed.sort();
+        Choice { packages, edges, passed }
     }
 
     fn clash(&self, name: &str) -> Clash {
@@ -141,6 +158,17 @@ impl Graph {
         }
         Clash { name: name.to_owned(), asks: asks.into_iter().collect() }
     }
+}
+
+fn passed_over(by: &str, need: &Requirement, taken: &Node) -> Option<Passed> {
+    let (name, asked) = (need.import_name(), need.asked());
+    let lost = !asked.is_empty() && !is_version(asked) && asked != taken.version;
+    (lost && need.identity() == taken.identity).then(|| Passed {
+        name,
+        by: by.to_owned(),
+        asked: asked.to_owned(),
+        taken: taken.version.clone(),
+    })
 }
 
 impl Choice {

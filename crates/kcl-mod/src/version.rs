@@ -13,6 +13,11 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// Returns whether a text is a version: a branch or a commit is none.
+pub(crate) fn is_version(text: &str) -> bool {
+    parse(text).is_some()
+}
+
 /// Returns the greatest version of a list of tags; tags that are no versions are passed over, pre-releases count only where there is
 /// no release.
 pub fn greatest<'t>(tags: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kcl_eval::Outside;
+use kcl_seal::{Broken, Seals};
 use kcl_std::{FileAnswer, FileOp, Reason};
 
 use crate::embedded::Embedded;
@@ -65,6 +66,15 @@ impl Files for Disk {
         let mut names: Vec<String> = entries.filter_map(source).collect();
         names.sort_unstable();
         Arc::new(names)
+    }
+
+    fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {
+        Seals::of(packages).prove(folder, sum).map_err(|broken| match broken {
+            Broken::Unreadable(why) => why,
+            Broken::Changed { found } => {
+                format!("{} was changed: its sum is {found}, kcl.mod.lock says {sum}", folder.display())
+            }
+        })
     }
 }
 

@@ -105,6 +105,10 @@ impl Files for Overlay<'_> {
     fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         self.of(path).sources(path)
     }
+
+    fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {
+        self.of(folder).prove(folder, sum, packages)
+    }
 }
 
 #[cfg(test)]

@@ -113,8 +113,8 @@ fn expand_variables(request: &Request, files: &dyn Files, given: &str) -> String
             given
                 .or_else(|| {
                     let root = module_root(files, &request.work_dir.join("x"));
-                    let known = crate::manifest::dependencies(request, files, &root).ok()?;
-                    known.into_iter().find(|(n, _)| n == name).map(|(_, p)| p)
+                    let known = crate::dependencies::dependencies(request, files, &root).ok()?;
+                    known.into_iter().find(|known| known.name == name).map(|known| known.folder)
                 })
                 .or_else(|| crate::embedded::package(files, name))
         }

@@ -15,6 +15,7 @@ mod arguments;
 mod checked;
 mod compiler;
 mod data;
+mod dependencies;
 mod disk;
 mod echoes;
 mod embedded;

@@ -11,10 +11,11 @@ use kcl_syntax::program::{ImportLink, ImportTarget, Package, PkgId, Program};
 use rustc_hash::FxHashMap;
 
 use crate::compiler::Compiler;
+use crate::dependencies::{Dependency, Unproved, dependencies, locked_version};
 use crate::entries::{MainFile, main_files, main_root, module_root};
 use crate::files::Files;
 use crate::imports::{Found, Lost, resolve};
-use crate::manifest::{Manifest, dependencies};
+use crate::manifest::read_manifest;
 use crate::mistake::{Member, Mistake};
 use crate::packages::{PackageFile, Parsed, size};
 use crate::request::Request;
@@ -59,10 +60,11 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
     };
     let entries = main.as_deref().unwrap_or_default();
     let manifest = manifest_of(request, files, &root, entries);
-    let (edition, externals) = manifest.clone().unwrap_or_default();
+    let (edition, needed) = manifest.clone().unwrap_or_default();
     // What the command line names wins over the manifest: the last of a name is taken.
-    let extended = (!externals.is_empty()).then(|| {
-        let externals = externals.into_iter().chain(request.externals.iter().cloned()).collect();
+    let extended = (!needed.is_empty()).then(|| {
+        let found = needed.iter().map(|dependency| (dependency.name.clone(), dependency.folder.clone()));
+        let externals = found.chain(request.externals.iter().cloned()).collect();
         Request { externals, ..request.clone() }
     });
     let mut loader = Loader {
@@ -76,17 +78,21 @@ pub(crate) fn load(compiler: &Compiler<'_>, request: &Request, files: &dyn Files
         known: FxHashMap::default(),
         resolved: FxHashMap::default(),
         open: Vec::new(),
+        unproved: Unproved::new(needed),
         syntax: Vec::new(),
         imports: Vec::new(),
     };
-    if let Err(why) = manifest {
-        loader.imports.push(Diagnostic::of(&Mistake::BadManifest { why }, Place::None));
+    if let Err(mistake) = manifest {
+        loader.imports.push(Diagnostic::of(&mistake, Place::None));
     }
     let main = main.unwrap_or_else(|why| {
         let hint = crate::entries::hint(request, files);
         loader.imports.push(Diagnostic::of(&Mistake::NoInput { why, hint }, Place::None));
         Vec::new()
     });
+    for file in main.iter().filter(|file| file.made.is_none()) {
+        loader.prove(&file.path, Place::None);
+    }
     loader.load_main(&main, &root);
     let Loader { sources, packages, places, parsed, mut syntax, imports, .. } = loader;
     syntax.extend(imports);
@@ -132,7 +138,7 @@ fn in_reading_order(program: &Program, diagnostics: &mut [Diagnostic]) {
     });
 }
 
-type FromManifest = (Option<kcl_check::Edition>, Vec<(String, PathBuf)>);
+type FromManifest = (Option<kcl_check::Edition>, Vec<Dependency>);
 
 /// What the manifests of the entries' modules say; of several that name a package the main one's word counts.
 fn manifest_of(
@@ -140,7 +146,7 @@ fn manifest_of(
     files: &dyn Files,
     root: &Path,
     entries: &[MainFile],
-) -> Result<FromManifest, String> {
+) -> Result<FromManifest, Mistake> {
     let mut edition = None;
     let mut externals = Vec::new();
     let written = entries.iter().filter(|entry| entry.made.is_none());
@@ -148,7 +154,7 @@ fn manifest_of(
     others.dedup();
     others.retain(|other| other != root);
     for module in others.iter().map(PathBuf::as_path).chain([root]) {
-        if let Some(manifest) = Manifest::of_module(files, module)? {
+        if let Some(manifest) = read_manifest(files, module)? {
             edition = manifest.edition;
             externals.extend(dependencies(request, files, module)?);
         }
@@ -182,6 +188,7 @@ struct Loader<'a> {
     resolved: FxHashMap<Asked, Arc<Result<Found, Lost>>>,
     /// Packages whose imports are being loaded, outermost first.
     open: Vec<Open>,
+    unproved: Unproved,
     syntax: Vec<Diagnostic>,
     imports: Vec<Diagnostic>,
 }
@@ -372,8 +379,15 @@ impl Loader<'_> {
                 self.report_cycle(start);
                 ImportTarget::Missing
             }
+            None if !self.prove(root, place) => ImportTarget::Missing,
             None => ImportTarget::Package(self.load_package(path, key.to_path_buf(), files, root)),
         }
+    }
+
+    /// Whether the package that a path is in is what the lock says; else that is told.
+    fn prove(&mut self, path: &Path, place: Place) -> bool {
+        let proof = self.unproved.prove(path, self.files, self.request.vendor.as_deref());
+        proof.map_err(|mistake| self.imports.push(Diagnostic::of(&mistake, place))).is_ok()
     }
 
     fn report_cycle(&mut self, start: usize) {
@@ -396,7 +410,7 @@ impl Loader<'_> {
             Lost::Missing { path, looked_at } => Mistake::ModuleNotFound {
                 path: path.clone(),
                 looked_at: looked_at.display().to_string(),
-                hint: self.where_to_put(path, looked_at),
+                hint: self.where_to_put(path, looked_at, root),
             },
             Lost::AboveRoot { raw } => {
                 Mistake::AboveRoot { raw: raw.clone(), root: root.display().to_string() }
@@ -408,7 +422,7 @@ impl Loader<'_> {
     }
 
     /// What to do about a package that is not there.
-    fn where_to_put(&self, path: &str, looked_at: &Path) -> String {
+    fn where_to_put(&self, path: &str, looked_at: &Path, root: &Path) -> String {
         let name = path.trim_start_matches('.').split('.').next().unwrap_or_default();
         let has_manifest =
             |folder: &Path| self.files.is_file(&self.request.work_dir.join(folder).join("kcl.mod"));
@@ -422,6 +436,16 @@ impl Loader<'_> {
             Some((_, folder)) => {
                 format!("{name} is to stand in {}, but there is no kcl.mod", folder.display())
             }
+            None => self.not_fetched(name, root),
+        }
+    }
+
+    fn not_fetched(&self, name: &str, root: &Path) -> String {
+        match locked_version(self.files, root, name) {
+            Some(version) => format!(
+                "kcl.mod.lock names {name} {version}, but it is neither in vendor nor among the packages that were fetched: \
+                 `kcl mod update --locked` fetches it"
+            ),
             None => format!(
                 "`kcl mod add {name}` fetches it, `kcl mod update` what kcl.mod names; or say where it is: -E {name}=PATH"
             ),

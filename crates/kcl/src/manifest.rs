@@ -1,20 +1,15 @@
 //! `kcl.mod`: which packages a module depends on and where they are, which edition it pins, what it runs by default.
 //!
-//! In: the text of a manifest. Out: plain data. Nothing is fetched: a dependency is a folder that is there already, given by
-//! its path, or a copy that `kcl mod` keeps: what the lock names in the module's `vendor` folder or in the package store. Without a
-//! lock, a copy named `name_version` will do.
+//! In: the text of a manifest. Out: plain data. Where dependencies are is found in `dependencies`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kcl_check::Edition;
-use kcl_mod::{Lock, Requirement, Source};
+use kcl_mod::{Policy, Requirement};
 use toml::Value;
 
-use crate::files::{Files, normalise};
-use crate::request::Request;
-
-/// Modules that a chain of dependencies may have: a cycle of paths ends here.
-const MAX_MODULES: usize = 1_000;
+use crate::files::Files;
+use crate::mistake::Mistake;
 
 /// What a manifest says, as far as running needs it.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -25,9 +20,11 @@ pub struct Manifest {
     pub edition: Option<Edition>,
     /// `[profile]`.
     pub profile: Profile,
-    dependencies: Vec<Requirement>,
+    pub(crate) dependencies: Vec<Requirement>,
     /// `[dev_dependencies]` that are no dependencies.
-    development: Vec<Requirement>,
+    pub(crate) development: Vec<Requirement>,
+    /// `[signatures]`.
+    pub(crate) policy: Policy,
 }
 
 /// What a module says about itself.
@@ -80,7 +77,8 @@ impl Manifest {
         let (all, _) = kcl_mod::all_requirements(&table);
         let development = all.into_iter().skip(dependencies.len()).collect();
         let package = about(table.get("package"));
-        Ok(Manifest { package, edition, profile: profile(table.get("profile")), dependencies, development })
+        let (profile, policy) = (profile(table.get("profile")), Policy::read(&table)?);
+        Ok(Manifest { package, edition, profile, dependencies, development, policy })
     }
 
     /// Reads the manifest of a module, if it has one that says something.
@@ -171,81 +169,9 @@ fn profile(value: Option<&Value>) -> Profile {
     }
 }
 
-/// Finds the folders of all dependencies of a module, those of dependencies included; the first of a name is taken.
-///
-/// # Errors
-/// A manifest that cannot be read.
-pub(crate) fn dependencies(
-    request: &Request,
-    files: &dyn Files,
-    root: &Path,
-) -> Result<Vec<(String, PathBuf)>, String> {
-    let lock = lock_of(files, root)?;
-    let mut found: Vec<(String, PathBuf)> = Vec::new();
-    let mut open = vec![root.to_path_buf()];
-    let mut next = 0;
-    while next < open.len() && next < MAX_MODULES {
-        let module = open[next].clone();
-        next += 1;
-        let Some(manifest) = Manifest::of_module(files, &module)? else { continue };
-        // What a module needs for its own development is nothing to those who use it.
-        let own = if module == root { manifest.development.as_slice() } else { &[] };
-        for dependency in manifest.dependencies.iter().chain(own) {
-            let name = dependency.import_name();
-            if found.iter().any(|(known, _)| *known == name) {
-                continue;
-            }
-            let Some(folder) = locate(request, files, (root, &lock), &module, dependency) else { continue };
-            found.push((name, folder.clone()));
-            open.push(folder);
-        }
-    }
-    Ok(found)
-}
-
-fn lock_of(files: &dyn Files, root: &Path) -> Result<Lock, String> {
-    let path = root.join("kcl.mod.lock");
-    if files.is_file(&path) { Lock::parse(&files.read(&path)?) } else { Ok(Lock::default()) }
-}
-
-/// The folder of a dependency: a path, what the lock of the root module names, or a copy that is named like its version.
-fn locate(
-    request: &Request,
-    files: &dyn Files,
-    (root, lock): (&Path, &Lock),
-    module: &Path,
-    dependency: &Requirement,
-) -> Option<PathBuf> {
-    if let Source::Path(path) = &dependency.source {
-        return Some(normalise(&module.join(path)));
-    }
-    let is_module = |folder: &PathBuf| files.is_file(&folder.join("kcl.mod"));
-    let locked = lock.get(&dependency.import_name());
-    let vendored = locked.map(|locked| root.join("vendor").join(locked.full_name()));
-    let sum = locked.and_then(|locked| kcl_mod::folder_name(locked.sum.as_deref()?));
-    let kept = sum.and_then(|sum| Some(request.vendor.as_ref()?.join("store").join(sum)));
-    if let Some(folder) = vendored.into_iter().chain(kept).find(is_module) {
-        return Some(folder);
-    }
-    let names = copies(dependency);
-    let stores = [Some(root.join("vendor")), Some(module.join("vendor")), request.vendor.clone()];
-    let place = |store: PathBuf| names.iter().map(|name| normalise(&store.join(name))).find(is_module);
-    stores.into_iter().flatten().find_map(place)
-}
-
-/// Names under which other tools keep a copy.
-fn copies(dependency: &Requirement) -> Vec<String> {
-    let package = &dependency.package;
-    let mut names = Vec::new();
-    for version in [dependency.version.as_deref(), Some(dependency.asked())].into_iter().flatten() {
-        names.push(format!("{package}_{version}"));
-        names.push(match version.strip_prefix('v') {
-            Some(bare) => format!("{package}_{bare}"),
-            None => format!("{package}_v{version}"),
-        });
-    }
-    names.push(package.clone());
-    names
+/// Reads the manifest of a module, if it has one that says something.
+pub(crate) fn read_manifest(files: &dyn Files, root: &Path) -> Result<Option<Manifest>, Mistake> {
+    Manifest::of_module(files, root).map_err(|why| Mistake::BadManifest { why })
 }
 
 #[cfg(test)]
@@ -295,41 +221,5 @@ mod tests {
         ] {
             assert!(of(broken).is_err(), "{broken}");
         }
-    }
-
-    #[test]
-    fn dependencies_are_followed_and_a_cycle_ends() {
-        let mut files = crate::MemoryFiles::default();
-        files.add("/m/kcl.mod", "[dependencies]\na = { path = \"../a\" }\nc = \"1.0\"\n");
-        files.add("/a/kcl.mod", "[dependencies]\nm = { path = \"../m\" }\nb = { path = \"../b\" }\n");
-        files.add("/b/kcl.mod", "");
-        files.add("/m/vendor/c_1.0/kcl.mod", "");
-        let found = dependencies(&Request::default(), &files, Path::new("/m")).unwrap();
-        let paths: Vec<String> = found.iter().map(|(n, p)| format!("{n}={}", p.display())).collect();
-        assert_eq!(paths, ["a=/a", "c=/m/vendor/c_1.0", "m=/m", "b=/b"]);
-    }
-
-    #[test]
-    fn the_lock_says_which_copy_is_meant() {
-        let kept = format!("/store/store/{}", "0".repeat(64));
-        let mut files = crate::MemoryFiles::default();
-        files.add("/m/kcl.mod", "[dependencies]\na = \"1.0\"\n");
-        files.add("/m/vendor/a_1.0/kcl.mod", "");
-        files.add(format!("{kept}/kcl.mod"), "");
-        let request = Request { vendor: Some("/store".into()), ..Request::default() };
-        let found = |files: &crate::MemoryFiles| dependencies(&request, files, Path::new("/m"));
-        let folder = |files: &crate::MemoryFiles| found(files).unwrap().remove(0).1.display().to_string();
-        assert_eq!(folder(&files), "/m/vendor/a_1.0");
-        let sum = format!("h1:{}=", "A".repeat(43));
-        let source = "reg = \"r\"\nrepo = \"a\"\noci_tag = \"1.2\"";
-        files.add(
-            "/m/kcl.mod.lock",
-            format!("[dependencies.a]\nversion = \"1.2\"\nsum = \"{sum}\"\n{source}\n"),
-        );
-        assert_eq!(folder(&files), kept);
-        files.add("/m/vendor/a_1.2/kcl.mod", "");
-        assert_eq!(folder(&files), "/m/vendor/a_1.2");
-        files.add("/m/kcl.mod.lock", "[dependencies.a");
-        assert!(found(&files).unwrap_err().contains("kcl.mod.lock:1"));
     }
 }

@@ -12,6 +12,11 @@ base_diag::mistakes! {
         sentence: why.clone(),
         help: "kcl.mod is TOML: [package], [dependencies] (name = \"1.0\" or name = { path = \"..\" }), [profile]",
     }
+    /// A package that is not what kcl.mod.lock says, or whose signature nobody has looked at.
+    UnprovenPackage { name: String, why: String, next: &'static str } = MODULE "unproven-package" {
+        sentence: format!("package `{name}`: {why}"),
+        help: *next,
+    }
     /// Nothing to run.
     NoInput { why: String, hint: String } = EVALUATION "no-input" { sentence: why.clone(), help: hint.clone() }
     /// A file of a package that cannot be read.

@@ -230,4 +230,8 @@ impl Files for Changed<'_> {
     fn list(&self, path: &Path) -> Vec<String> {
         self.below.list(path)
     }
+
+    fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {
+        self.below.prove(folder, sum, packages)
+    }
 }

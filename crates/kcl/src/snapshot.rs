@@ -208,4 +208,8 @@ impl Files for Watched<'_> {
         self.note(|| Fact::Sources(path, names.clone()));
         names
     }
+
+    fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {
+        self.snapshot.files.prove(folder, sum, packages)
+    }
 }

@@ -22,7 +22,8 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     base_file::replace(path, bytes, How::Private)
 }
 
-/// Waits for a file that stands for a thing, and holds it until the result is dropped or the process ends.
+/// Waits for a file that stands for a thing, and holds it until the result is dropped or the process ends. A child that is given the
+/// file holds it, too.
 ///
 /// # Errors
 /// A disk on which nothing can be locked.
@@ -30,7 +31,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
     file.lock()?;
     Ok(file)
 }

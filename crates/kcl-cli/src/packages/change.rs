@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kcl_fetch::{Options, Resolution};
 use kcl_mod::{LockedSource, Pin, Requirement, Source};
 
-use super::{Call, module_root, store, write_lock};
+use super::{Call, held, module_root, resolved, write_lock};
 use crate::wrong::Wrong;
 
 pub(super) fn init(call: &Call) -> Result<(), Wrong> {
@@ -40,12 +40,13 @@ pub(super) fn init(call: &Call) -> Result<(), Wrong> {
 pub(super) fn add(call: &Call) -> Result<(), Wrong> {
     let mut need = asked(call)?;
     let root = module_root()?;
+    let _held = held(&root);
     let path = root.join("kcl.mod");
     let old = std::fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let manifest = Some(kcl_mod::add(&old, &need)?);
     // What is asked for now is looked for now, whatever the lock says about an earlier wish.
     let refresh = (!call.given.has("offline")).then(|| vec![need.import_name()]);
-    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, refresh, ..call.options()? })?;
+    let resolution = resolved(&root, &Options { manifest, refresh, ..call.options()? })?;
     pin_newest(&mut need, &resolution);
     write_both(&root, &kcl_mod::add(&old, &need)?, &resolution)?;
     let kept = resolution.packages.iter().find(|kept| kept.locked.name == need.import_name());
@@ -111,7 +112,7 @@ pub(super) fn asked(call: &Call) -> Result<Requirement, Wrong> {
     ];
     let mut table: toml::Table =
         rows.into_iter().filter_map(|(k, v)| Some((k.to_owned(), v?.into()))).collect();
-    if key != package {
+    if key != package || flag("package").is_some() {
         table.insert("package".to_owned(), package.into());
     }
     table.extend(version.map(|version| ("version".to_owned(), version.into())));
@@ -130,7 +131,8 @@ pub(crate) fn split_tag(address: &str) -> Option<(String, String)> {
     (!tag.contains('/')).then(|| (path.to_owned(), tag.to_owned()))
 }
 
-fn last_part(from: &str) -> Option<String> {
+/// The name of a repository, from its address.
+pub(crate) fn last_part(from: &str) -> Option<String> {
     let last = from.trim_end_matches('/').trim_end_matches("/.git").rsplit('/').next()?;
     Some(last.strip_suffix(".git").unwrap_or(last).to_owned()).filter(|name| !name.is_empty() && name != "..")
 }
@@ -140,6 +142,7 @@ pub(super) fn remove(call: &Call) -> Result<(), Wrong> {
         return Err(Wrong::from("name the packages to remove".to_owned()));
     }
     let root = module_root()?;
+    let _held = held(&root);
     let path = root.join("kcl.mod");
     let mut text =
         std::fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
@@ -150,7 +153,7 @@ pub(super) fn remove(call: &Call) -> Result<(), Wrong> {
         })?;
     }
     let manifest = Some(text.clone());
-    let resolution = kcl_fetch::resolve(&root, &store()?, &Options { manifest, ..call.options()? })?;
+    let resolution = resolved(&root, &Options { manifest, ..call.options()? })?;
     write_both(&root, &text, &resolution)?;
     println!("removed {}", call.words.join(", "));
     Ok(())
@@ -160,6 +163,7 @@ pub(super) fn update(call: &Call) -> Result<(), Wrong> {
     let names: Vec<String> = call.words.iter().map(|name| name.replace('-', "_")).collect();
     // Under --locked and --offline nothing may be newer: it is a check and a fetch of what the lock says.
     let refresh = (!call.given.has("locked") && !call.given.has("offline")).then(|| names.clone());
+    let _held = held(&module_root()?);
     let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
     if let Some(name) = names.iter().find(|name| resolution.lock.get(name).is_none()) {
         return Err(Wrong::with_help(
@@ -168,20 +172,25 @@ pub(super) fn update(call: &Call) -> Result<(), Wrong> {
         ));
     }
     let changed = !call.given.has("locked") && write_lock(&root, &resolution)?;
-    let count = resolution.packages.len();
-    println!("{count} packages; kcl.mod.lock {}", if changed { "is new" } else { "is as it was" });
+    let count = counted(resolution.packages.len());
+    println!("{count}; kcl.mod.lock {}", if changed { "is new" } else { "is as it was" });
     Ok(())
 }
 
 pub(super) fn vendor(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
+    let _held = held(&module_root()?);
     let (root, resolution) = call.resolve(&call.options()?)?;
     let copies = copied(&root, &resolution)?;
     if !call.given.has("locked") {
         write_lock(&root, &resolution)?;
     }
-    println!("{} packages in {}", copies.len(), root.join("vendor").display());
+    println!("{} in {}", counted(copies.len()), root.join("vendor").display());
     Ok(())
+}
+
+fn counted(packages: usize) -> String {
+    if packages == 1 { "1 package".to_owned() } else { format!("{packages} packages") }
 }
 
 /// Copies every package that was fetched into `vendor`; returns names in imports and folders.

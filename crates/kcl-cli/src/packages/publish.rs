@@ -39,7 +39,8 @@ pub(super) fn push(call: &Call) -> Result<(), Wrong> {
         ));
     }
     let repository = repository.split(':').next().unwrap_or(repository);
-    let digest = Client::new(Registry::new(host))?.push(repository, &package, &content)?;
+    let digest =
+        Client::new(Registry::new(host))?.push(repository, &package, &content, call.given.has("force"))?;
     println!("pushed {host}/{repository}:{}\n{digest}", package.version);
     Ok(())
 }

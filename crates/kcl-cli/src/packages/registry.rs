@@ -71,7 +71,7 @@ pub(crate) fn clean(words: &[String]) -> ExitCode {
         let store = super::store()?;
         let mut removed = Vec::new();
         // Only what `kcl mod` made: another tool may keep its packages beside.
-        for folder in ["store", "git", "locks"].map(|name| store.root().join(name)) {
+        for folder in ["store", "seals", "signed", "git", "locks"].map(|name| store.root().join(name)) {
             if folder.exists() && given.has("yes") {
                 std::fs::remove_dir_all(&folder)
                     .map_err(|e| format!("cannot remove {}: {e}", folder.display()))?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kcl_fetch::{Kept, Options, Resolution};
+use kcl_mod::{Locked, LockedSource};
 
 use super::change::copied;
 use super::{Call, write_lock};
@@ -56,6 +57,7 @@ fn branch(resolution: &Resolution, from: &str, indent: &str, shown: &mut BTreeSe
 pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
     let refresh = call.given.has("update").then(Vec::new);
+    let _held = super::held(&super::module_root()?);
     let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
     let copies = if call.given.has("vendor") { copied(&root, &resolution)? } else { Vec::new() };
     if call.given.has("update") || call.given.has("vendor") {
@@ -73,23 +75,42 @@ pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// The files themselves are summed, whatever a seal says; what is wrong is told, not mended.
 pub(super) fn verify(call: &Call) -> Result<(), Wrong> {
-    let (root, resolution) = look(call)?;
+    call.no_words()?;
+    let root = super::module_root()?;
+    let store = super::store()?;
     let mut count = 0;
-    for kept in &resolution.packages {
-        let Some(sum) = &kept.locked.sum else { continue };
-        kcl_fetch::compare(&kept.folder, sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
-        let copy = root.join("vendor").join(kept.locked.full_name());
-        if copy.exists() {
-            kcl_fetch::compare(&copy, sum).map_err(|trouble| named(&kept.locked.name, trouble))?;
+    for locked in kcl_fetch::read_lock(&root)?.entries {
+        if matches!(locked.source, LockedSource::Path(_)) {
+            continue;
+        }
+        let sum = locked.sum.as_deref().unwrap_or_default();
+        let kept = store.place(sum).ok_or_else(|| unproven(&locked))?;
+        let copy = root.join("vendor").join(locked.full_name());
+        for folder in [kept, copy].iter().filter(|folder| folder.exists()) {
+            kcl_fetch::compare(folder, sum).map_err(|trouble| named(&locked.name, trouble))?;
         }
         count += 1;
     }
+    call.resolve(&Options { locked: true, ..call.options()? })?;
     match count {
         1 => println!("1 package is what kcl.mod.lock says"),
         _ => println!("{count} packages are what kcl.mod.lock says"),
     }
     Ok(())
+}
+
+fn unproven(locked: &Locked) -> Wrong {
+    let name = &locked.name;
+    let what = match &locked.sum {
+        None => "kcl.mod.lock has no sum for it".to_owned(),
+        Some(sum) => format!("`{sum}` in kcl.mod.lock is not a sum of ours: nothing can be compared with it"),
+    };
+    Wrong::with_help(
+        format!("package `{name}`: {what}"),
+        format!("`kcl mod update {name}` writes the sum of what is there now"),
+    )
 }
 
 fn named(name: &str, trouble: kcl_fetch::Trouble) -> Wrong {

@@ -138,7 +138,7 @@ fn registry() -> Option<(RegistryServer, String)> {
     lab.module("web", "1.0.0", "");
     let (package, content) = kcl_fetch::read_module(&lab.path("web"), false).unwrap();
     let digest =
-        Client::with(Registry::new(&server.host), None).push("team/web", &package, &content).unwrap();
+        Client::with(Registry::new(&server.host), None).push("team/web", &package, &content, false).unwrap();
     Some((server, digest))
 }
 

@@ -206,6 +206,17 @@ fn what_a_registry_says_wrongly_is_refused() {
     changed[1].1[600] ^= 1;
     module(&lab, &serve(changed, None).host, "");
     refused(&lab, "what came is not what was promised");
+    // A blob that does not end, and one that ends too soon.
+    let mut endless = pages(&package());
+    endless[1].1.extend([0; 100_000]);
+    let lab = Lab::new();
+    module(&lab, &serve(endless, None).host, "");
+    refused(&lab, "is larger than");
+    let mut short = pages(&package());
+    short[1].1.truncate(600);
+    let lab = Lab::new();
+    module(&lab, &serve(short, None).host, "");
+    refused(&lab, "600 bytes came instead of");
     let lab = Lab::new();
     module(&lab, &serve(Vec::new(), None).host, "");
     refused(&lab, "does not exist");
@@ -283,9 +294,30 @@ fn unsigned_and_wrongly_signed_packages_are_refused_before_they_are_fetched() {
     lab.write_lock("app", &resolution);
     let offline = Options { offline: true, ..Options::default() };
     assert_eq!(lab.resolve("app", &offline).unwrap().lock, resolution.lock);
-    // What was locked without a signature is looked at again.
-    lab.write("app/kcl.mod.lock", &resolution.lock.write().replace("signed_by", "other"));
-    assert!(lab.resolve("app", &offline).unwrap_err().what.contains("--offline"));
+    // What was locked without a signature, or with the word of somebody, is looked at again.
+    let key = resolution.lock.entries[0].signed_by.clone().unwrap();
+    for lock in [
+        resolution.lock.write().replace("signed_by", "other"),
+        resolution.lock.write().replace(&key, "key 0123456789abcdef"),
+    ] {
+        lab.write("app/kcl.mod.lock", &lock);
+        assert!(lab.resolve("app", &offline).unwrap_err().what.contains("looked at its signature"));
+        assert_eq!(lab.resolve("app", &Options::default()).unwrap().lock, resolution.lock);
+        let locked = Options { locked: true, ..Options::default() };
+        assert!(lab.resolve("app", &locked).unwrap_err().what.contains("does not fit"));
+    }
+    // A word in the lock proves nothing on a machine that has not looked.
+    lab.write_lock("app", &resolution);
+    std::fs::remove_dir_all(lab.path("store/signed")).unwrap();
+    assert!(lab.resolve("app", &offline).unwrap_err().what.contains("looked at its signature"));
+    lab.resolve("app", &Options::default()).unwrap();
+    assert!(lab.resolve("app", &offline).is_ok());
+    // Another policy: who was trusted is not any more.
+    lab.write("app/cosign.pub", &other.public_key_pem());
+    for options in [Options::default(), Options { locked: true, ..Options::default() }] {
+        let told = lab.resolve("app", &options).unwrap_err();
+        assert!(told.what.contains("a key that kcl.mod does not name"), "{told}");
+    }
 }
 
 /// What a bundle says that is a signature.

@@ -196,3 +196,109 @@ fn what_is_vendored_needs_neither_store_nor_network() {
     std::fs::write(copy.join("lib.k"), "version = \"x\"\n").unwrap();
     assert!(lab.resolve("app", &offline()).unwrap_err().what.contains("--offline"));
 }
+
+#[test]
+fn packages_of_one_repository_are_fetched_side_by_side() {
+    let lab = Lab::new();
+    lab.module("mono", "1.0.0", "");
+    let names_of: Vec<String> = (0..7).map(|n| format!("part{n}")).collect();
+    for name in &names_of {
+        lab.write(
+            &format!("mono/{name}/kcl.mod"),
+            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n"),
+        );
+    }
+    for number in 0..3 {
+        lab.tag("mono", &format!("v1.0.{number}"));
+    }
+    let need = |name: &String| format!("{name} = {{ git = \"{}\", tag = \"v1.0.1\" }}\n", lab.url("mono"));
+    let needs: String = names_of.iter().map(need).collect();
+    app(&lab, &format!("mono = {{ git = \"{}\", tag = \"v1.0.2\" }}\n{needs}", lab.url("mono")));
+    let resolution = lab.resolve("app", &Options::default()).unwrap();
+    assert_eq!(resolution.packages.len(), 8, "{:?}", names(&resolution));
+}
+
+#[test]
+fn what_a_killed_git_has_left_holds_nobody_up() {
+    let lab = Lab::new();
+    for version in ["1.0.0", "2.0.0", "3.0.0", "4.0.0"] {
+        lab.module("lib", version, "");
+        lab.tag("lib", &format!("v{version}"));
+    }
+    let at = |version: &str| {
+        app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v{version}\" }}", lab.url("lib")));
+        names(&lab.resolve("app", &Options::default()).unwrap())
+    };
+    assert_eq!(at("1.0.0"), ["lib@1.0.0"]);
+    let copy = std::fs::read_dir(lab.path("store/git")).unwrap().next().unwrap().unwrap().path();
+    for stale in ["shallow.lock", "config.lock", "refs/tags/v2.0.0.lock"] {
+        std::fs::write(copy.join(stale), "").unwrap();
+    }
+    assert_eq!(at("2.0.0"), ["lib@2.0.0"]);
+    std::fs::remove_dir_all(copy.join("objects")).unwrap();
+    assert_eq!(at("3.0.0"), ["lib@3.0.0"]);
+    // Objects that a lost write has emptied.
+    for entry in std::fs::read_dir(copy.join("objects/pack")).unwrap().flatten() {
+        std::fs::remove_file(entry.path()).unwrap();
+        std::fs::write(entry.path(), "").unwrap();
+    }
+    assert_eq!(at("4.0.0"), ["lib@4.0.0"]);
+}
+
+#[test]
+fn a_damaged_copy_in_the_store_is_absent_and_is_fetched_again() {
+    let lab = Lab::new();
+    lab.module("lib", "1.0.0", "");
+    lab.tag("lib", "v1");
+    app(&lab, &format!("lib = {{ git = \"{}\", tag = \"v1\" }}", lab.url("lib")));
+    let first = lab.resolve("app", &Options::default()).unwrap();
+    lab.write_lock("app", &first);
+    let folder = first.packages[0].folder.clone();
+    let damages: [&dyn Fn(); 4] = [
+        &|| std::fs::write(folder.join("lib.k"), "version = \"x\"\n").unwrap(),
+        &|| std::fs::write(folder.join("more.k"), "").unwrap(),
+        &|| std::fs::remove_file(folder.join("lib.k")).unwrap(),
+        &|| std::fs::remove_file(folder.join("kcl.mod")).unwrap(),
+    ];
+    for damage in damages {
+        damage();
+        let told = lab.resolve("app", &offline()).unwrap_err();
+        assert!(told.what.contains("what kcl.mod.lock names"), "{told}");
+        assert_eq!(lab.resolve("app", &Options::default()).unwrap().lock, first.lock);
+        assert_eq!(text(&folder, "lib.k"), "version = \"1.0.0\"\n");
+        assert!(!folder.join("more.k").exists());
+    }
+    let beside: Vec<_> = std::fs::read_dir(lab.path("store/store")).unwrap().flatten().collect();
+    assert_eq!(beside.len(), 1, "{beside:?}");
+}
+
+#[test]
+fn a_package_that_is_named_is_that_one_or_none() {
+    let lab = Lab::new();
+    lab.module("mono", "1.0.0", "");
+    lab.tag("mono", "v1");
+    let url = lab.url("mono");
+    // Nobody named a package: the one at the root is meant, whatever it calls itself.
+    app(&lab, &format!("other = {{ git = \"{url}\", tag = \"v1\" }}"));
+    assert_eq!(names(&lab.resolve("app", &Options::default()).unwrap()), ["other@1.0.0"]);
+    app(&lab, &format!("other = {{ git = \"{url}\", tag = \"v1\", package = \"other\" }}"));
+    let told = lab.resolve("app", &Options::default()).unwrap_err();
+    assert!(told.what.contains("has no package `other`"), "{told}");
+}
+
+#[test]
+fn a_branch_that_loses_against_a_version_is_told() {
+    let lab = Lab::new();
+    lab.module("base", "1.2.0", "");
+    lab.tag("base", "v1.2.0");
+    lab.git("base", &["branch", "next"]);
+    let url = lab.url("base");
+    lab.module("left", "1.0.0", &format!("[dependencies]\nbase = {{ git = \"{url}\", tag = \"v1.2.0\" }}\n"));
+    lab.tag("left", "v1.0.0");
+    let left = format!("left = {{ git = \"{}\", tag = \"v1.0.0\" }}\n", lab.url("left"));
+    app(&lab, &format!("base = {{ git = \"{url}\", branch = \"next\" }}\n{left}"));
+    let told = lab.resolve("app", &Options::default()).unwrap().surprises;
+    assert!(told.len() == 1 && told[0].contains("kcl.mod asks for `next`, `v1.2.0` is taken"), "{told:?}");
+    app(&lab, &left);
+    assert!(lab.resolve("app", &Options::default()).unwrap().surprises.is_empty());
+}

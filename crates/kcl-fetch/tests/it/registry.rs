@@ -9,7 +9,7 @@ use crate::lab::{Lab, names};
 
 fn push(lab: &Lab, client: &mut Client, module: &str) {
     let (package, content) = kcl_fetch::read_module(&lab.path(module), false).unwrap();
-    client.push(&format!("team/{}", package.name), &package, &content).unwrap();
+    client.push(&format!("team/{}", package.name), &package, &content, false).unwrap();
 }
 
 #[test]
@@ -90,4 +90,23 @@ fn a_password_is_asked_for_and_a_wrong_one_is_told() {
     let wrong = Credentials { user: "team".to_owned(), password: "no".to_owned().into() };
     let told = Client::with(Registry::new(&server.host), Some(wrong)).check().unwrap_err();
     assert!(told.what.contains("does not take the credentials") && !told.what.contains("no:"), "{told}");
+}
+
+#[test]
+fn a_version_that_holds_something_else_is_replaced_only_by_force() {
+    let lab = Lab::new();
+    let Some(server) = RegistryServer::start(&RegistryOptions::default()) else { return };
+    let mut client = Client::with(Registry::new(&server.host), None);
+    let mut again = |force: bool| {
+        let (package, content) = kcl_fetch::read_module(&lab.path("web"), false).unwrap();
+        client.push("team/web", &package, &content, force)
+    };
+    lab.module("web", "1.2.0", "");
+    let first = again(false).unwrap();
+    assert_eq!(again(false).unwrap(), first, "the same once more is no change");
+    lab.write("web/web.k", "version = \"another\"\n");
+    let told = again(false).unwrap_err();
+    assert!(told.what.contains("team/web:1.2.0 is there already"), "{told}");
+    assert!(told.next.unwrap().contains("--force"));
+    assert_ne!(again(true).unwrap(), first);
 }
