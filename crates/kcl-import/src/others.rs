@@ -77,13 +77,14 @@ impl Reader<'_, '_> {
         if members.is_empty() {
             return Ok(None);
         }
-        let free = !merged.properties.iter().any(|property| property.key == "key");
+        // A check block that knows the name of other attributes runs for each of them, and not where there is none: rules of the
+        // attributes that have names count more.
+        let free = checks.is_empty() && !merged.properties.iter().any(|property| property.key == "key");
         let key_name = (!names.is_empty() && free).then(|| "key".to_owned());
         if key_name.is_some() {
             checks.extend(names.into_iter().map(|condition| Check { condition, ..Check::default() }));
         } else if !names.is_empty() {
-            let name = &site.name;
-            self.warnings.push(format!("{name}: an attribute is called `key`: other names are not checked"));
+            self.warnings.push(format!("{}: names of other attributes are not checked", site.name));
         }
         Ok(Some(IndexSignature { key_name, ..signature(Type::union(members)) }))
     }

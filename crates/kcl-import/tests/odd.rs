@@ -357,6 +357,18 @@ fn parts_are_all_counted() {
 }
 
 #[test]
+fn rules_hold_where_names_have_rules_too() {
+    let rest = r#""properties": {"a": {"type": "integer", "minimum": 3}}, "patternProperties": {"^x-": {"type": "string"}}"#;
+    judge(
+        rest,
+        &["{a = 3}", "{a = 3, \"x-b\" = \"c\"}"],
+        &["{a = 1}", "{a = 1, \"x-b\" = \"c\"}", "{\"x-b\" = 1}"],
+    );
+    let made = read(Mode::JsonSchema, &format!("{{\"$schema\": \"x\", \"type\": \"object\", {rest}}}"));
+    assert_eq!(made.warnings, ["Odd: names of other attributes are not checked"]);
+}
+
+#[test]
 fn patterns_with_types_of_their_own_are_told() {
     for rest in [
         r#""patternProperties": {"^x-": {"type": "string"}, "^y-": {"type": "integer"}}, "additionalProperties": false"#,
