@@ -2,10 +2,14 @@
 //! never sees half of it, and a full disk leaves the old one.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-use std::fs::{self, File, Permissions};
+mod turn;
+
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use turn::Turn;
 
 /// How a file is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +39,7 @@ impl std::fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// Writes a file. One that is there keeps its permissions; a link is followed; what is no file (a pipe, a terminal) is written to.
+/// Writes a file. One that is there keeps its permissions and, as far as we may say so, its owner; a link is followed; what is no file (a pipe, a terminal) is written to.
 ///
 /// # Errors
 /// The file is read-only or a folder, or the disk does not take it; the old content is still there.
@@ -122,7 +126,7 @@ impl Beside {
             Ok(old) if old.permissions().readonly() => {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
-            Ok(old) => Some(old.permissions()),
+            Ok(old) => Some(old),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -163,10 +167,12 @@ fn create(path: &Path, how: How) -> io::Result<File> {
     options.open(path)
 }
 
-fn fill(file: &mut File, bytes: &[u8], old: Option<Permissions>, how: How) -> io::Result<()> {
+fn fill(file: &mut File, bytes: &[u8], old: Option<Metadata>, how: How) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Some(old) = old.filter(|_| how != How::Private) {
-        file.set_permissions(old)?;
+        keep_owner(file, &old)?;
+        // After the owner: a new one may lose some of them.
+        file.set_permissions(old.permissions())?;
     }
     match how {
         How::Plain => Ok(()),
@@ -174,9 +180,28 @@ fn fill(file: &mut File, bytes: &[u8], old: Option<Permissions>, how: How) -> io
     }
 }
 
+/// Gives the new file to whom the old one belongs; who may not do that keeps the group at least, or what can be kept.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        let kept = fchown(file, Some(old.uid()), Some(old.gid()));
+        // What the system refuses is not ours to demand: the content counts.
+        let _ = kept.or_else(|_| fchown(file, None, Some(old.gid())));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -226,5 +251,21 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o440)).unwrap();
         assert_eq!(replace(&path, b"3", How::Plain).unwrap_err().to_string(), "it is read-only");
         replace(Path::new("/dev/null"), b"4", How::Plain).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_stays_with_its_owner() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.k");
+        fs::write(&path, "1").unwrap();
+        // Only the superuser gives files away; for others the file is theirs before and after.
+        let _ = chown(&path, Some(65534), Some(65534));
+        let owner =
+            |path: &Path| fs::metadata(path).map(|meta| (meta.uid(), meta.gid(), meta.mode())).unwrap();
+        let before = owner(&path);
+        replace(&path, b"2", How::Plain).unwrap();
+        assert_eq!(owner(&path), before);
     }
 }

@@ -259,3 +259,23 @@ fn calls_share_packages_and_see_every_change_of_a_file() {
     assert_eq!(kept(&budget), 0);
     assert_eq!(run().unwrap(), "a: file");
 }
+
+#[test]
+fn overrides_at_the_same_time_are_all_there() {
+    let folder = files(&[("main.k", "a = 1\n")]);
+    let file = folder.path().join("main.k").display().to_string();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let file = &file;
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let specs = vec![format!("v{thread}x{n}={n}")];
+                    let args = OverrideFileArgs { file: file.clone(), specs, ..OverrideFileArgs::default() };
+                    assert!(overrides::override_file(&args, &Budget::default()).unwrap().result);
+                }
+            });
+        }
+    });
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 101);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

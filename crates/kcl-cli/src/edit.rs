@@ -9,6 +9,7 @@ mod write_back;
 
 use std::process::ExitCode;
 
+use base_file::Turn;
 use kcl_edit::Action;
 use kcl_syntax::source::SourcePath;
 
@@ -66,18 +67,23 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Ok(wishes) => wishes,
         Err(wrong) => return wrong.tell("edit"),
     };
-    let mut session = Workbench::default();
-    let mut report = Report::new(&given);
-    for wish in &wishes {
-        let answer = session.answer(wish);
-        report.add(wish, answer);
+    let mut turn = Turn::default();
+    loop {
+        let mut session = Workbench::default();
+        let mut report = Report::new(&given);
+        for wish in &wishes {
+            let answer = session.answer(wish);
+            report.add(wish, answer);
+        }
+        let files = match report.may_write() {
+            true => session.write(&mut turn),
+            false => Some(session.unwritten(report.shows_diff())),
+        };
+        if let Some(files) = files {
+            drop(turn);
+            return report.print(files);
+        }
     }
-    if report.may_write() {
-        report.files = session.write();
-    } else {
-        report.files = session.unwritten(report.shows_diff());
-    }
-    report.print()
 }
 
 fn usage() -> String {

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use kcl_import::{Imported, Input, Mode, detect, import};
 use serde_json::json;
 
-use crate::EXIT_WRONG;
 use crate::flags::{Flag, Given, flags, help, opened};
+use crate::{EXIT_BUG, EXIT_WRONG};
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "mode" Some('m'), "MODE" "auto, json, yaml, toml, jsonschema, openapi, crd, terraformschema, proto or gostruct (default: auto)";
@@ -37,7 +37,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
-            ExitCode::from(EXIT_WRONG)
+            ExitCode::from(if message.contains(kcl_import::BUG) { EXIT_BUG } else { EXIT_WRONG })
         }
     }
 }
@@ -213,11 +213,17 @@ fn report(as_json: bool, files: &[(PathBuf, String)], warnings: &[String]) {
     match paths.as_slice() {
         [one] => println!("{one}"),
         many => {
-            let folder = many
-                .first()
-                .and_then(|p| Path::new(p).components().next())
-                .map(|c| c.as_os_str().to_string_lossy().into_owned());
-            println!("{} files in {}", many.len(), folder.unwrap_or_default());
+            println!("{} files in {}", many.len(), common_folder(files).display());
         }
     }
+}
+
+/// The deepest folder that all files are in.
+fn common_folder(files: &[(PathBuf, String)]) -> PathBuf {
+    let mut folders = files.iter().map(|(path, _)| path.parent().unwrap_or(Path::new("")));
+    let first = folders.next().unwrap_or(Path::new("")).to_path_buf();
+    let common = folders.fold(first, |common, folder| {
+        common.ancestors().find(|above| folder.starts_with(above)).unwrap_or(Path::new("")).to_path_buf()
+    });
+    if common.as_os_str().is_empty() { PathBuf::from(".") } else { common }
 }

@@ -126,3 +126,49 @@ fn overrides_that_cannot_be_written_back_leave_the_files() {
     assert!(kcl(dir.path(), &["run", "main.k", "-d", "-O", "c=2", "-O", "d.e:{f=1}"]).status.success());
     assert_eq!(read(dir.path(), "main.k"), "a = b = 1\nc = 2\nd = {e.f = 1}\n");
 }
+
+#[test]
+fn edits_at_the_same_time_are_all_there() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("main.k", "a = 1\n")]);
+    let started = |n: i32| {
+        let word = format!("v{n}={n}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kcl"));
+        match n % 4 {
+            0 => command.args(["run", "main.k", "-d", "-O", &word]),
+            _ => command.args(["edit", "set", "main.k", &word]),
+        };
+        command.current_dir(dir.path()).stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let all: Vec<_> = (0..40).map(started).collect();
+    assert!(all.into_iter().all(|mut child| child.wait().unwrap().success()));
+    let text = read(dir.path(), "main.k");
+    let missing: Vec<i32> = (0..40).filter(|n| !text.contains(&format!("v{n} = {n}\n"))).collect();
+    assert_eq!((text.lines().count(), missing), (41, vec![]), "{text}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_not_written_is_not_told_as_done() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("main.k", "a = 1\n")]);
+    let mut permissions = fs::metadata(dir.path().join("main.k")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(dir.path().join("main.k"), permissions).unwrap();
+    let output = kcl(dir.path(), &["edit", "set", "main.k", "a=2"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert_eq!(err(&output), "error: main.k cannot be written: it is read-only\n");
+    let output = kcl(dir.path(), &["edit", "set", "main.k", "a=2", "--json"]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains(r#""status":"failed""#) && !told.contains("replaced"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_target() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(dir.path().join("pipe.k")).status().unwrap().success());
+    let output = kcl(dir.path(), &["edit", "get", "pipe.k", "a"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("pipe.k is neither a file nor a folder"), "{}", err(&output));
+}

@@ -2,14 +2,14 @@
 
 use base_yaml::{Data, Node};
 use kcl_model::{
-    Attribute, Check, Constraint, Rule, Schema, SchemaRef, Subject, Type, When, is_identifier, quote,
-    quote_name,
+    Attribute, Check, Constraint, Rule, Schema, SchemaRef, Subject, Type, When, quote, quote_name,
 };
 
 use crate::cel;
+use crate::inside::{contains, counted};
 use crate::merge::Merged;
 use crate::object::{all, entries, is_true, items, text, texts};
-use crate::predicate::{About, exactly_one, is_set, joined, wrapped};
+use crate::predicate::{About, Own, demands, exactly_one, is_set, joined, says_object, wrapped};
 use crate::rules;
 use crate::schema::Reader;
 
@@ -17,8 +17,6 @@ use crate::schema::Reader;
 const CALLED: &[&str] = &["len", "regex", "isunique", "multiplyof", "str", "int", "float", "typeof"];
 /// Lists in lists that are looked into.
 const MAX_NESTING: u32 = 4;
-/// So many attributes are counted one by one.
-const MAX_COUNTED: usize = 60;
 
 /// A condition with the words for whoever breaks it.
 struct Demand {
@@ -29,26 +27,6 @@ struct Demand {
 impl From<String> for Demand {
     fn from(condition: String) -> Self {
         Demand { condition, message: None }
-    }
-}
-
-/// How many elements of a list a condition must hold for.
-fn contains(node: &Node, expression: &str, condition: &str, found: &mut Vec<Demand>) {
-    let bound = |key: &str| match node.get(key).and_then(crate::object::number) {
-        Some(kcl_model::Value::Int(n)) => Some(n),
-        _ => None,
-    };
-    let count = match condition {
-        "True" => format!("len({expression})"),
-        _ => format!("len([item for item in {expression} if {}])", wrapped(condition)),
-    };
-    match bound("minContains").unwrap_or(1) {
-        ..=0 => {}
-        1 if condition != "True" => found.push(format!("any item in {expression} {{ {condition} }}").into()),
-        least => found.push(format!("{count} >= {least}").into()),
-    }
-    if let Some(most) = bound("maxContains") {
-        found.push(format!("{count} <= {most}").into());
     }
 }
 
@@ -67,9 +45,13 @@ impl Reader<'_, '_> {
                 continue;
             };
             // The rules of a type that has no name stand where it is used.
-            let (node, document) = self.resolved(&entry.node, entry.document);
+            let mut rest = Vec::new();
+            let (node, document) = self.resolved(&entry.node, entry.document, &mut rest);
             let before = checks.len();
-            self.attribute_checks(attribute, &node, document, &mut checks, &mut notes);
+            self.attribute_checks(attribute, &node, document, schema, &mut checks, &mut notes);
+            for (part, document) in rest {
+                self.exactly(attribute, &part, document, schema, &mut checks);
+            }
             if quote_name(&attribute.name).starts_with('"') && checks.len() > before {
                 checks.truncate(before);
                 let name = &attribute.name;
@@ -78,8 +60,12 @@ impl Reader<'_, '_> {
                 ));
             }
         }
+        for name in &merged.apart {
+            self.warnings.push(format!("{schema}.{name}: several files describe it: one of them counts"));
+        }
+        let own = Own { attributes, open: merged.is_open() };
         for (part, document) in &merged.parts {
-            self.own_checks(part, attributes, *document, schema, &mut checks, &mut notes);
+            self.own_checks(part, own, *document, schema, &mut checks, &mut notes);
         }
         let hidden = |check: &Check| {
             attributes.iter().any(|attribute| {
@@ -106,6 +92,7 @@ impl Reader<'_, '_> {
         attribute: &Attribute,
         node: &Node,
         document: usize,
+        schema: &str,
         checks: &mut Vec<Check>,
         notes: &mut Vec<String>,
     ) {
@@ -114,15 +101,22 @@ impl Reader<'_, '_> {
         for rule in rules::rules(node, ty, &mut self.warnings) {
             checks.push(check(Subject::Attribute(name.clone()), &written, rule, attribute.optional));
         }
+        // What type and rules do not say is said as a condition.
+        if !self.is_plain(node, ty, document, 0)
+            && self.exactly(attribute, node, document, schema, checks)
+            && !self.structural
+        {
+            return;
+        }
         let (inside, subject): (_, fn(String) -> Subject) = match ty {
-            Type::List(item) => (node.get("items").map(|node| (node, item)), Subject::Each),
+            Type::List(item) => (of_all(node).map(|node| (node, item)), Subject::Each),
             Type::Dict(_, value) => {
                 (node.get("additionalProperties").map(|node| (node, value)), Subject::EachValue)
             }
             _ => (None, Subject::Each),
         };
         if let Some((inner, ty)) = inside {
-            let (inner, _) = self.resolved(inner, document);
+            let (inner, _) = self.resolved(inner, document, &mut Vec::new());
             for rule in rules::rules(&inner, ty, &mut self.warnings) {
                 checks.push(check(subject(name.clone()), &written, rule, attribute.optional));
             }
@@ -132,6 +126,37 @@ impl Reader<'_, '_> {
             let Demand { condition, message } = demand;
             checks.push(Check { condition, message, guard: guard.clone(), ..Check::default() });
         }
+    }
+
+    /// States all that an object demands of an attribute; false, with a warning, if that cannot be said.
+    fn exactly(
+        &mut self,
+        attribute: &Attribute,
+        node: &Node,
+        document: usize,
+        schema: &str,
+        checks: &mut Vec<Check>,
+    ) -> bool {
+        let written = quote_name(&attribute.name);
+        let about = About::Value(&written, &attribute.ty);
+        let Some(conditions) = self.conditions(node, &about, document, 0) else {
+            let words: Vec<&str> =
+                all(node).iter().map(|e| e.key.as_str()).filter(|key| demands(key)).collect();
+            let words = words.join("`, `");
+            let name = &attribute.name;
+            self.warnings.push(format!("{schema}.{name}: not all that `{words}` demands is checked"));
+            return false;
+        };
+        let guard = attribute.optional.then(|| is_set(&written));
+        // What a rule says already is not said again.
+        let said =
+            |condition: &String, checks: &[Check]| checks.iter().any(|check| check.condition == *condition);
+        for condition in conditions {
+            if !said(&condition, checks) {
+                checks.push(Check { condition, guard: guard.clone(), ..Check::default() });
+            }
+        }
+        true
     }
 
     /// What an object demands of a value beyond the plain rules: these are counted at the first two levels already.
@@ -153,22 +178,20 @@ impl Reader<'_, '_> {
             found.extend(rules.into_iter().map(|rule| rule.condition(expression).into()));
         }
         if matches!(ty, Type::Union(_)) {
-            for (word, cast, rule) in rules::of_members(node, ty, &mut self.warnings) {
-                let condition = rule.condition(&format!("{cast}({expression})"));
-                found.push(format!("typeof({expression}) != \"{word}\" or {condition}").into());
-            }
+            let said = rules::of_members(node, ty, expression, &mut self.warnings);
+            found.extend(said.into_iter().map(Demand::from));
         }
         self.logic(node, expression, ty, document, &mut found);
         self.of_keys(node, expression, ty, &mut found);
         self.of_lists(node, expression, ty, document, &mut found);
         self.validations(node, &cel::Own::Value(expression, ty), expression, notes, &mut found);
         let inside = match ty {
-            Type::List(item) => node.get("items").map(|node| (node, item, "item")),
+            Type::List(item) => of_all(node).map(|node| (node, item, "item")),
             Type::Dict(_, value) => node.get("additionalProperties").map(|node| (node, value, "_, item")),
             _ => None,
         };
         if let Some((inner, ty, variables)) = inside {
-            let (inner, document) = self.resolved(inner, document);
+            let (inner, document) = self.resolved(inner, document, &mut Vec::new());
             let item = if depth == 0 { "item".to_owned() } else { format!("item{depth}") };
             let variables = variables.replace("item", &item);
             for demand in self.demands(&inner, &item, ty, document, depth + 1, notes) {
@@ -242,7 +265,10 @@ impl Reader<'_, '_> {
         let Type::List(item) = ty else { return };
         if let Some(contained) = node.get("contains") {
             match self.condition(contained, &About::Value("item", item), document, 0) {
-                Some(condition) => contains(node, expression, &condition, found),
+                Some(condition) => {
+                    let said = contains(node, expression, "item", &condition);
+                    found.extend(said.into_iter().map(Demand::from));
+                }
                 None => self.warnings.push(format!("{expression}: `contains` is not checked")),
             }
         }
@@ -274,12 +300,14 @@ impl Reader<'_, '_> {
                 let keys = texts(node, "x-kubernetes-list-map-keys");
                 let Type::Schema(name) = item else { return None };
                 let schema = self.known_schema(name)?;
-                let known =
-                    |key: &&str| schema.attributes.iter().any(|a| a.name == **key) && is_identifier(key);
+                let known = |key: &&str| {
+                    schema.attributes.iter().any(|a| a.name == **key) && !quote_name(key).starts_with('"')
+                };
                 if keys.is_empty() || !keys.iter().all(known) {
+                    self.warnings.push(format!("{expression}: that keys stand once is not checked"));
                     return None;
                 }
-                let parts: Vec<String> = keys.iter().map(|key| format!("item.{key}")).collect();
+                let parts: Vec<String> = keys.iter().map(|key| format!("item.{}", quote_name(key))).collect();
                 let made = if let [one] = parts.as_slice() {
                     one.clone()
                 } else {
@@ -295,13 +323,14 @@ impl Reader<'_, '_> {
     fn own_checks(
         &mut self,
         node: &Node,
-        attributes: &[Attribute],
+        own: Own<'_>,
         document: usize,
         schema: &str,
         checks: &mut Vec<Check>,
         notes: &mut Vec<String>,
     ) {
-        let about = About::Own(attributes);
+        let about = About::Own(own);
+        let attributes = own.attributes;
         let mut found: Vec<Demand> = Vec::new();
         let mut lost = Vec::new();
         for (word, exact) in [("anyOf", false), ("oneOf", true)] {
@@ -330,13 +359,24 @@ impl Reader<'_, '_> {
         }
         for word in ["dependentRequired", "dependentSchemas", "dependencies"] {
             for entry in entries(node, word) {
-                match self.depending(&entry.key, &entry.value, attributes, document) {
+                match self.depending(&entry.key, &entry.value, own, document) {
                     Some(condition) => found.push(condition.into()),
                     None => lost.push(word),
                 }
             }
         }
-        found.extend(counted(node, attributes).into_iter().map(Demand::from));
+        match counted(node, own) {
+            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
+            None => lost.push("minProperties` or `maxProperties"),
+        }
+        if !says_object(node) {
+            lost.push("type");
+        }
+        lost.extend(
+            ["enum", "const", "unevaluatedProperties"]
+                .into_iter()
+                .filter(|word| node.get(word).is_some_and(|said| !matches!(said.value, Data::Bool(_)))),
+        );
         for word in lost {
             self.warnings.push(format!("{schema}: `{word}` is not checked"));
         }
@@ -346,13 +386,8 @@ impl Reader<'_, '_> {
     }
 
     /// What holds if an attribute is there: others are there, or an object is kept.
-    fn depending(
-        &mut self,
-        key: &str,
-        node: &Node,
-        attributes: &[Attribute],
-        document: usize,
-    ) -> Option<String> {
+    fn depending(&mut self, key: &str, node: &Node, own: Own<'_>, document: usize) -> Option<String> {
+        let attributes = own.attributes;
         let written = |name: &str| {
             attributes.iter().find(|attribute| attribute.name == name)?;
             Some(quote_name(name)).filter(|written| !written.starts_with('"'))
@@ -366,7 +401,7 @@ impl Reader<'_, '_> {
                 }
                 joined(&parts, "and")
             }
-            _ => self.condition(node, &About::Own(attributes), document, 0)?,
+            _ => self.condition(node, &About::Own(own), document, 0)?,
         };
         Some(format!("{} in [None, Undefined] or {}", written(key)?, wrapped(&demanded)))
     }
@@ -412,22 +447,9 @@ pub(crate) fn find(
     packages.get(&name.package)?.iter().rev().find(|schema| schema.name == name.name).cloned()
 }
 
-/// `minProperties` and `maxProperties` of an object whose attributes can all be counted.
-fn counted(node: &Node, attributes: &[Attribute]) -> Vec<String> {
-    let names: Vec<String> = attributes.iter().map(|attribute| quote_name(&attribute.name)).collect();
-    if names.len() > MAX_COUNTED || names.iter().any(|name| name.starts_with('"')) || names.is_empty() {
-        return Vec::new();
-    }
-    let open = node.get("additionalProperties").is_some_and(|more| more.value != Data::Bool(false))
-        || is_true(node, "x-kubernetes-preserve-unknown-fields");
-    let number = |word: &str| match node.get(word).and_then(crate::object::number) {
-        Some(kcl_model::Value::Int(n)) => Some(n),
-        _ => None,
-    };
-    let count = format!("len([one for one in [{}] if {}])", names.join(", "), is_set("one"));
-    let least = number("minProperties").filter(|n| *n > 0).map(|n| format!("{count} >= {n}"));
-    let most = number("maxProperties").map(|n| format!("{count} <= {n}"));
-    if open { Vec::new() } else { least.into_iter().chain(most).collect() }
+/// What is said about every element of a list.
+fn of_all(node: &Node) -> Option<&Node> {
+    node.get("items").filter(|_| crate::schema::places(node).is_empty())
 }
 
 /// A rule as a line of a check block.

@@ -4,7 +4,7 @@ use base_yaml::{Data, Limits, Node, parse_documents};
 use kcl_model::{Attribute, IndexSignature, Lines, Schema, SchemaRef, Type};
 
 use crate::names::{file_name, package_path, schema_name};
-use crate::object::{entries, is_true, items, text};
+use crate::object::{entries, finite, is_true, items, text};
 use crate::openapi::{finish, fix};
 use crate::refs::{Documents, Spot};
 use crate::schema::{Reader, Site, doc};
@@ -16,6 +16,7 @@ const META: &str = "k8s.apimachinery.pkg.apis.meta.v1";
 pub(crate) fn import(input: &Input<'_>, package: &str) -> Result<Imported, String> {
     let body = input.text.strip_prefix('\u{feff}').unwrap_or(&input.text);
     let nodes = parse_documents(body, &Limits::default()).map_err(|e| format!("{}: {e}", input.name))?;
+    nodes.iter().try_for_each(|node| finite(&input.name, node))?;
     let mut documents = Documents::of(input, Node { value: Data::Null, span: Default::default() });
     let place = |_: &Documents<'_>, _: &Spot| (String::new(), String::new());
     let mut reader = Reader::new(&mut documents, &place);

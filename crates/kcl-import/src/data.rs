@@ -3,7 +3,7 @@
 use base_yaml::{Limits, parse_documents};
 use kcl_model::{Value, is_identifier, quote, quote_name};
 
-use crate::object::value;
+use crate::object::{finite, value};
 use crate::refs::parse;
 use crate::write::{formatted, header};
 use crate::{Imported, Input, Mode};
@@ -34,6 +34,7 @@ fn body(input: &Input<'_>, mode: Mode, warnings: &mut Vec<String>) -> Result<Str
             let text = input.text.strip_prefix('\u{feff}').unwrap_or(&input.text);
             let nodes =
                 parse_documents(text, &Limits::default()).map_err(|e| format!("{}: {e}", input.name))?;
+            nodes.iter().try_for_each(|node| finite(&input.name, node))?;
             nodes.iter().map(value).collect()
         }
         _ => vec![value(&parse(&input.name, &input.text)?)],
@@ -120,7 +121,30 @@ fn toml_value(name: &str, text: &str) -> Result<Value, String> {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         format!("{name}:{}: {}", before.matches('\n').count() + 1, error.message())
     })?;
-    Ok(of_toml(&toml::Value::Table(table)))
+    let table = toml::Value::Table(table);
+    match not_finite(&table) {
+        None => Ok(of_toml(&table)),
+        Some(path) => Err(format!(
+            "{name}: `{path}` is not finite, which KCL has no literal for: write a number or a text"
+        )),
+    }
+}
+
+/// The path of the first number that is none.
+fn not_finite(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::Float(f) if !f.is_finite() => Some(String::new()),
+        toml::Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(at, item)| not_finite(item).map(|rest| format!("[{at}]{rest}"))),
+        toml::Value::Table(table) => table.iter().find_map(|(key, value)| {
+            let rest = not_finite(value)?;
+            let dot = if rest.is_empty() || rest.starts_with('[') { "" } else { "." };
+            Some(format!("{key}{dot}{rest}"))
+        }),
+        _ => None,
+    }
 }
 
 fn of_toml(value: &toml::Value) -> Value {

@@ -33,7 +33,11 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     }
     let parametrised = reader.in_order().into_iter().filter(|one| is_exported(&one.name));
     let lost: Vec<String> = parametrised
-        .filter_map(|one| if let GoType::Other(what) = &one.ty { Some(what.clone()) } else { None })
+        .filter_map(|one| match &one.ty {
+            GoType::Other(what) => Some(what.clone()),
+            GoType::Generic(name) => Some(format!("{name} with parameters")),
+            _ => None,
+        })
         .collect();
     reader
         .warnings
@@ -226,8 +230,10 @@ impl Reader {
         };
         let mut told = None;
         let mut optional = optional || found.optional || tag.optional;
+        // What is enumerated keeps the type that its constants are written in.
+        let base = found.ty.clone();
         for mark in &field.marks {
-            match tag::Mark::read(mark, &found.ty) {
+            match tag::Mark::read(mark, &base) {
                 Some(tag::Mark::Optional) => optional = true,
                 Some(tag::Mark::Required) => optional = false,
                 Some(tag::Mark::Default(value)) => told = Some(value),
@@ -283,6 +289,10 @@ impl Reader {
             GoType::Other(what) => {
                 self.warnings.push(format!("{}: {what} has no form in KCL: left out", site.told));
                 return None;
+            }
+            GoType::Generic(name) => {
+                self.warnings.push(format!("{site}: `{name}` takes parameters: any"));
+                Found::plain(Type::Any)
             }
             GoType::Named(name) => return self.named(name, site, depth),
         })

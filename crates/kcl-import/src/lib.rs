@@ -14,11 +14,15 @@ mod defaults;
 mod detect;
 mod formats;
 mod gostruct;
+mod inside;
+mod kinds;
 mod merge;
 mod names;
 mod object;
 mod openapi;
 mod others;
+mod parts;
+mod plain;
 mod predicate;
 mod proto;
 mod refs;
@@ -31,6 +35,9 @@ mod write;
 
 pub use data::data_statements;
 pub use detect::detect;
+
+/// How the message of an error begins that is our own.
+pub const BUG: &str = "a bug: ";
 
 /// What is imported.
 pub struct Input<'a> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use base_yaml::{Data, Node};
 use fancy_regex::Regex;
 
-use crate::object::{entries, is_true, items, text, texts};
+use crate::object::{entries, is_true, items, text, texts, value};
 use crate::schema::Reader;
 
 /// Objects that are added up for one schema: parts of parts that contain themselves have no end.
@@ -28,24 +28,53 @@ pub(crate) struct Merged {
     pub(crate) required: Vec<String>,
     /// With its document.
     pub(crate) additional: Option<(Rc<Node>, usize)>,
+    /// Attributes that several documents describe: only one of these descriptions counts.
+    pub(crate) apart: Vec<String>,
     /// The object and the parts of its `allOf`, with their documents: each has rules of its own.
     pub(crate) parts: Vec<(Node, usize)>,
 }
 
 impl Merged {
+    /// Whether the object may have attributes that have no name.
+    pub(crate) fn is_open(&self) -> bool {
+        self.additional.as_ref().is_some_and(|(more, _)| more.value != Data::Bool(false))
+            || self.parts.iter().any(|(part, _)| {
+                is_true(part, "x-kubernetes-preserve-unknown-fields")
+                    || !entries(part, "patternProperties").is_empty()
+            })
+    }
+
     fn add(&mut self, other: Merged) {
         for entry in other.properties {
             match self.properties.iter_mut().find(|known| known.key == entry.key) {
-                // A part that only narrows an attribute does not take its type away.
-                Some(known) if says_a_type(&entry.node) || !says_a_type(&known.node) => *known = entry,
-                Some(_) => {}
+                Some(known) if value(&known.node) == value(&entry.node) => {}
+                Some(known) if known.document != entry.document => {
+                    self.apart.push(entry.key.clone());
+                    if says_a_type(&entry.node) || !says_a_type(&known.node) {
+                        *known = entry;
+                    }
+                }
+                // The later one is narrower as a rule: its type comes first.
+                Some(known) => {
+                    known.node = Rc::new(made_of("allOf", &[&entry.node, &known.node]));
+                    known.shared = false;
+                }
                 None => self.properties.push(entry),
             }
         }
         self.required.extend(other.required);
         self.additional = other.additional.or(self.additional.take());
         self.parts.extend(other.parts);
+        self.apart.extend(other.apart);
     }
+}
+
+/// An object that is made of others.
+fn made_of(word: &str, parts: &[&Node]) -> Node {
+    let span = parts.first().map(|part| part.span).unwrap_or_default();
+    let list = Node { value: Data::List(parts.iter().map(|part| (*part).clone()).collect()), span };
+    let entry = base_yaml::MapEntry { key: word.to_owned(), key_span: span, value: list };
+    Node { value: Data::Map(vec![entry]), span }
 }
 
 /// What every object of Kubernetes has, also inside of another one.
@@ -101,7 +130,7 @@ fn required_ones(document: usize, merged: &mut Merged) {
 }
 
 /// The patterns of all parts that can be read, with what they say and its document.
-fn patterns(parts: &[(Node, usize)]) -> Vec<(Regex, Rc<Node>, usize)> {
+pub(crate) fn patterns(parts: &[(Node, usize)]) -> Vec<(Regex, Rc<Node>, usize)> {
     let mut patterns = Vec::new();
     for (part, document) in parts {
         for entry in entries(part, "patternProperties") {
@@ -112,10 +141,13 @@ fn patterns(parts: &[(Node, usize)]) -> Vec<(Regex, Rc<Node>, usize)> {
     patterns
 }
 
-fn says_a_type(node: &Node) -> bool {
-    ["type", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "enum", "const"]
-        .iter()
-        .any(|word| node.get(word).is_some())
+pub(crate) fn says_a_type(node: &Node) -> bool {
+    crate::object::all(node).iter().any(|entry| says_a_type_by(&entry.key))
+}
+
+/// Whether a word says of which type a value is.
+pub(crate) fn says_a_type_by(word: &str) -> bool {
+    ["type", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "enum", "const"].contains(&word)
 }
 
 impl Reader<'_, '_> {
@@ -126,11 +158,13 @@ impl Reader<'_, '_> {
         if depth > 16 || self.steps > MAX_PARTS {
             return Ok(merged);
         }
-        let reference = text(node, "$ref").filter(|_| depth > 0);
-        if let Some(reference) = reference {
+        if let Some(reference) = text(node, "$ref") {
             let spot = self.documents.find(document, reference)?;
             if let Some(found) = self.documents.node(&spot).cloned() {
                 merged.add(self.merged(&found, spot.document, depth + 1)?);
+            }
+            if !self.documents.has_siblings(document) {
+                return Ok(merged);
             }
         }
         for part in items(node, "allOf") {
@@ -150,6 +184,7 @@ impl Reader<'_, '_> {
                 .collect(),
             required: texts(node, "required").into_iter().map(str::to_owned).collect(),
             additional: node.get("additionalProperties").map(|others| (Rc::new(others.clone()), document)),
+            apart: Vec::new(),
             parts: vec![(node.clone(), document)],
         });
         if is_true(node, "x-kubernetes-embedded-resource") {
@@ -173,11 +208,20 @@ impl Reader<'_, '_> {
         let words = ["oneOf", "anyOf"].into_iter().flat_map(|word| items(node, word));
         let branches: Vec<Node> =
             words.chain(["then", "else"].into_iter().filter_map(|word| node.get(word))).cloned().collect();
+        let before = merged.properties.len();
         for branch in branches {
             let inner = self.merged(&branch, document, depth + 1)?;
-            for entry in inner.properties {
-                if says_a_type(&entry.node) && !merged.properties.iter().any(|known| known.key == entry.key) {
-                    merged.properties.push(entry);
+            for entry in inner.properties.into_iter().filter(|entry| says_a_type(&entry.node)) {
+                match merged.properties.iter().position(|known| known.key == entry.key) {
+                    None => merged.properties.push(entry),
+                    // What alternatives describe differently is what one of them says; which one, the check of all of them tells.
+                    Some(at) if at >= before => {
+                        let known = &mut merged.properties[at];
+                        if value(&known.node) != value(&entry.node) && known.document == entry.document {
+                            known.node = Rc::new(made_of("anyOf", &[&known.node, &entry.node]));
+                        }
+                    }
+                    Some(_) => {}
                 }
             }
         }

@@ -53,14 +53,24 @@ pub(crate) fn package_part(text: &str) -> String {
     if !out.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         out.insert(0, '_');
     }
-    if is_identifier(&out) { out } else { format!("{out}_") }
+    // The name of a type cannot stand before a dot.
+    let is_type = ["any", "bool", "float", "int", "str"].contains(&out.as_str());
+    if is_identifier(&out) && !is_type { out } else { format!("{out}_") }
 }
 
-/// Makes a package path of dotted text.
+/// Makes a package path of dotted text; the library's own modules keep their names.
 pub(crate) fn package_path(text: &str) -> String {
-    let parts: Vec<String> =
+    let mut parts: Vec<String> =
         text.split(['.', '/']).filter(|part| !part.is_empty()).map(package_part).collect();
+    if let Some(first) = parts.first_mut().filter(|first| is_module(first)) {
+        first.push('_');
+    }
     parts.join(".")
+}
+
+/// Whether a name is that of a module of the library.
+pub(crate) fn is_module(name: &str) -> bool {
+    kcl_check::SYSTEM_MODULES.contains(&name)
 }
 
 /// Makes the name of a file: words in small letters with `_` between them.
@@ -96,6 +106,10 @@ mod tests {
         assert_eq!(schema_name("NetworkProtocol"), "NetworkProtocolType");
         assert_eq!((schema_name(""), schema_name("none")), ("Schema".into(), "NoneType".into()));
         assert_eq!(package_path("io.k8s-x.2.type"), "io.k8s_x._2.type_");
+        assert_eq!(
+            (package_path("math.x"), package_path("a.str.math")),
+            ("math_.x".into(), "a.str_.math".into())
+        );
         assert_eq!(file_name("HTTPGetAction"), "http_get_action");
         assert_eq!(file_name("PodSpec"), "pod_spec");
         let mut names = Names::default();

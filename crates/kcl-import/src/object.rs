@@ -59,6 +59,25 @@ pub(crate) fn value(node: &Node) -> Value {
     }
 }
 
+/// Whether all numbers of a document are some: KCL has neither infinities nor what is no number.
+///
+/// # Errors
+/// The first that is none, with its place.
+pub(crate) fn finite(name: &str, node: &Node) -> Result<(), String> {
+    match &node.value {
+        Data::Float(f) if !f.is_finite() => {
+            let what = if f.is_nan() { "not a number" } else { "infinite" };
+            let (line, column) = (node.span.line, node.span.column);
+            Err(format!(
+                "{name}:{line}:{column}: this is {what}, which KCL has no literal for: write a number or a text"
+            ))
+        }
+        Data::List(items) => items.iter().try_for_each(|item| finite(name, item)),
+        Data::Map(entries) => entries.iter().try_for_each(|entry| finite(name, &entry.value)),
+        _ => Ok(()),
+    }
+}
+
 /// A number as a constant; one without a fraction is an integer.
 pub(crate) fn number(node: &Node) -> Option<Value> {
     match node.value {

@@ -51,12 +51,51 @@ pub(crate) fn finish(
     if packages.is_empty() {
         return Err(format!("{} describes no object with properties: there is no schema in it", input.name));
     }
+    name_root(&mut packages);
     cut_cycles(&mut packages, &mut warnings);
     let model = Model { packages, ..Model::default() };
     let mut files = write::write(&model, &input.name)?;
     let name = if package.is_empty() { "models" } else { package.split('.').next().unwrap_or(package) };
     files.insert(0, ("kcl.mod".into(), format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n")));
     Ok(Imported { files, warnings })
+}
+
+/// The root of a module has no name that its packages could import: what they need of it is put into a package of its own.
+fn name_root(packages: &mut [Package]) {
+    let mut needed = false;
+    for schema in packages.iter().filter(|package| !package.path.is_empty()).flat_map(|p| &p.schemas) {
+        write::each_reference(schema, &mut |name| needed |= name.package.is_empty());
+    }
+    if !needed {
+        return;
+    }
+    let mut name = "shared".to_owned();
+    while packages.iter().any(|package| package.path.split('.').next() == Some(name.as_str())) {
+        name.push('_');
+    }
+    for package in packages {
+        if package.path.is_empty() {
+            package.path.clone_from(&name);
+        }
+        for schema in &mut package.schemas {
+            let types = schema.attributes.iter_mut().map(|attribute| &mut attribute.ty);
+            let types = types.chain(schema.index.as_mut().map(|index| &mut index.value));
+            types.for_each(|ty| put_below(ty, &name));
+            let named = schema.bases.iter_mut().chain(&mut schema.mixins);
+            named.filter(|base| base.package.is_empty()).for_each(|base| base.package.clone_from(&name));
+        }
+    }
+}
+
+/// Gives the schemas of the root that a type mentions their new package.
+fn put_below(ty: &mut Type, package: &str) {
+    match ty {
+        Type::Schema(schema) if schema.package.is_empty() => package.clone_into(&mut schema.package),
+        Type::List(item) => put_below(item, package),
+        Type::Dict(key, value) => [key, value].into_iter().for_each(|ty| put_below(ty, package)),
+        Type::Union(members) => members.iter_mut().for_each(|ty| put_below(ty, package)),
+        _ => {}
+    }
 }
 
 /// KCL packages cannot import one another: a reference that closes a circle becomes any.

@@ -4,8 +4,9 @@
 //! refuse what is right.
 
 use base_yaml::{Data, Node};
-use kcl_model::{Attribute, Type, Value, is_identifier, quote_name};
+use kcl_model::{Attribute, Type, Value, quote_name};
 
+use crate::kinds::{Kind, seen};
 use crate::object::{all, entries, items, text, texts, value};
 use crate::rules;
 use crate::schema::Reader;
@@ -13,17 +14,19 @@ use crate::schema::Reader;
 /// Objects in objects of a condition.
 const MAX_DEPTH: u32 = 8;
 /// Objects that are looked at for one schema: alternatives of alternatives grow fast.
-const MAX_STEPS: u32 = 5_000;
+pub(crate) const MAX_STEPS: u32 = 5_000;
 /// A longer condition is nothing that anybody reads.
 const MAX_LENGTH: usize = 4_000;
 
 /// Words that demand nothing.
 const SILENT: &[&str] = &[
     "$comment",
+    "$defs",
     "$id",
     "$anchor",
     "$schema",
     "default",
+    "definitions",
     "deprecated",
     "description",
     "discriminator",
@@ -40,19 +43,24 @@ const SILENT: &[&str] = &[
 /// Words that conditions know.
 const KNOWN: &[&str] = &[
     "$ref",
+    "additionalItems",
+    "additionalProperties",
     "allOf",
     "anyOf",
     "const",
+    "contains",
     "else",
     "enum",
     "exclusiveMaximum",
     "exclusiveMinimum",
     "if",
     "items",
+    "maxContains",
     "maxItems",
     "maxLength",
     "maxProperties",
     "maximum",
+    "minContains",
     "minItems",
     "minLength",
     "minProperties",
@@ -61,19 +69,35 @@ const KNOWN: &[&str] = &[
     "not",
     "oneOf",
     "pattern",
+    "patternProperties",
+    "prefixItems",
     "properties",
+    "propertyNames",
     "required",
     "then",
     "type",
     "uniqueItems",
 ];
 
+/// Whether a word demands something.
+pub(crate) fn demands(key: &str) -> bool {
+    !SILENT.contains(&key) && !key.starts_with("x-")
+}
+
 /// Who a condition is about.
 pub(crate) enum About<'s> {
     /// The object in whose check block it stands: attributes are names.
-    Own(&'s [Attribute]),
+    Own(Own<'s>),
     /// What an expression gives, and its type.
     Value(&'s str, &'s Type),
+}
+
+/// The object in whose check block a condition stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Own<'s> {
+    pub(crate) attributes: &'s [Attribute],
+    /// It may have attributes that have no name.
+    pub(crate) open: bool,
 }
 
 /// Whether a value is there.
@@ -113,36 +137,49 @@ impl Reader<'_, '_> {
         document: usize,
         depth: u32,
     ) -> Option<String> {
+        let condition = joined(&self.conditions(node, about, document, depth)?, "and");
+        (condition.len() <= MAX_LENGTH).then_some(condition)
+    }
+
+    /// The same as a list of conditions that all hold.
+    pub(crate) fn conditions(
+        &mut self,
+        node: &Node,
+        about: &About<'_>,
+        document: usize,
+        depth: u32,
+    ) -> Option<Vec<String>> {
         self.steps += 1;
         if depth > MAX_DEPTH || self.steps > MAX_STEPS {
             return None;
         }
         match &node.value {
-            Data::Bool(true) => return Some("True".to_owned()),
-            Data::Bool(false) => return Some("False".to_owned()),
+            Data::Bool(true) => return Some(Vec::new()),
+            Data::Bool(false) => return Some(vec!["False".to_owned()]),
             Data::Map(_) => {}
             _ => return None,
         }
-        let strange = |key: &str| !KNOWN.contains(&key) && !SILENT.contains(&key) && !key.starts_with("x-");
-        if all(node).iter().any(|entry| strange(&entry.key)) {
+        if all(node).iter().any(|entry| demands(&entry.key) && !KNOWN.contains(&entry.key.as_str())) {
             return None;
         }
         let mut parts = Vec::new();
         if let Some(reference) = text(node, "$ref") {
             let spot = self.documents.find(document, reference).ok()?;
             let found = self.documents.node(&spot)?.clone();
-            parts.push(self.condition(&found, about, spot.document, depth + 1)?);
+            parts.extend(self.conditions(&found, about, spot.document, depth + 1)?);
+            if !self.documents.has_siblings(document) {
+                return Some(parts);
+            }
         }
         match about {
-            About::Own(attributes) => self.own_parts(node, attributes, document, depth, &mut parts)?,
+            About::Own(own) => self.own_parts(node, *own, document, depth, &mut parts)?,
             About::Value(expression, ty) => {
                 self.value_parts(node, expression, ty, document, depth, &mut parts)?;
             }
         }
         self.combined(node, about, document, depth, &mut parts)?;
         parts.retain(|part| part != "True");
-        let condition = joined(&parts, "and");
-        (condition.len() <= MAX_LENGTH).then_some(condition)
+        (parts.iter().map(String::len).sum::<usize>() <= MAX_LENGTH).then_some(parts)
     }
 
     /// `allOf`, `anyOf`, `oneOf`, `not`, `if`.
@@ -198,26 +235,26 @@ impl Reader<'_, '_> {
     fn own_parts(
         &mut self,
         node: &Node,
-        attributes: &[Attribute],
+        own: Own<'_>,
         document: usize,
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        if node.get("minProperties").is_some() || node.get("maxProperties").is_some() {
+        const NOT_SAID: &[&str] =
+            &["minProperties", "maxProperties", "enum", "const", "patternProperties", "propertyNames"];
+        if NOT_SAID.iter().any(|word| node.get(word).is_some()) {
             return None;
         }
-        if !items(node, "enum").is_empty() || node.get("const").is_some() {
-            return None;
-        }
-        if text(node, "type").is_some_and(|ty| ty != "object") {
-            return None;
+        if !says_object(node) {
+            parts.push("False".to_owned());
+            return Some(());
         }
         for name in texts(node, "required") {
-            parts.push(is_set(&name_of(attributes, name)?));
+            parts.push(is_set(&name_of(own.attributes, name)?));
         }
         for entry in entries(node, "properties") {
-            let name = name_of(attributes, &entry.key);
-            let ty = attributes.iter().find(|a| a.name == entry.key).map(|a| a.ty.clone());
+            let name = name_of(own.attributes, &entry.key);
+            let ty = own.attributes.iter().find(|a| a.name == entry.key).map(|a| a.ty.clone());
             if entry.value.value == Data::Bool(false) {
                 // What nobody can set is not set.
                 if let Some(name) = name {
@@ -231,7 +268,7 @@ impl Reader<'_, '_> {
                 parts.push(format!("{name} in [None, Undefined] or {}", wrapped(&inner)));
             }
         }
-        Some(())
+        only_named(node, own, "", parts)
     }
 
     fn value_parts(
@@ -243,109 +280,89 @@ impl Reader<'_, '_> {
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        let narrowed = narrowed(node, ty, expression, parts)?;
-        let base = base_of(&narrowed);
+        let base = base_of(&narrowed(node, ty, expression, parts)?);
+        let declared = base_of(ty);
+        for (word, listed) in [("const", node.get("const").map(std::slice::from_ref)), ("enum", listed(node))]
+        {
+            let Some(listed) = listed else { continue };
+            let fitting = |value: &Value| can_be(&base, value) && can_be(&declared, value);
+            let listed: Vec<Value> = listed.iter().map(value).filter(fitting).collect();
+            parts.push(match listed.as_slice() {
+                [] => "False".to_owned(),
+                // The checker compares one type with another, and looks for any value in a list.
+                [one] if word == "const" && !matches!(ty, Type::Union(_)) => {
+                    format!("{expression} == {}", one.to_kcl())
+                }
+                _ => format!("{expression} in {}", Value::List(listed).to_kcl()),
+            });
+        }
         let mut ignored = Vec::new();
-        if let Some(constant) = node.get("const") {
-            parts.push(format!("{expression} == {}", value(constant).to_kcl()));
-        }
-        let listed = items(node, "enum");
-        if !listed.is_empty() {
-            let listed = Value::List(listed.iter().map(value).collect());
-            parts.push(format!("{expression} in {}", listed.to_kcl()));
-        }
-        let cast = match (&base, ty) {
-            (Type::Str, Type::Str) | (Type::Int, Type::Int) | (Type::Float, Type::Float) => {
-                expression.to_owned()
+        for kind in Kind::ALL {
+            // The format of a value counts where nothing else can be meant.
+            if !kind.is_spoken_of(node) && Kind::of(&base) != Some(kind) {
+                continue;
             }
-            (Type::Str, _) => format!("str({expression})"),
-            (Type::Int, _) => format!("int({expression})"),
-            (Type::Float, _) => format!("float({expression})"),
-            _ => expression.to_owned(),
-        };
-        for rule in rules::rules(node, &base, &mut ignored) {
-            if !matches!(rule, kcl_model::Rule::OneOf(_)) {
-                parts.push(rule.condition(&cast));
+            let Some(seen) = seen(kind, &base, ty, expression).ok()? else { continue };
+            let rules = rules::rules(node, &seen.ty, &mut ignored).into_iter();
+            let said = rules.filter(|rule| !matches!(rule, kcl_model::Rule::OneOf(_)));
+            let mut inner: Vec<String> = said.map(|rule| rule.condition(&seen.expression)).collect();
+            self.inner_parts(node, &seen, document, depth, &mut inner)?;
+            match seen.unless {
+                Some(_) if inner.is_empty() => {}
+                Some(other) => parts.push(format!("{other} or {}", wrapped(&joined(&inner, "and")))),
+                None => parts.extend(inner),
             }
         }
-        if !ignored.is_empty() || has_rules(node) && matches!(base, Type::Any | Type::Union(_)) {
-            return None;
-        }
-        self.inner_parts(node, expression, &base, document, depth, parts)
-    }
-
-    /// Elements, attributes and keys of a value.
-    fn inner_parts(
-        &mut self,
-        node: &Node,
-        expression: &str,
-        ty: &Type,
-        document: usize,
-        depth: u32,
-        parts: &mut Vec<String>,
-    ) -> Option<()> {
-        if let Some(item) = node.get("items") {
-            let Type::List(item_ty) = ty else { return None };
-            let variable = format!("item{depth}");
-            let inner = self.condition(item, &About::Value(&variable, item_ty), document, depth + 1)?;
-            if inner != "True" {
-                parts.push(format!("all {variable} in {expression} {{ {inner} }}"));
-            }
-        }
-        let required = texts(node, "required");
-        let properties = entries(node, "properties");
-        if required.is_empty() && properties.is_empty() {
-            return Some(());
-        }
-        let schema = match ty {
-            Type::Schema(name) => Some(self.known_schema(name)?),
-            Type::Dict(..) | Type::Any => None,
-            _ => return None,
-        };
-        let type_of = |key: &str| match (&schema, ty) {
-            (Some(schema), _) => schema.attributes.iter().find(|a| a.name == key).map(|a| a.ty.clone()),
-            (None, Type::Dict(_, value)) => Some((**value).clone()),
-            _ => Some(Type::Any),
-        };
-        for name in required {
-            type_of(name).filter(|_| is_identifier(name))?;
-            parts.push(is_set(&format!("{expression}?.{name}")));
-        }
-        for entry in properties {
-            let ty = type_of(&entry.key).filter(|_| is_identifier(&entry.key))?;
-            let place = format!("{expression}?.{}", entry.key);
-            let inner = self.condition(&entry.value, &About::Value(&place, &ty), document, depth + 1)?;
-            if inner != "True" {
-                parts.push(format!("{place} in [None, Undefined] or {}", wrapped(&inner)));
-            }
-        }
-        Some(())
+        ignored.is_empty().then_some(())
     }
 }
 
+/// `additionalProperties: false` about an object whose attributes are known: no other one is set. `place` is what stands before a name.
+pub(crate) fn only_named(node: &Node, own: Own<'_>, place: &str, parts: &mut Vec<String>) -> Option<()> {
+    match node.get("additionalProperties").map(|more| &more.value) {
+        None | Some(Data::Bool(true)) => return Some(()),
+        Some(Data::Map(words)) if words.is_empty() => return Some(()),
+        Some(Data::Bool(false)) if !own.open && node.get("patternProperties").is_none() => {}
+        Some(_) => return None,
+    }
+    let named = entries(node, "properties");
+    for attribute in own.attributes.iter().filter(|a| !named.iter().any(|entry| entry.key == a.name)) {
+        let name = name_of(own.attributes, &attribute.name)?;
+        parts.push(format!("{place}{name} in [None, Undefined]"));
+    }
+    Some(())
+}
+
+/// Whether an object can be of a type that is named, or none is.
+pub(crate) fn says_object(node: &Node) -> bool {
+    let words = text(node, "type").into_iter().chain(texts(node, "type")).collect::<Vec<_>>();
+    words.is_empty() || words.contains(&"object")
+}
+
 /// The name of an attribute in a check block; none for one that has no name there.
-fn name_of(attributes: &[Attribute], name: &str) -> Option<String> {
+pub(crate) fn name_of(attributes: &[Attribute], name: &str) -> Option<String> {
     attributes.iter().find(|attribute| attribute.name == name)?;
     Some(quote_name(name)).filter(|written| !written.starts_with('"'))
 }
 
-fn has_rules(node: &Node) -> bool {
-    const RULES: &[&str] = &[
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "minProperties",
-        "maxProperties",
-    ];
-    RULES.iter().any(|word| node.get(word).is_some())
+/// The values of an enumeration, none of them if it is empty.
+fn listed(node: &Node) -> Option<&[Node]> {
+    node.get("enum").map(|_| items(node, "enum"))
+}
+
+/// Whether a value of a type can be a constant: the checker compares nothing else.
+fn can_be(ty: &Type, value: &Value) -> bool {
+    ty.members().iter().any(|member| {
+        matches!(
+            (member, value),
+            (Type::Any, _)
+                | (Type::Str, Value::Str(_))
+                | (Type::Int | Type::Float, Value::Int(_) | Value::Float(_))
+                | (Type::Bool, Value::Bool(_))
+                | (Type::List(_), Value::List(_))
+                | (Type::Dict(..) | Type::Schema(_), Value::Map(_))
+        )
+    })
 }
 
 /// Literals count as what they are literals of.
@@ -382,15 +399,40 @@ fn narrowed(node: &Node, ty: &Type, expression: &str, parts: &mut Vec<String>) -
     if base.members().iter().all(|member| word_of(member).is_some_and(accepted)) {
         return Some(base);
     }
-    let [word] = words.as_slice() else { return None };
-    let (test, left) = match *word {
-        "string" => (format!("typeof({expression}) == \"str\""), Type::Str),
-        "integer" => (format!("typeof({expression}) == \"int\""), Type::Int),
-        "number" => (format!("typeof({expression}) in [\"int\", \"float\"]"), Type::Float),
-        "boolean" => (format!("typeof({expression}) == \"bool\""), Type::Bool),
-        "array" => (format!("typeof({expression}) == \"list\""), Type::List(Type::Any.into())),
-        _ => return None,
+    /// The words of types, what `typeof` says for them, and what a value of any type is then.
+    const TYPES: &[(&str, &str, Type)] = &[
+        ("string", "str", Type::Str),
+        ("integer", "int", Type::Int),
+        ("number", "float", Type::Float),
+        ("boolean", "bool", Type::Bool),
+        ("array", "list", Type::Any),
+    ];
+    if words.iter().any(|word| !matches!(*word, "object" | "null") && !TYPES.iter().any(|t| t.0 == *word)) {
+        return None;
+    }
+    let (good, bad): (Vec<_>, Vec<_>) = TYPES.iter().partition(|(word, ..)| accepted(word));
+    let texts = |some: &[&(&str, &str, Type)]| {
+        some.iter().map(|(_, name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
     };
-    parts.push(test);
-    Some(left)
+    // An instance is called by its own name: an object is what is nothing else.
+    parts.push(match (words.contains(&"object"), good.as_slice()) {
+        (true, _) => format!("typeof({expression}) not in [{}]", texts(&bad)),
+        (false, [(_, name, _)]) => format!("typeof({expression}) == \"{name}\""),
+        (false, _) => format!("typeof({expression}) in [{}]", texts(&good)),
+    });
+    let mut left: Vec<Type> =
+        base.members().iter().filter(|member| word_of(member).is_some_and(accepted)).cloned().collect();
+    // A number may be a whole one.
+    if accepted("integer") && base.members().contains(&Type::Float) && !left.contains(&Type::Float) {
+        left.push(Type::Int);
+    }
+    let of_any = good.iter().map(|(word, _, ty)| match *word {
+        "array" => Type::List(Type::Any.into()),
+        _ => ty.clone(),
+    });
+    let object = words.contains(&"object").then(|| Type::Dict(Type::Str.into(), Type::Any.into()));
+    match left.is_empty() {
+        false => Some(Type::union(left)),
+        true => Some(Type::union(of_any.chain(object))).filter(|left| *left != Type::Any),
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base_yaml::{Data, Limits, Node, parse_documents, parse_json};
 
 use crate::Input;
+use crate::object::finite;
 
 /// How many files one import may read.
 const MAX_FILES: usize = 200;
@@ -45,6 +46,18 @@ impl<'a> Documents<'a> {
 
     pub(crate) fn name(&self, document: usize) -> &str {
         &self.paths[document]
+    }
+
+    /// Whether words beside a `$ref` count: not up to draft 7, and not in OpenAPI 2 and 3.0.
+    pub(crate) fn has_siblings(&self, document: usize) -> bool {
+        let says = |word: &str, olds: &[&str]| match self.roots[document].get(word).map(|node| &node.value) {
+            Some(Data::Str(text)) => olds.iter().any(|old| text.contains(old)),
+            _ => false,
+        };
+        let draft = ["draft-03", "draft-04", "draft-05", "draft-06", "draft-07"];
+        !says("$schema", &draft)
+            && self.roots[document].get("swagger").is_none()
+            && !says("openapi", &["3.0"])
     }
 
     /// Follows a reference of a document.
@@ -125,14 +138,17 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Node, String> {
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     if looks_like_json {
         match parse_json(text, &limits) {
-            Ok(node) => return Ok(node),
+            Ok(node) => return finite(name, &node).map(|()| node),
             Err(error) if name.ends_with(".json") => return Err(format!("{name}: {error}")),
             Err(_) => {}
         }
     }
     let mut documents = parse_documents(text, &limits).map_err(|error| format!("{name}: {error}"))?;
     match documents.len() {
-        1 => Ok(documents.remove(0)),
+        1 => {
+            let node = documents.remove(0);
+            finite(name, &node).map(|()| node)
+        }
         n => Err(format!("{name} has {n} documents: one is expected")),
     }
 }

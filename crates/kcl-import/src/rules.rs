@@ -4,6 +4,7 @@ use base_yaml::{Data, Node};
 use kcl_model::{Rule, Type, Value};
 
 use crate::formats;
+use crate::kinds::{Kind, seen};
 use crate::object::{is_true, items, number, text, value};
 
 /// The rules that a schema object states about a value of a type.
@@ -11,8 +12,9 @@ pub(crate) fn rules(node: &Node, ty: &Type, warnings: &mut Vec<String>) -> Vec<R
     let mut found = Vec::new();
     match ty {
         Type::Int | Type::Float => {
-            found.extend(bound(node, "minimum", "exclusiveMinimum").map(|(n, e)| Rule::Min(n, e)));
-            found.extend(bound(node, "maximum", "exclusiveMaximum").map(|(n, e)| Rule::Max(n, e)));
+            let bounds = |plain, exclusive| bounds(node, plain, exclusive).into_iter();
+            found.extend(bounds("minimum", "exclusiveMinimum").map(|(n, e)| Rule::Min(n, e)));
+            found.extend(bounds("maximum", "exclusiveMaximum").map(|(n, e)| Rule::Max(n, e)));
             match (ty, node.get("multipleOf").and_then(number)) {
                 (Type::Int, Some(Value::Int(n @ 1..))) => found.push(Rule::MultipleOf(n)),
                 (_, None) => {}
@@ -66,32 +68,29 @@ fn listed(node: &Node, ty: &Type) -> Option<Rule> {
     (!values.is_empty()).then_some(Rule::OneOf(values))
 }
 
-/// Rules about one member of a union, with the word of `typeof` for it and what makes an expression be of that type.
+/// Rules about the members of a union as conditions about an expression: each holds for values of its kind.
 pub(crate) fn of_members(
     node: &Node,
     ty: &Type,
+    expression: &str,
     warnings: &mut Vec<String>,
-) -> Vec<(&'static str, &'static str, Rule)> {
+) -> Vec<String> {
     let mut found = Vec::new();
-    for member in ty.members() {
-        let (word, cast) = match member {
-            Type::Str => ("str", "str"),
-            Type::Int => ("int", "int"),
-            Type::Float => ("float", "float"),
-            _ => continue,
-        };
-        let rules = rules(node, member, warnings).into_iter().filter(|rule| !matches!(rule, Rule::OneOf(_)));
-        found.extend(rules.map(|rule| (word, cast, rule)));
+    for kind in [Kind::Number, Kind::Text] {
+        let Ok(Some(seen)) = seen(kind, ty, ty, expression) else { continue };
+        let Some(other) = seen.unless else { continue };
+        let rules =
+            rules(node, &seen.ty, warnings).into_iter().filter(|rule| !matches!(rule, Rule::OneOf(_)));
+        found.extend(rules.map(|rule| format!("{other} or {}", rule.condition(&seen.expression))));
     }
     found
 }
 
 /// Both spellings: an exclusive bound is a number of its own, or a switch beside the bound.
-fn bound(node: &Node, plain: &str, exclusive: &str) -> Option<(Value, bool)> {
-    if let Some(value) = node.get(exclusive).and_then(number) {
-        return Some((value, true));
-    }
-    Some((node.get(plain).and_then(number)?, is_true(node, exclusive)))
+fn bounds(node: &Node, plain: &str, exclusive: &str) -> Vec<(Value, bool)> {
+    let own = node.get(exclusive).and_then(number).map(|bound| (bound, true));
+    let bound = node.get(plain).and_then(number).map(|bound| (bound, is_true(node, exclusive)));
+    bound.into_iter().chain(own).collect()
 }
 
 fn lengths(node: &Node, [min, max]: [&str; 2], found: &mut Vec<Rule>) {

@@ -9,7 +9,10 @@ use crate::checks;
 use crate::defaults::{default, fits, take_back};
 use crate::merge::Property;
 use crate::names::{Names, file_name, schema_name};
-use crate::object::{all, entries, is_true, items, text, texts, value};
+use crate::object::{all, is_true, items, text, texts, value};
+use crate::parts::typed_part;
+use crate::plain::is_of_type;
+use crate::predicate::demands;
 use crate::refs::{Documents, Spot};
 
 /// Objects inside objects, references included.
@@ -39,6 +42,8 @@ pub(crate) struct Reader<'d, 'a> {
     pub(crate) steps: u32,
     /// Types without a name that are being read: a cycle of them has no end.
     open: Vec<Spot>,
+    /// Those that were read: alternatives of alternatives would double each time.
+    types: BTreeMap<Spot, Type>,
     depth: u32,
 }
 
@@ -74,6 +79,7 @@ impl<'d, 'a> Reader<'d, 'a> {
             cel: (0, 0),
             steps: 0,
             open: Vec::new(),
+            types: BTreeMap::new(),
             depth: 0,
         }
     }
@@ -95,7 +101,7 @@ impl<'d, 'a> Reader<'d, 'a> {
             return Ok(Type::Any);
         }
         let (package, name) = (self.place)(self.documents, spot);
-        if self.is_schema(&node) {
+        if self.is_schema(&node, spot.document) {
             let name = self.names.entry(package.clone()).or_default().unique(&name);
             let reference = SchemaRef { package: package.clone(), name: name.clone() };
             self.known.insert(spot.clone(), reference.clone());
@@ -104,13 +110,21 @@ impl<'d, 'a> Reader<'d, 'a> {
             self.file = outer;
             return Ok(Type::Schema(reference));
         }
+        if let Some(known) = self.types.get(spot) {
+            return Ok(known.clone());
+        }
         if self.open.contains(spot) {
             self.warnings.push(format!("{name} is made of itself: any"));
             return Ok(Type::Any);
         }
         self.open.push(spot.clone());
+        let before = self.warnings.len();
         let read = self.ty(&node, &Site { document: spot.document, package, name });
         self.open.pop();
+        // What a cycle or a depth cut off is another type elsewhere.
+        if let (Ok(ty), true) = (&read, before == self.warnings.len()) {
+            self.types.insert(spot.clone(), ty.clone());
+        }
         read
     }
 
@@ -149,7 +163,8 @@ impl<'d, 'a> Reader<'d, 'a> {
     }
 
     fn ty_here(&mut self, node: &Node, site: &Site) -> Result<Type, String> {
-        if let Some(reference) = text(node, "$ref") {
+        let of_parts = text(node, "$ref").is_some() && self.is_schema(node, site.document);
+        if let Some(reference) = text(node, "$ref").filter(|_| !of_parts) {
             let spot = self.documents.find(site.document, reference)?;
             return self.spot(&spot);
         }
@@ -157,20 +172,19 @@ impl<'d, 'a> Reader<'d, 'a> {
             return Ok(Type::Union(vec![Type::Int, Type::Str]));
         }
         if let Some(constant) = node.get("const") {
-            return Ok(literals(std::slice::from_ref(constant)));
+            return Ok(literals(std::slice::from_ref(constant), node));
         }
         if !items(node, "enum").is_empty() {
-            return Ok(literals(items(node, "enum")));
+            return Ok(literals(items(node, "enum"), node));
         }
-        if self.is_schema(node) {
+        if self.is_schema(node, site.document) {
             let name = self.names.entry(site.package.clone()).or_default().unique(&site.name);
             let site = Site { name: name.clone(), ..site.clone() };
             self.add(node, &site)?;
             return Ok(Type::Schema(SchemaRef { package: site.package, name }));
         }
-        let all_of = items(node, "allOf");
-        if let [one] = all_of {
-            return self.ty(one, site);
+        if let Some(part) = typed_part(node) {
+            return self.ty(part, site);
         }
         for (word, part) in [("oneOf", "OneOf"), ("anyOf", "AnyOf")] {
             let branches = items(node, word);
@@ -305,29 +319,12 @@ impl<'d, 'a> Reader<'d, 'a> {
         Ok(schema)
     }
 
-    /// The object behind references to things that are no schemas: their rules count where they are used.
-    pub(crate) fn resolved(&mut self, node: &Node, mut document: usize) -> (Node, usize) {
-        let mut node = node.clone();
-        for _ in 0..8 {
-            if let [one] = items(&node, "allOf")
-                && node.get("type").is_none()
-            {
-                node = one.clone();
-            }
-            let Some(reference) = text(&node, "$ref") else { break };
-            let Ok(spot) = self.documents.find(document, reference) else { break };
-            let Some(found) = self.documents.node(&spot) else { break };
-            (node, document) = (found.clone(), spot.document);
-        }
-        (node, document)
-    }
-
     /// What is said about an attribute: beside a reference, else by what it refers to if that is no schema.
     fn described(&mut self, property: &Property) -> String {
         let node = &property.node;
         match text(node, "description").or_else(|| text(node, "title")) {
             Some(text) => text.to_owned(),
-            None => match text(&self.resolved(node, property.document).0, "description") {
+            None => match text(&self.target(node, property.document).0, "description") {
                 Some(text) if node.get("$ref").is_some() => {
                     text.lines().next().unwrap_or_default().to_owned()
                 }
@@ -339,7 +336,7 @@ impl<'d, 'a> Reader<'d, 'a> {
     fn attribute(&mut self, property: &Property, ty: Type, optional: bool, doc: String) -> Attribute {
         let told = match property.node.get("default").map(value) {
             // An empty object would be printed with every instance.
-            None | Some(Value::None) => property.node.get("const").map(value),
+            None | Some(Value::None) => constant(&property.node),
             Some(Value::Map(entries)) if entries.is_empty() => None,
             Some(value) => Some(value),
         };
@@ -360,22 +357,6 @@ impl<'d, 'a> Reader<'d, 'a> {
             ));
         }
     }
-
-    /// Whether an object becomes a schema: it has attributes, or is made of parts that have, or may have none.
-    pub(crate) fn is_schema(&self, node: &Node) -> bool {
-        is_object(node) || self.structural && is_closed(node)
-    }
-}
-
-/// An object of a CRD that has no attributes and keeps none.
-fn is_closed(node: &Node) -> bool {
-    const OPEN: &[&str] = &[
-        "additionalProperties",
-        "x-kubernetes-preserve-unknown-fields",
-        "x-kubernetes-embedded-resource",
-        "x-kubernetes-int-or-string",
-    ];
-    text(node, "type") == Some("object") && !OPEN.iter().any(|word| node.get(word).is_some())
 }
 
 /// The schemas of single elements of a list: `prefixItems`, or a list of `items`.
@@ -384,19 +365,6 @@ pub(crate) fn places(node: &Node) -> &[Node] {
         [] => items(node, "items"),
         places => places,
     }
-}
-
-/// Whether an object becomes a schema by what it says itself.
-pub(crate) fn is_object(node: &Node) -> bool {
-    let parts = items(node, "allOf");
-    let has_attributes = |part: &Node| part.get("properties").is_some() || part.get("$ref").is_some();
-    let several = parts.len() > 1 && parts.iter().any(has_attributes);
-    let closed = node.get("additionalProperties").is_some_and(|more| more.value == Data::Bool(false))
-        && text(node, "type") == Some("object");
-    !entries(node, "properties").is_empty()
-        || !entries(node, "patternProperties").is_empty()
-        || several
-        || closed
 }
 
 /// Whether null is as good as a value: then KCL cannot demand one.
@@ -417,8 +385,11 @@ fn is_null(node: &Node) -> bool {
 const MAX_LITERALS: usize = 1_000;
 
 /// The type of listed values: their literals, or what they are literals of where a literal cannot be written (a check lists them then).
-fn literals(listed: &[Node]) -> Type {
+fn literals(listed: &[Node], node: &Node) -> Type {
     let values: Vec<Value> = listed.iter().filter(|node| !is_null(node)).map(value).collect();
+    let fitting: Vec<Value> = values.iter().filter(|value| is_of_type(value, node)).cloned().collect();
+    // Where nothing fits, a check says so.
+    let values = if fitting.is_empty() { values } else { fitting };
     let writable = |value: &Value| match value {
         Value::Bool(_) => true,
         Value::Int(n) => *n >= 0,
@@ -426,7 +397,9 @@ fn literals(listed: &[Node]) -> Type {
         Value::Str(text) => !text.chars().any(|c| c.is_control() || "\\\"$".contains(c)),
         _ => false,
     };
-    if values.len() <= MAX_LITERALS && values.iter().all(writable) {
+    // `b: True` alone is an attribute with a value: a check says it then.
+    let is_value = matches!(values.as_slice(), [Value::Bool(_)]) && node.get("const").is_none();
+    if values.len() <= MAX_LITERALS && values.iter().all(writable) && !is_value {
         return Type::union(values.into_iter().map(Type::Literal));
     }
     Type::union(values.iter().map(|value| match value {
@@ -436,6 +409,14 @@ fn literals(listed: &[Node]) -> Type {
         Value::Str(_) => Type::Str,
         _ => Type::Any,
     }))
+}
+
+/// The constant that an attribute is without a word of the user: a plain one, of which nothing else is demanded.
+fn constant(node: &Node) -> Option<Value> {
+    let constant = node.get("const").map(value)?;
+    let plain = !matches!(constant, Value::List(_) | Value::Map(_)) && is_of_type(&constant, node);
+    let alone = all(node).iter().all(|e| matches!(e.key.as_str(), "const" | "type") || !demands(&e.key));
+    (plain && alone).then_some(constant)
 }
 
 /// What an object says about itself.

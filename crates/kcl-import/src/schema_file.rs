@@ -6,7 +6,7 @@ use kcl_model::{Model, Package};
 use crate::names::{schema_name, stem};
 use crate::object::{entries, text};
 use crate::refs::{Documents, Spot};
-use crate::schema::{Reader, is_object};
+use crate::schema::Reader;
 use crate::{Imported, Input, write};
 
 pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
@@ -15,7 +15,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     let place = |documents: &Documents<'_>, spot: &Spot| (String::new(), name(documents, spot));
     let mut reader = Reader::new(&mut documents, &place);
     let mut spots: Vec<Spot> = Vec::new();
-    if is_object(&root) || text(&root, "$ref").is_some() {
+    if reader.is_schema(&root, 0) || text(&root, "$ref").is_some() {
         spots.push(Spot { document: 0, pointer: String::new() });
     }
     // A document that only defines schemas is about all of them.

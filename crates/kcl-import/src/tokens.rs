@@ -233,10 +233,11 @@ impl Lexer<'_> {
                     return Ok(text);
                 }
                 '\n' => break,
-                '\\' => match chars.next() {
-                    Some((_, 'n')) => text.push('\n'),
-                    Some((_, 't')) => text.push('\t'),
-                    Some((_, other)) => text.push(other),
+                '\\' => match escaped(&self.rest[at + 1..]) {
+                    Some((c, length)) => {
+                        text.push(c);
+                        chars.nth(length - 1);
+                    }
                     None => break,
                 },
                 c => text.push(c),
@@ -248,6 +249,34 @@ impl Lexer<'_> {
     fn wrong(&self, what: &str) -> String {
         format!("{}:{}: {what}", self.name, self.line)
     }
+}
+
+/// What an escape stands for, and of how many characters it is: `n`, `x41`, `101`, `u00e9`.
+fn escaped(rest: &str) -> Option<(char, usize)> {
+    let first = rest.chars().next()?;
+    let number = |skip: usize, most: usize, base: u32| {
+        let digits: String = rest.chars().skip(skip).take(most).take_while(|c| c.is_digit(base)).collect();
+        let code = u32::from_str_radix(&digits, base).ok().and_then(char::from_u32)?;
+        Some((code, skip + digits.len()))
+    };
+    let simple = match first {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        other => other,
+    };
+    let coded = match first {
+        'x' | 'X' => number(1, 2, 16),
+        'u' => number(1, 4, 16),
+        'U' => number(1, 8, 16),
+        '0'..='7' => number(0, 3, 8),
+        _ => None,
+    };
+    Some(coded.unwrap_or((simple, 1)))
 }
 
 fn lines(text: &str) -> u32 {

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use base_diag::FileId;
 use kcl_model::{Attribute, AttributeDoc, Model, Package, Schema, SchemaRef, docstring, quote_name};
 
+use crate::names::is_module;
+
 /// Writes every schema into the file that its place names; paths are from the root of the module.
 pub(crate) fn write(model: &Model, made_from: &str) -> Result<Vec<(String, String)>, String> {
     let mut files = Vec::new();
@@ -39,7 +41,7 @@ pub(crate) fn formatted(text: &str) -> Result<String, String> {
     let formatted = kcl_fmt::format(text, FileId(0));
     match formatted.errors.first() {
         None => Ok(formatted.text),
-        Some(error) => Err(format!("a bug: what was written does not parse: {}", error.message())),
+        Some(error) => Err(format!("{}what was written does not parse: {}", crate::BUG, error.message())),
     }
 }
 
@@ -67,16 +69,19 @@ fn aliases(package: &Package) -> BTreeMap<String, String> {
         let alone = |n: &usize| {
             let alias = ending(path, *n);
             !own.contains(alias.as_str())
-                && alias != "regex"
+                && !is_module(&alias)
                 && paths.iter().filter(|other| ending(other, *n) == alias).count() == 1
         };
-        let n = (1..=most).find(alone).unwrap_or(most);
-        found.insert(path.clone(), ending(path, n));
+        let mut alias = ending(path, (1..=most).find(alone).unwrap_or(most));
+        while own.contains(alias.as_str()) || is_module(&alias) {
+            alias.push('_');
+        }
+        found.insert(path.clone(), alias);
     }
     found
 }
 
-fn each_reference(schema: &Schema, f: &mut dyn FnMut(&SchemaRef)) {
+pub(crate) fn each_reference(schema: &Schema, f: &mut dyn FnMut(&SchemaRef)) {
     schema.attributes.iter().for_each(|attribute| attribute.ty.each_schema(f));
     schema.bases.iter().chain(&schema.mixins).for_each(&mut *f);
     if let Some(index) = &schema.index {

@@ -317,27 +317,65 @@ fn rules_of_cel_become_checks_or_notes() {
 }
 
 #[test]
-fn names_of_packages_and_files_do_not_meet() {
-    let text = r##"{"openapi": "3.0.0", "components": {"schemas": {"a.B": {"properties": {"x": {"$ref": "#/components/schemas/a.b.C"}}},
-        "a.b.C": {"properties": {"y": {"type": "string"}}}, "if": {"properties": {"z": {"type": "integer"}}}, "Pet-Store/1": {"properties": {"v1":
-        {"$ref": "#/components/schemas/a.v1.T"}}}, "a.v1.T": {"properties": {"T": {"type": "string"}}}, "HTTPRoute": {"properties": {"q": {}}},
-        "HttpRoute": {"properties": {"q": {}}}, "x.main": {"properties": {"q": {}}}, "test": {"properties": {"q": {}}}, "unit_test": {"properties": {"q": {}}}}}}"##;
-    let made = read(Mode::OpenApi, text);
-    let dir = tempfile::tempdir().unwrap();
-    let mut folders = std::collections::BTreeSet::new();
-    for (path, text) in &made.files {
-        let path = dir.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        if path.extension().unwrap() == "k" {
-            folders.insert(path.parent().unwrap().to_path_buf());
-        }
+fn alternatives_of_alternatives_end() {
+    let mut definitions = r#""D0": {"type": "string"}"#.to_owned();
+    for n in 1..40 {
+        let before = n - 1;
+        definitions += &format!(
+            r##", "D{n}": {{"oneOf": [{{"$ref": "#/$defs/D{before}"}}, {{"$ref": "#/$defs/D{before}"}}]}}"##
+        );
     }
-    for folder in folders {
-        let request =
-            Request { work_dir: dir.path().into(), ..Request::paths([folder.display().to_string()]) };
-        let checked = Compiler::new(Disk).checked(&request);
-        assert!(checked.diagnostics.is_empty(), "{}: {:?}", folder.display(), checked.diagnostics);
+    made(&format!(r##""properties": {{"a": {{"$ref": "#/$defs/D39"}}}}, "$defs": {{{definitions}}}"##));
+}
+
+#[test]
+fn parts_are_all_counted() {
+    let number = |rest: &str| {
+        judge(
+            &format!(
+                r##""properties": {{"p": {rest}}}, "$defs": {{"Num": {{"type": "integer", "minimum": 3}}}}"##
+            ),
+            &["{p = 5}", "{}"],
+            &["{p = 2}", "{p = 10}", "{p = \"x\"}"],
+        )
+    };
+    number(r#"{"allOf": [{"type": "integer", "minimum": 3}, {"maximum": 9}]}"#);
+    number(r#"{"type": "integer", "minimum": 3, "allOf": [{"maximum": 9}]}"#);
+    number(r##"{"$ref": "#/$defs/Num", "maximum": 9}"##);
+    number(r##"{"allOf": [{"$ref": "#/$defs/Num"}, {"maximum": 9}]}"##);
+    judge(
+        r#""allOf": [{"properties": {"d": {"type": "integer", "minimum": 3}}}, {"properties": {"d": {"maximum": 9}}}]"#,
+        &["{d = 5}"],
+        &["{d = 2}", "{d = 10}", "{d = \"x\"}"],
+    );
+    judge(
+        r#""properties": {"t": {"type": "array", "prefixItems": [{"type": "object", "properties": {"q": {"type": "integer"}}, "required": ["q"]}]},
+            "e": {"type": "string", "enum": []}}"#,
+        &["{t = [{q = 1}]}"],
+        &["{t = [{q = \"x\"}]}", "{t = [{}]}", "{t = [5]}", "{e = \"a\"}"],
+    );
+}
+
+#[test]
+fn rules_hold_where_names_have_rules_too() {
+    let rest = r#""properties": {"a": {"type": "integer", "minimum": 3}}, "patternProperties": {"^x-": {"type": "string"}}"#;
+    judge(
+        rest,
+        &["{a = 3}", "{a = 3, \"x-b\" = \"c\"}"],
+        &["{a = 1}", "{a = 1, \"x-b\" = \"c\"}", "{\"x-b\" = 1}"],
+    );
+    let made = read(Mode::JsonSchema, &format!("{{\"$schema\": \"x\", \"type\": \"object\", {rest}}}"));
+    assert_eq!(made.warnings, ["Odd: names of other attributes are not checked"]);
+}
+
+#[test]
+fn patterns_with_types_of_their_own_are_told() {
+    for rest in [
+        r#""patternProperties": {"^x-": {"type": "string"}, "^y-": {"type": "integer"}}, "additionalProperties": false"#,
+        r#""properties": {"a": {"type": "integer"}}, "patternProperties": {"^x-": {"type": "string", "minLength": 2}}, "additionalProperties": false"#,
+    ] {
+        let made = read(Mode::JsonSchema, &format!("{{\"$schema\": \"x\", \"type\": \"object\", {rest}}}"));
+        assert_eq!(made.warnings.len(), 1, "{rest}: {:?}", made.warnings);
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use base_diag::{Place, SourceMap};
+use base_file::Turn;
 use kcl::{Disk, Request, sources};
 use kcl_edit::{Action, Effect, File, Member, apply, changes_of_override, plan};
 use kcl_syntax::ast::{Import, Stmt, Tree};
@@ -21,10 +22,20 @@ pub fn override_file(args: &OverrideFileArgs, _: &Budget) -> Answer<OverrideFile
         let message = format!("Cannot find the kcl file, please check the file path {}", args.file);
         return Err(Failure::wrong(message));
     }
+    let mut turn = Turn::default();
+    loop {
+        if let Some(result) = overridden(args, path, &mut turn)? {
+            return Ok(result);
+        }
+    }
+}
+
+/// Changes values in what the file is now; nothing if somebody else changed it meanwhile: then it is to be done again.
+fn overridden(args: &OverrideFileArgs, path: &Path, turn: &mut Turn) -> Answer<Option<OverrideFileResult>> {
     let before = read(path)?;
     let file = File::new(args.file.clone(), before.as_str());
     if !file.errors().is_empty() {
-        return Ok(OverrideFileResult { result: false, parse_errors: errors(&file) });
+        return Ok(Some(OverrideFileResult { result: false, parse_errors: errors(&file) }));
     }
     let file = with_imports(file, &args.import_paths)?;
     let mut members = vec![Member { file: Rc::new(file), own: true }];
@@ -34,13 +45,28 @@ pub fn override_file(args: &OverrideFileArgs, _: &Budget) -> Answer<OverrideFile
     }
     let after = &members[0].file.text;
     if **after != *before {
+        if !is_ours(turn, &[(path, before.as_bytes())])? {
+            return Ok(None);
+        }
         sources::replace(path, after).map_err(|why| Failure::wrong(format!("{} {why}", args.file)))?;
     }
-    Ok(OverrideFileResult { result, parse_errors: Vec::new() })
+    Ok(Some(OverrideFileResult { result, parse_errors: Vec::new() }))
+}
+
+fn is_ours(turn: &mut Turn, files: &[(&Path, &[u8])]) -> Answer<bool> {
+    let name = files.first().map(|(path, _)| path.display().to_string()).unwrap_or_default();
+    turn.is_ours(files).map_err(|error| Failure::wrong(format!("{name} cannot be changed: {error}")))
 }
 
 /// Writes the overrides of a run into its files, as `kcl run -d -O` does.
 pub(super) fn write_back(request: &Request, specs: &[String]) -> Answer<()> {
+    let mut turn = Turn::default();
+    while !written_back(request, specs, &mut turn)? {}
+    Ok(())
+}
+
+/// Writes overrides into what the files are now; false if somebody else changed one of them meanwhile.
+fn written_back(request: &Request, specs: &[String], turn: &mut Turn) -> Answer<bool> {
     let mut paths = Vec::new();
     let mut members = Vec::new();
     for path in kcl::entry_files(request, &Disk) {
@@ -54,13 +80,18 @@ pub(super) fn write_back(request: &Request, specs: &[String]) -> Answer<()> {
     for spec in specs {
         change(&mut members, spec)?;
     }
-    for (path, (before, after)) in paths.iter().zip(before.iter().zip(&members)) {
-        if before.file.text != after.file.text {
-            sources::replace(path, &after.file.text)
-                .map_err(|why| Failure::wrong(format!("{} {why}", path.display())))?;
-        }
+    let all = paths.iter().zip(before.iter().zip(&members));
+    let changed: Vec<_> = all.filter(|(_, (before, after))| before.file.text != after.file.text).collect();
+    let read: Vec<(&Path, &[u8])> =
+        changed.iter().map(|(path, (before, _))| (path.as_path(), before.file.text.as_bytes())).collect();
+    if !is_ours(turn, &read)? {
+        return Ok(false);
     }
-    Ok(())
+    for (path, (_, after)) in changed {
+        sources::replace(path, &after.file.text)
+            .map_err(|why| Failure::wrong(format!("{} {why}", path.display())))?;
+    }
+    Ok(true)
 }
 
 fn read(path: &Path) -> Answer<String> {

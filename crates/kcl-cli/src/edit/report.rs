@@ -17,12 +17,12 @@ pub(super) struct Report {
     json: bool,
     keep_going: bool,
     rows: Vec<Value>,
-    text: String,
+    /// What is told of each wish, with the file that is changed for it.
+    lines: Vec<(Option<String>, String)>,
     errors: String,
     refused: usize,
     absent: bool,
     changes: bool,
-    pub(super) files: Vec<Written>,
 }
 
 impl Report {
@@ -33,12 +33,11 @@ impl Report {
             json: given.has("json"),
             keep_going: given.has("keep-going"),
             rows: Vec::new(),
-            text: String::new(),
+            lines: Vec::new(),
             errors: String::new(),
             refused: 0,
             absent: false,
             changes: false,
-            files: Vec::new(),
         }
     }
 
@@ -58,14 +57,15 @@ impl Report {
                 self.changes |= outcome != Effect::Unchanged;
                 row["status"] = outcome.word().into();
                 put_spot(&mut row, spot.as_ref());
-                let place = spot.map(|spot| place(&spot) + ": ").unwrap_or_default();
+                let place = spot.as_ref().map(|spot| place(spot) + ": ").unwrap_or_default();
                 if !self.diff {
-                    self.text.push_str(&format!("{place}{} {path}\n", outcome.word()));
+                    let line = format!("{place}{} {path}\n", outcome.word());
+                    self.lines.push((spot.map(|spot| spot.file), line));
                 }
             }
             Answer::Values(values) => {
                 match values.last() {
-                    Some(last) => self.text.push_str(&format!("{}\n", last.text)),
+                    Some(last) => self.lines.push((None, format!("{}\n", last.text))),
                     None => {
                         self.absent = true;
                         self.errors.push_str(&format!("error: {} does not set `{path}`\nhelp: a path leads through what is written out: variables, braces, lists\n", wish.target));
@@ -101,17 +101,25 @@ impl Report {
         self.rows.push(row);
     }
 
-    pub(super) fn print(mut self) -> ExitCode {
-        let failed = self.files.iter().any(|file| file.error.is_some());
-        for file in &self.files {
+    pub(super) fn print(mut self, files: Vec<Written>) -> ExitCode {
+        let failed: Vec<&str> =
+            files.iter().filter(|file| file.error.is_some()).map(|file| file.file.as_str()).collect();
+        // What did not reach its file was not done.
+        self.lines.retain(|(file, _)| !file.as_ref().is_some_and(|file| failed.contains(&file.as_str())));
+        for row in &mut self.rows {
+            if row["file"].as_str().is_some_and(|file| failed.contains(&file)) {
+                row["status"] = "failed".into();
+            }
+        }
+        let mut out: String = self.lines.drain(..).map(|(_, line)| line).collect();
+        for file in &files {
             if let Some(error) = &file.error {
                 self.errors.push_str(&format!("error: {} {error}\n", file.file));
             }
-            self.text.push_str(&file.diff);
+            out.push_str(&file.diff);
         }
-        let mut out = std::mem::take(&mut self.text);
         if self.json {
-            let files: Vec<Value> = self.files.iter().map(file_row).collect();
+            let files: Vec<Value> = files.iter().map(file_row).collect();
             out = format!("{}\n", json!({ "changes": self.rows, "files": files }));
         } else {
             if self.refused > 0 && !self.keep_going && self.rows.len() > 1 {
@@ -129,7 +137,7 @@ impl Report {
             eprintln!("error: {message}");
             return ExitCode::from(EXIT_WRONG);
         }
-        let wrong = failed || self.refused > 0 || self.absent || (self.check && self.changes);
+        let wrong = !failed.is_empty() || self.refused > 0 || self.absent || (self.check && self.changes);
         if wrong { ExitCode::from(EXIT_WRONG) } else { ExitCode::SUCCESS }
     }
 }

@@ -23,7 +23,10 @@ pub(super) fn files_of(target: &str) -> Result<Vec<StackFile>, String> {
         std::io::ErrorKind::NotFound => format!("there is no file or folder {target}"),
         _ => format!("{target} cannot be read: {error}"),
     })?;
-    if !meta.is_dir() {
+    if !meta.is_dir() && !meta.is_file() {
+        return Err(format!("{target} is neither a file nor a folder"));
+    }
+    if meta.is_file() {
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base_diag::{LineIndex, Span};
+use base_file::Turn;
 use kcl_edit::{Change, EditPlan, Effect, File, Member, Refusal, apply, find, plan};
 
 use super::stack::{StackFile, files_of};
@@ -141,14 +142,22 @@ impl Workbench {
         others.map(|(place, held)| (place.as_path(), held))
     }
 
-    /// Writes what has changed, file by file.
-    pub(super) fn write(&self) -> Vec<Written> {
+    /// Writes what has changed, file by file; nothing if somebody else changed one of the files since it was read: then all is to be
+    /// answered again.
+    pub(super) fn write(&self, turn: &mut Turn) -> Option<Vec<Written>> {
+        let read: Vec<(&Path, &[u8])> =
+            self.changed().map(|(place, held)| (place, held.before.as_bytes())).collect();
+        let ours = match turn.is_ours(&read) {
+            Ok(false) => return None,
+            Ok(true) => Ok(()),
+            Err(error) => Err(format!("cannot be changed: {error}")),
+        };
         let write = |(place, held): (&Path, &Held)| {
-            let result = replace(place, held);
+            let result = ours.clone().and_then(|()| files::replace(place, &held.file.text));
             let status = if result.is_ok() { "changed" } else { "failed" };
             Written { file: held.shown.clone(), status, diff: String::new(), error: result.err() }
         };
-        self.changed().map(write).collect()
+        Some(self.changed().map(write).collect())
     }
 
     /// What would be written.
@@ -163,15 +172,6 @@ impl Workbench {
         };
         self.changed().map(show).collect()
     }
-}
-
-/// Replaces a file, unless somebody else changed it since it was read.
-fn replace(place: &Path, held: &Held) -> Result<(), String> {
-    let now = files::read(place)?;
-    if now != held.before.as_bytes() {
-        return Err("was changed by somebody else meanwhile: nothing was written to it".into());
-    }
-    files::replace(place, &held.file.text)
 }
 
 fn spot_at(file: &File, offset: u32) -> Spot {

@@ -1,5 +1,6 @@
 //! `kcl run -d -O`: the overrides of a run go into the files.
 
+use base_file::Turn;
 use kcl::Request;
 use kcl_edit::{changes_of_override, plan};
 
@@ -11,6 +12,18 @@ use super::workbench::{Answer, Workbench};
 /// # Errors
 /// What to tell the user; nothing was written if an override was refused.
 pub(crate) fn write_back(request: &Request, overrides: &[String]) -> Result<(), String> {
+    let mut turn = Turn::default();
+    let written = loop {
+        if let Some(written) = changed(request, overrides)?.write(&mut turn) {
+            break written;
+        }
+    };
+    let failed =
+        written.into_iter().find_map(|file| file.error.map(|error| format!("{} {error}", file.file)));
+    failed.map_or(Ok(()), Err)
+}
+
+fn changed(request: &Request, overrides: &[String]) -> Result<Workbench, String> {
     const NAME: &str = "run";
     let mut session = Workbench::default();
     session.enter(NAME, files_of_request(request)?)?;
@@ -27,7 +40,5 @@ pub(crate) fn write_back(request: &Request, overrides: &[String]) -> Result<(), 
             }
         }
     }
-    let failed =
-        session.write().into_iter().find_map(|file| file.error.map(|error| format!("{} {error}", file.file)));
-    failed.map_or(Ok(()), Err)
+    Ok(session)
 }

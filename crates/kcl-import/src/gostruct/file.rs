@@ -26,6 +26,8 @@ pub(super) enum GoType {
     Interface,
     /// What no configuration holds, or a type with parameters: what it is called.
     Other(String),
+    /// A type that takes others: what it is made of is not known.
+    Generic(String),
 }
 
 #[derive(Clone, Debug)]
@@ -81,7 +83,7 @@ fn declared(cursor: &mut Cursor, above: &str) -> Result<Declared, String> {
     }
     cursor.eat('=');
     let ty = go_type(cursor, 0)?;
-    let ty = if parameters { GoType::Other(format!("{name} with parameters")) } else { ty };
+    let ty = if parameters { GoType::Generic(name.clone()) } else { ty };
     Ok(Declared { name, line, doc: documented(above, ""), ty })
 }
 
@@ -153,7 +155,7 @@ fn named(cursor: &mut Cursor, mut word: String) -> Result<GoType, String> {
     }
     if cursor.is_mark('[') && cursor.on_this_line() {
         cursor.skip();
-        return Ok(GoType::Other(format!("{word} with parameters")));
+        return Ok(GoType::Generic(word));
     }
     Ok(GoType::Named(word))
 }

@@ -231,6 +231,7 @@ fn field(
     cursor.take();
     let options = if cursor.is_mark('[') { options(cursor) } else { Options::default() };
     let label = options.label.unwrap_or(label);
+    let json_name = options.json_name;
     let (name, ty) = match ty {
         // A group is a message and a field in one.
         FieldType::Named(word) if word == "group" => {
@@ -243,6 +244,8 @@ fn field(
         }
     };
     let doc = documented(&first.above, cursor.behind());
+    // Configurations are JSON: who gives a field a name there means it.
+    let name = json_name.unwrap_or(name);
     Ok(Some(Field { name, label, ty, doc, deprecated: options.deprecated, default: options.default }))
 }
 
@@ -250,6 +253,7 @@ fn field(
 struct Options {
     deprecated: bool,
     default: Option<Value>,
+    json_name: Option<String>,
     label: Option<Label>,
 }
 
@@ -281,6 +285,7 @@ fn options(cursor: &mut Cursor) -> Options {
             ("field_presence", Some(Word::Name(word))) if word == "LEGACY_REQUIRED" => {
                 found.label = Some(Label::Required);
             }
+            ("json_name", Some(Word::Text(text))) => found.json_name = Some(text.clone()),
             ("default", Some(word)) => found.default = constant(word, minus),
             _ => {}
         }
