@@ -73,11 +73,6 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
         Action::Delete => {
             delete_all(input, runtime, step).await.map(|end| Done::Gone { warnings: end.warnings() })
         }
-        Action::Replace if step.create_first => write(input, runtime, step, &attributes).await,
-        Action::Replace => match delete(input, runtime, step).await.and_then(End::name_is_free) {
-            Ok(()) => write(input, runtime, step, &attributes).await,
-            Err(error) => Err(error),
-        },
         // An object that is on its way out has to be gone before another can take its name.
         Action::Create if step.live_uid.is_some() => {
             let gone = wait_gone(input, runtime, step, delete_ask(input, step)).await;
@@ -86,7 +81,8 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
                 Err(error) => Err(error),
             }
         }
-        Action::Create | Action::Update | Action::Import | Action::Read => {
+        // The old object of a replacement is a part of its own.
+        Action::Create | Action::Update | Action::Replace | Action::Import | Action::Read => {
             write(input, runtime, step, &attributes).await
         }
         Action::Release => release(input, runtime, step).await.map(|()| Done::Gone { warnings: Vec::new() }),
@@ -138,6 +134,29 @@ async fn delete_all(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) 
     Ok(end)
 }
 
+/// Deletes the old object of a replacement, and what that has replaced and left behind, so that the new one can take its name.
+pub(crate) async fn delete_old(input: &ApplyInput<'_>, step: &Step) -> Result<(), RuntimeError> {
+    let end = delete_all(input, runtime_of(input, step)?, step).await?;
+    end.name_is_free()
+}
+
+/// Deletes objects that another one has replaced.
+pub(crate) async fn delete_left(
+    input: &ApplyInput<'_>,
+    step: &Step,
+    left: Vec<Deposed>,
+) -> Result<(), RuntimeError> {
+    for deposed in &left {
+        delete_deposed(input, step, deposed).await?;
+    }
+    Ok(())
+}
+
+fn runtime_of<'a>(input: &'a ApplyInput<'_>, step: &Step) -> Result<&'a dyn Runtime, RuntimeError> {
+    let found = input.runtimes.get(&step.kind, &step.key);
+    found.map(|runtime| runtime.as_ref()).map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))
+}
+
 /// Gives an object up that somebody else made. What another stack has taken, or somebody made anew, is not even touched.
 async fn release(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
     if matches!(step.reason, Reason::OwnedBy(_) | Reason::MadeAnew) {
@@ -173,14 +192,8 @@ fn delete_ask<'a>(input: &'a ApplyInput<'_>, step: &'a Step) -> DeleteAsk<'a> {
     DeleteAsk { key: &step.key, uid, version, prior, extensions: &step.extensions }
 }
 
-/// Deletes an object that another one has replaced.
-pub(crate) async fn delete_deposed(
-    input: &ApplyInput<'_>,
-    step: &Step,
-    deposed: &Deposed,
-) -> Result<(), RuntimeError> {
-    let runtime = input.runtimes.get(&step.kind, &step.key);
-    let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
+async fn delete_deposed(input: &ApplyInput<'_>, step: &Step, deposed: &Deposed) -> Result<(), RuntimeError> {
+    let runtime = runtime_of(input, step)?;
     let (uid, record) = (deposed.uid.as_deref(), record_of(input, step, deposed));
     let prior = Some(&record);
     let ask = DeleteAsk { key: &step.key, uid, version: None, prior, extensions: &step.extensions };

@@ -60,7 +60,7 @@ impl TfRuntime {
         let mut deposed = Vec::new();
         for held in found.deposed {
             let seen = Arc::new(self.recorded(&backend, &of, held).await?);
-            deposed.push(Deposed { uid: None, kept: Some(self.kept_of(&seen)?) });
+            deposed.push(Deposed { kept: Some(self.kept_of(&seen)?), ..Deposed::default() });
         }
         let configured = self.backend(&settings, &config).await;
         let (recovered, doubt) = self.recovered(configured, &found.key, &found.extensions, &seen).await?;
