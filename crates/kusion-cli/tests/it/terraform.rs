@@ -440,3 +440,31 @@ fn old_objects_of_real_providers_go_from_the_top() {
     assert!(call(folder, "apply dev -y", 0).contains("Nothing to do"));
     call(folder, "destroy dev -y", 0);
 }
+
+#[test]
+fn what_must_not_go_is_refused_before_anything_goes() {
+    let main = |extensions: &str| {
+        DATA.replace(
+            "attributes = {input = {size = 1}}",
+            &format!("attributes = {{input = {{size = 1}}}}, extensions = {extensions}"),
+        )
+    };
+    let folder = built_in(&main("{lifecycle = {preventDestroy = True}}"));
+    let call = |words: &str, code| call(folder.path(), words, code);
+    let write = |extensions: &str| write(folder.path(), "dev/main.k", &main(extensions));
+    call("apply dev -y", 0);
+    let told = call("destroy dev -y", 5);
+    assert!(told.contains("terraform_data:db") && told.contains("`preventDestroy` forbids"), "{told}");
+    assert!(call("status dev", 0).contains("2 of 2 healthy"), "nothing was deleted");
+    for (slip, meant) in [
+        ("{lifecyle = {preventDestroy = True}}", "`lifecyle` is unknown: did you mean `lifecycle`?"),
+        ("{lifecycle = {preventDestory = True}}", "did you mean `preventDestroy`?"),
+    ] {
+        write(slip);
+        let told = call("preview dev", 1);
+        assert!(told.contains(meant) && told.contains("dev/main.k:3"), "{told}");
+    }
+    write("{lifecycle = {preventDestroy = False}}");
+    call("apply dev -y", 0);
+    assert!(call("destroy dev -y", 0).contains("2 deleted"));
+}
