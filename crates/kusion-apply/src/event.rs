@@ -49,6 +49,19 @@ pub enum EventKind {
         key: ResourceKey,
         because: ResourceKey,
     },
+    /// The deletion of what the resource replaces, or had left behind, begins.
+    OldLeaving {
+        key: ResourceKey,
+    },
+    OldGone {
+        key: ResourceKey,
+        millis: u64,
+    },
+    /// What it has replaced is not deleted, because something before that failed; it stays recorded.
+    OldStays {
+        key: ResourceKey,
+        because: ResourceKey,
+    },
     /// The apply waits for its health.
     HealthAwaited {
         key: ResourceKey,

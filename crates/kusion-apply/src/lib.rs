@@ -14,13 +14,13 @@
 
 mod cancel;
 mod clock;
-mod depart;
 mod event;
 mod executor;
-mod farewell;
 mod health;
 mod keeper;
+mod old;
 mod outputs;
+mod parts;
 mod report;
 mod resolve;
 mod rest;

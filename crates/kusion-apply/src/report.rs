@@ -31,6 +31,10 @@ pub enum StepEnd {
     Skipped {
         because: ResourceKey,
     },
+    /// The old object is gone and the new one is not made: something before it failed, or the run was stopped.
+    HalfReplaced {
+        because: Option<ResourceKey>,
+    },
     /// A cancel or the failure policy stopped the run before it.
     NotStarted,
 }
@@ -45,6 +49,12 @@ impl StepEnd {
     /// Returns whether the world was written to.
     #[must_use]
     pub fn is_applied(&self) -> bool {
+        self.is_made() || matches!(self, StepEnd::HalfReplaced { .. })
+    }
+
+    /// Returns whether all was done that was planned, however it turned out.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
         self.is_success() || matches!(self, StepEnd::Unhealthy { .. })
     }
 }

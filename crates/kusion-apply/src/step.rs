@@ -30,10 +30,6 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    pub(crate) fn failed(error: RuntimeError) -> Done {
-        Done::Failed { uncertain: error.is_uncertain(), kind: Some(error.kind), message: error.message }
-    }
-
     /// The state could not be written, so nothing was asked for.
     pub(crate) fn never_tried() -> Done {
         let message = "it was not tried, because the state cannot be written".to_owned();
@@ -85,7 +81,7 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
                 Err(error) => Err(error),
             }
         }
-        // What a replacement has to delete first is gone by now.
+        // The old object of a replacement is a part of its own.
         Action::Create | Action::Update | Action::Replace | Action::Import | Action::Read => {
             write(input, runtime, step, &attributes).await
         }
@@ -98,15 +94,10 @@ pub(crate) async fn run_step(input: &ApplyInput<'_>, step: &Step, attributes: At
             Done::Applied { observed, attributes, warnings, trouble }
         }
         Ok(done) => done,
-        Err(error) => Done::failed(error),
+        Err(error) => {
+            Done::Failed { uncertain: error.is_uncertain(), kind: Some(error.kind), message: error.message }
+        }
     }
-}
-
-/// Deletes the object that a step replaces.
-pub(crate) async fn delete_old(input: &ApplyInput<'_>, step: &Step) -> Result<(), RuntimeError> {
-    let runtime = input.runtimes.get(&step.kind, &step.key);
-    let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
-    delete(input, runtime, step).await.and_then(End::name_is_free)
 }
 
 async fn write(
@@ -141,6 +132,29 @@ async fn delete_all(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) 
         delete_deposed(input, step, deposed).await?;
     }
     Ok(end)
+}
+
+/// Deletes the old object of a replacement, and what that has replaced and left behind, so that the new one can take its name.
+pub(crate) async fn delete_old(input: &ApplyInput<'_>, step: &Step) -> Result<(), RuntimeError> {
+    let end = delete_all(input, runtime_of(input, step)?, step).await?;
+    end.name_is_free()
+}
+
+/// Deletes objects that another one has replaced.
+pub(crate) async fn delete_left(
+    input: &ApplyInput<'_>,
+    step: &Step,
+    left: Vec<Deposed>,
+) -> Result<(), RuntimeError> {
+    for deposed in &left {
+        delete_deposed(input, step, deposed).await?;
+    }
+    Ok(())
+}
+
+fn runtime_of<'a>(input: &'a ApplyInput<'_>, step: &Step) -> Result<&'a dyn Runtime, RuntimeError> {
+    let found = input.runtimes.get(&step.kind, &step.key);
+    found.map(|runtime| runtime.as_ref()).map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))
 }
 
 /// Gives an object up that somebody else made. What another stack has taken, or somebody made anew, is not even touched.
@@ -178,14 +192,8 @@ fn delete_ask<'a>(input: &'a ApplyInput<'_>, step: &'a Step) -> DeleteAsk<'a> {
     DeleteAsk { key: &step.key, uid, version, prior, extensions: &step.extensions }
 }
 
-/// Deletes an object that another one has replaced.
-pub(crate) async fn delete_deposed(
-    input: &ApplyInput<'_>,
-    step: &Step,
-    deposed: &Deposed,
-) -> Result<(), RuntimeError> {
-    let runtime = input.runtimes.get(&step.kind, &step.key);
-    let runtime = runtime.map_err(|e| RuntimeError::new(ErrorKind::Unexpected, e.to_string()))?.as_ref();
+async fn delete_deposed(input: &ApplyInput<'_>, step: &Step, deposed: &Deposed) -> Result<(), RuntimeError> {
+    let runtime = runtime_of(input, step)?;
     let (uid, record) = (deposed.uid.as_deref(), record_of(input, step, deposed));
     let prior = Some(&record);
     let ask = DeleteAsk { key: &step.key, uid, version: None, prior, extensions: &step.extensions };

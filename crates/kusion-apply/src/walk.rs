@@ -1,6 +1,6 @@
 //! The walk over the plan: starts what is ready, takes what ended, writes down what came of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::channel::mpsc::UnboundedSender;
 use futures::channel::oneshot::{self, Canceled};
@@ -10,14 +10,14 @@ use kusion_model::{
     Action, Attr, Deposed, DigestKey, INTERRUPTED, Observed, Phase, ReleaseNo, ResourceKey, ResourceRecord,
     Step, Tally, Timestamp, Wait, seal_like,
 };
-use kusion_runtime::ErrorKind;
+use kusion_runtime::{ErrorKind, RuntimeError};
 use kusion_store::{Outcome, ReleaseEnd, Session, StoreError};
 
-use crate::depart::{Departure, carry_out, departures};
 use crate::keeper::Told;
 use crate::outputs::Given;
+use crate::parts::{Part, Parts};
 use crate::resolve::resolve;
-use crate::step::Done;
+use crate::step::{Done, run_step};
 use crate::{
     ApplyError, ApplyInput, CancelToken, Doubt, Event, EventKind, FailurePolicy, HealthOutcome, HealthTarget,
     HealthVerdict, Report, StepEnd,
@@ -29,8 +29,8 @@ pub(crate) enum Finished {
     Health(usize, Box<HealthOutcome>),
     /// The look at what was left as it is.
     Rest(Vec<Doubt>),
-    /// What a resource had replaced was deleted, or not.
-    Farewell(usize, Box<ResourceRecord>, Result<(), String>),
+    /// What a resource replaces is gone, or not.
+    Old(usize, Result<(), RuntimeError>),
 }
 
 pub(crate) struct Walk<'i> {
@@ -42,11 +42,8 @@ pub(crate) struct Walk<'i> {
     pub(crate) n_changes: usize,
     /// What is left as it is has been looked at, or is being.
     pub(crate) looked: bool,
-    /// Per step: who waits for it, and for what.
-    waiters: Vec<Vec<(usize, Wait)>>,
-    /// Per step: how many edges are still open.
-    open_edges: Vec<usize>,
-    ready: BTreeSet<usize>,
+    /// Who waits for whom.
+    pub(crate) parts: Parts,
     pub(crate) ends: Vec<Option<StepEnd>>,
     /// How long a step took, by its place in `steps`.
     took: BTreeMap<usize, u64>,
@@ -55,7 +52,6 @@ pub(crate) struct Walk<'i> {
     pub(crate) seen: BTreeMap<ResourceKey, Observed>,
     /// Records of resources that have replaced something which is still there, by place in `steps`.
     pub(crate) leaving: BTreeMap<usize, ResourceRecord>,
-    departures: Vec<Option<Departure<'i>>>,
     pub(crate) n_calls: usize,
     /// To the keeper of the records.
     outbox: UnboundedSender<Told>,
@@ -78,34 +74,18 @@ impl<'i> Walk<'i> {
             input.plan.steps.iter().partition(|step| step.is_change());
         let n_changes = steps.len();
         steps.extend(kept);
-        let index: BTreeMap<&ResourceKey, usize> = steps.iter().map(|step| &step.key).zip(0..).collect();
-        let mut waiters = vec![Vec::new(); steps.len()];
-        let mut open_edges = vec![0; steps.len()];
-        for (at, step) in steps.iter().enumerate() {
-            for edge in &step.after {
-                if let Some(&before) = index.get(&edge.on) {
-                    waiters[before].push((at, edge.wait));
-                    open_edges[at] += 1;
-                }
-            }
-        }
-        let ready = (0..n_changes).filter(|&at| open_edges[at] == 0).collect();
-        let departures = departures(input, &steps, &waiters);
         Walk {
             input,
             release,
+            parts: Parts::new(&steps[..n_changes]),
             ends: vec![None; steps.len()],
             took: BTreeMap::new(),
             started: vec![None; steps.len()],
             steps,
             n_changes,
             looked: false,
-            waiters,
-            open_edges,
-            ready,
             seen: input.live.clone(),
             leaving: BTreeMap::new(),
-            departures,
             n_calls: 0,
             outbox,
             flushed: true,
@@ -159,11 +139,10 @@ impl<'i> Walk<'i> {
         loop {
             self.note_cancel();
             while !self.stopping && self.n_calls < input.options.concurrency.max(1) {
-                let Some(at) = self.ready.pop_first() else { break };
-                self.start(at, &flight);
+                let Some(part) = self.parts.next() else { break };
+                self.start(part, &flight);
             }
-            // What was replaced goes before the rest is looked at.
-            if flight.is_empty() && !self.start_farewells(&flight) {
+            if flight.is_empty() {
                 self.look_at_rest(&flight);
             }
             if self.n_calls == 0 && (flight.is_empty() || self.abandons_health()) {
@@ -197,18 +176,33 @@ impl<'i> Walk<'i> {
         self.emit(EventKind::Draining { in_flight: self.n_calls });
     }
 
-    fn start(&mut self, at: usize, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
+    pub(crate) fn start(&mut self, part: Part, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
+        match part {
+            Part::New(at) => self.start_new(at, flight),
+            Part::Old(at) => self.start_old(at, flight),
+        }
+    }
+
+    /// The first part of a step begins.
+    pub(crate) fn note_start(&mut self, at: usize) {
+        if self.started[at].is_none() {
+            let step = self.steps[at];
+            self.started[at] = Some(self.input.clock.now());
+            self.emit(EventKind::StepStarted { key: step.key.clone(), action: step.action });
+        }
+    }
+
+    fn start_new(&mut self, at: usize, flight: &FuturesUnordered<BoxFuture<'i, Finished>>) {
         let (input, step) = (self.input, self.steps[at]);
-        self.started[at] = Some(input.clock.now());
-        self.emit(EventKind::StepStarted { key: step.key.clone(), action: step.action });
+        self.note_start(at);
         match resolve(step, &self.seen, input.platforms, input.digest_key) {
             Ok(attributes) => {
                 self.n_calls += 1;
-                let (noted, departure) = (self.note_trial(step), self.departures[at].clone());
+                let noted = self.note_trial(step);
                 let call = async move {
                     // Nobody may be asked to make it before it is written down. Where that failed, the keeper has told.
                     match noted.await {
-                        Ok(()) => Finished::Call(at, carry_out(input, step, attributes, departure).await),
+                        Ok(()) => Finished::Call(at, run_step(input, step, attributes).await),
                         Err(_) => Finished::Call(at, Done::never_tried()),
                     }
                 };
@@ -226,7 +220,10 @@ impl<'i> Walk<'i> {
             }
             Finished::Health(at, outcome) => self.take_health(at, *outcome),
             Finished::Rest(doubts) => self.take_rest(doubts, flight),
-            Finished::Farewell(at, record, gone) => self.take_farewell(at, *record, gone),
+            Finished::Old(at, gone) => {
+                self.n_calls -= 1;
+                self.take_old(at, gone, flight);
+            }
         }
     }
 
@@ -240,7 +237,7 @@ impl<'i> Walk<'i> {
                 self.seen.remove(&step.key);
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
-                self.release_waiters(at, Wait::Ready);
+                self.parts.reached(at, None);
             }
             Done::Applied { mut observed, attributes, warnings, trouble } => {
                 seal_live(&mut observed, &attributes, self.input.digest_key);
@@ -251,7 +248,7 @@ impl<'i> Walk<'i> {
                 self.seen.insert(step.key.clone(), (*observed).clone());
                 self.applied(at, warnings);
                 self.end_step(at, StepEnd::Applied);
-                self.release_waiters(at, Wait::Applied);
+                self.parts.reached(at, Some(Wait::Applied));
                 self.await_health(at, *observed, flight);
             }
         }
@@ -268,7 +265,10 @@ impl<'i> Walk<'i> {
         let replaced = step.create_first.then(|| Deposed {
             uid: step.live_uid.clone(),
             kept: before.and_then(|record| record.kept.clone()),
+            depends_on: before.map(|record| record.depends_on.clone()).unwrap_or_default(),
         });
+        // What had to go first has taken with it what was left behind.
+        let deposed = if step.old_goes_first() { &[] } else { &step.deposed[..] };
         ResourceRecord {
             key: step.key.clone(),
             kind: step.kind.clone(),
@@ -280,7 +280,7 @@ impl<'i> Walk<'i> {
             release: self.release,
             imported: step.adopts() || before.is_some_and(|record| record.imported),
             kept: observed.kept.clone(),
-            deposed: step.deposed.iter().cloned().chain(replaced).collect(),
+            deposed: deposed.iter().cloned().chain(replaced).collect(),
         }
     }
 
@@ -290,8 +290,7 @@ impl<'i> Walk<'i> {
         observed: Observed,
         flight: &FuturesUnordered<BoxFuture<'i, Finished>>,
     ) {
-        let needed = self.waiters[at].iter().any(|(_, wait)| *wait == Wait::Ready);
-        if self.input.options.wait || needed {
+        if self.input.options.wait || self.parts.health_is_awaited(at) {
             self.wait_for(at, target_of(self.steps[at], observed), flight);
         }
     }
@@ -327,7 +326,7 @@ impl<'i> Walk<'i> {
         });
         if verdict.is_ready() {
             self.end_step(at, StepEnd::Healthy);
-            self.release_waiters(at, Wait::Ready);
+            self.parts.reached(at, Some(Wait::Ready));
             return;
         }
         let timed_out = verdict == HealthVerdict::TimedOut;
@@ -336,6 +335,18 @@ impl<'i> Walk<'i> {
     }
 
     pub(crate) fn fail(&mut self, at: usize, message: String, kind: Option<ErrorKind>, uncertain: bool) {
+        self.tell_failure(at, message, kind, uncertain);
+        self.note_failure(at);
+    }
+
+    /// The step has failed; who waits for it does not know yet.
+    pub(crate) fn tell_failure(
+        &mut self,
+        at: usize,
+        message: String,
+        kind: Option<ErrorKind>,
+        uncertain: bool,
+    ) {
         let step = self.steps[at];
         self.note(Outcome::Failed { key: step.key.clone(), message: message.clone(), uncertain });
         self.emit(EventKind::StepFailed {
@@ -344,50 +355,25 @@ impl<'i> Walk<'i> {
             message: message.clone(),
         });
         self.end_step(at, StepEnd::Failed { message, kind });
-        self.note_failure(at);
     }
 
+    /// Something went wrong with the new object of a step, or with all of it.
     fn note_failure(&mut self, at: usize) {
+        self.skip(self.parts.behind_new(at), at);
+        self.stop_after_failure();
+    }
+
+    pub(crate) fn stop_after_failure(&mut self) {
         self.failed = true;
-        self.skip_dependents(at);
         // Behind the last change there is nothing left to stop.
         if self.input.options.on_failure != FailurePolicy::Continue && !self.stopping && !self.looked {
             self.stop();
         }
     }
 
-    fn skip_dependents(&mut self, at: usize) {
-        let because = self.steps[at].key.clone();
-        let mut stack: Vec<usize> = self.waiters[at].iter().map(|(waiter, _)| *waiter).collect();
-        while let Some(waiter) = stack.pop() {
-            if self.started[waiter].is_some() || self.ends[waiter].is_some() {
-                continue;
-            }
-            self.ready.remove(&waiter);
-            self.ends[waiter] = Some(StepEnd::Skipped { because: because.clone() });
-            let key = self.steps[waiter].key.clone();
-            self.emit(EventKind::StepSkipped { key, because: because.clone() });
-            stack.extend(self.waiters[waiter].iter().map(|(next, _)| *next));
-        }
-    }
-
-    /// Lets those go on who waited for this much: ready includes applied, but each edge is counted once.
-    fn release_waiters(&mut self, at: usize, reached: Wait) {
-        let gone = self.steps[at].action.is_leaving();
-        for &(waiter, wait) in &self.waiters[at] {
-            if wait != reached && !gone {
-                continue;
-            }
-            self.open_edges[waiter] = self.open_edges[waiter].saturating_sub(1);
-            if self.open_edges[waiter] == 0 && self.ends[waiter].is_none() {
-                self.ready.insert(waiter);
-            }
-        }
-    }
-
     /// Only health is waited for.
     fn flush_if_idle(&mut self) {
-        if self.n_calls == 0 && self.ready.is_empty() && !std::mem::replace(&mut self.flushed, true) {
+        if self.n_calls == 0 && self.parts.is_idle() && !std::mem::replace(&mut self.flushed, true) {
             let _ = self.outbox.unbounded_send(Told::Idle);
         }
     }
@@ -433,9 +419,10 @@ impl<'i> Walk<'i> {
     fn report(&self) -> Report {
         let mut tally = Tally { unchanged: self.input.plan.tally().unchanged, ..Tally::default() };
         let mut steps = BTreeMap::new();
-        for (step, end) in self.steps.iter().zip(&self.ends).take(self.n_changes) {
-            let end = end.clone().unwrap_or(StepEnd::NotStarted);
-            if end.is_applied() {
+        for (at, (step, end)) in self.steps.iter().zip(&self.ends).take(self.n_changes).enumerate() {
+            let half = self.is_half_replaced(at).then_some(StepEnd::HalfReplaced { because: None });
+            let end = end.as_ref().or(half.as_ref()).cloned().unwrap_or(StepEnd::NotStarted);
+            if end.is_made() {
                 tally.count(step);
             }
             steps.insert(step.key.to_string(), end);
@@ -450,7 +437,10 @@ impl<'i> Walk<'i> {
         };
         let unknown = waited && self.steps.iter().zip(&self.ends).any(unproven);
         let given = Given::of(self.input.outputs, &self.seen);
-        let success = steps.values().all(StepEnd::is_success) && !unknown && given.wrong.is_empty();
+        let success = steps.values().all(StepEnd::is_success)
+            && !unknown
+            && given.wrong.is_empty()
+            && self.parts.old_are_gone();
         Report {
             release: self.release,
             phase: if success { Phase::Succeeded } else { Phase::Failed },
@@ -465,7 +455,7 @@ impl<'i> Walk<'i> {
         }
     }
 
-    fn end_step(&mut self, at: usize, end: StepEnd) {
+    pub(crate) fn end_step(&mut self, at: usize, end: StepEnd) {
         self.took.insert(at, self.millis_of(at));
         self.ends[at] = Some(end);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use data_encoding::BASE64;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Attr;
+use crate::{Attr, ResourceKey};
 
 /// Bytes that only a platform understands.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,11 +53,15 @@ pub struct Kept {
 
 /// An object that was replaced by a new one and is still there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Deposed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
+    /// What it depended on: it has to go before them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<ResourceKey>,
 }
 
 #[cfg(test)]

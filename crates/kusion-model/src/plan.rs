@@ -140,6 +140,8 @@ pub enum Wait {
     Applied,
     /// The other resource is healthy.
     Ready,
+    /// What goes of the other resource is gone: all of it, or the objects that were replaced.
+    Gone,
 }
 
 /// A step that has to end before this one starts.
@@ -184,6 +186,9 @@ pub struct Step {
     /// Steps of this plan that come first (transitively reduced).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Edge>,
+    /// Steps that come before an old object goes beside what is made: that which is replaced, or was left behind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old_after: Vec<Edge>,
     /// All dependencies, as the record will keep them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<ResourceKey>,
@@ -201,13 +206,13 @@ pub struct Step {
     /// What is recorded before it is made or taken over, so that it is found again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
-    /// A replacement whose new object comes before the old one goes; the old one goes when all steps have ended well.
+    /// A replacement whose new object comes before the old one goes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub create_first: bool,
     /// Making it twice makes two: that it is being made is written down before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub once: bool,
-    /// Objects that an earlier replacement has left behind; they go with this step.
+    /// Objects that an earlier replacement has left behind; they go with this step, like the one that it replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deposed: Vec<Deposed>,
     /// A no-op whose record has to be brought up to date.
@@ -257,6 +262,19 @@ impl Step {
     #[must_use]
     pub fn is_change(&self) -> bool {
         self.action != Action::NoOp
+    }
+
+    /// Returns whether an object goes away beside what the step makes.
+    #[must_use]
+    pub fn has_old(&self) -> bool {
+        self.action == Action::Replace
+            || (self.is_change() && !self.action.is_leaving() && !self.deposed.is_empty())
+    }
+
+    /// Returns whether the old object has to be gone before the new one is made.
+    #[must_use]
+    pub fn old_goes_first(&self) -> bool {
+        self.action == Action::Replace && !self.create_first
     }
 
     /// Returns why nothing is done yet about something that is wanted.
@@ -334,7 +352,8 @@ impl Tally {
     }
 }
 
-/// What will be done, in an order that respects every edge, as it is made: [`PlanDraft::sealed`] turns it into a [`Plan`].
+/// What will be done, in the order in which it is made or goes, as a draft: [`PlanDraft::sealed`] turns it into a [`Plan`]. When the
+/// old object of a step goes is said by its edges only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanDraft {

@@ -45,6 +45,14 @@ pub trait Platform: Send + Sync {
         Ok(())
     }
 
+    /// Says what is wrong with the extensions of a resource.
+    ///
+    /// # Errors
+    /// The first that is.
+    fn check_extensions(&self, _extensions: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Brings what can be written in several ways into one form, and says what moved.
     fn settle(&self, _attributes: &mut Attr) -> Vec<MovedField> {
         Vec::new()
@@ -84,6 +92,11 @@ pub trait Platform: Send + Sync {
     /// Further subtrees in which such values may stand: those are handed over, the others there are kept.
     fn lets_pass(&self) -> Vec<FieldPath> {
         Vec::new()
+    }
+
+    /// Why a resource with these extensions must not be deleted, and not be replaced; `None` if it may.
+    fn forbids_delete(&self, _extensions: &Map<String, Value>) -> Option<String> {
+        None
     }
 
     /// Whether its resources live in a cluster; those of providers live wherever the provider puts them.
@@ -161,6 +174,12 @@ impl Platforms {
     #[must_use]
     pub fn passes(&self, kind: &ResourceType, extensions: &Map<String, Value>) -> bool {
         self.get(kind).is_some_and(|platform| platform.passes(extensions))
+    }
+
+    /// Returns why a resource must not be deleted, if that is so.
+    #[must_use]
+    pub fn forbids_delete(&self, kind: &ResourceType, extensions: &Map<String, Value>) -> Option<String> {
+        self.get(kind)?.forbids_delete(extensions)
     }
 
     /// Returns whether resources of a type live in a cluster; those of a type that nobody knows are taken for such.

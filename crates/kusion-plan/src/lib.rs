@@ -32,7 +32,7 @@ mod testing;
 pub use diff::three_way;
 pub use fill::{FillInput, Filling, OtherStacks, waves};
 pub use identity::{Identities, United, unite};
-pub use lint::{Problem, Via};
+pub use lint::{Problem, Via, wrong_extensions};
 pub use moved::{Moved, moved_since};
 pub use planner::{PlanInput, conflicts, plan, plan_take_over, strangers};
 pub use prepare::{Dependency, Prepared, prepare};

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use kusion_model::{RefError, ResourceId, ResourceKey, SourceRef, SpecError};
+use kusion_model::{
+    FieldPath, Platforms, RefError, Resource, ResourceId, ResourceKey, SourceRef, Spec, SpecError,
+};
 
 /// Why one resource comes before another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +50,8 @@ pub enum Problem {
     Reference { at: ResourceKey, error: RefError },
     #[error(transparent)]
     Identity(SpecError),
+    #[error("`{at}`: {what}{}", place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default())]
+    Extensions { at: ResourceKey, what: String, place: Option<SourceRef> },
     #[error(
         "`{at}` refers to `{reference}`, which stack {stack} does not list under `outputs:` or has not applied"
     )]
@@ -69,10 +73,22 @@ impl Problem {
             Problem::AmbiguousDependency { .. } => "ambiguous-dependency",
             Problem::Reference { .. } => "broken-reference",
             Problem::Identity(_) => "id-manifest-mismatch",
+            Problem::Extensions { .. } => "wrong-extension",
             Problem::NotAnOutput { .. } => "not-an-output",
             Problem::NoSuchField { .. } => "no-such-field",
         }
     }
+}
+
+/// Returns what is wrong with extensions, before anybody acts on them.
+#[must_use]
+pub fn wrong_extensions(spec: &Spec, platforms: &Platforms) -> Vec<Problem> {
+    let problem = |resource: &Resource| {
+        let what = platforms.get(&resource.kind)?.check_extensions(&resource.extensions).err()?;
+        let place = resource.source.find(&FieldPath::root()).cloned();
+        Some(Problem::Extensions { at: resource.key(), what, place })
+    };
+    spec.resources.iter().filter_map(problem).collect()
 }
 
 fn places(first: &Option<SourceRef>, second: &Option<SourceRef>) -> String {

@@ -9,7 +9,7 @@ use kusion_model::{
 };
 
 use crate::action::{Recorded, Whose, decide_owned, decide_unwanted, decide_wanted};
-use crate::order::{Order, order, to_edges};
+use crate::order::{Old, Order, order};
 use crate::{Prepared, three_way};
 
 /// Everything a plan follows from.
@@ -50,8 +50,12 @@ pub fn plan(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         .filter(|key| !input.prepared.index.contains_key(key))
         .cloned()
         .collect();
-    let replaced = |at: usize| wanted.get(at).is_some_and(|step| step.action == Action::Replace);
-    let sequence = order(input.prepared, &unwanted, &replaced, input.prior);
+    let old = |at: usize| match wanted.get(at).filter(|step| step.has_old()) {
+        None => Old::None,
+        Some(step) if step.old_goes_first() => Old::First,
+        Some(_) => Old::Last,
+    };
+    let sequence = order(input.prepared, &unwanted, &old, input.prior);
     let mut nodes = wanted;
     nodes.extend(unwanted.iter().map(|key| unwanted_step(input, key)));
     keep_needed(&mut nodes);
@@ -135,11 +139,10 @@ pub fn conflicts(plan: &Plan) -> Vec<(&Step, &FieldChange)> {
 }
 
 fn in_order(mut nodes: Vec<Step>, order: &Order) -> Vec<Step> {
-    let changing: Vec<bool> = nodes.iter().map(Step::is_change).collect();
     let keys: Vec<ResourceKey> = nodes.iter().map(|step| step.key.clone()).collect();
-    let edges = order.changing_edges(&|node| changing[node]);
-    for (step, before) in nodes.iter_mut().zip(&edges) {
-        step.after = to_edges(before, &|node| keys[node].clone());
+    let edges = order.edges(&keys, &|at| nodes[at].is_change(), &|at| nodes[at].has_old());
+    for (step, edges) in nodes.iter_mut().zip(edges) {
+        (step.after, step.old_after) = (edges.after, edges.old_after);
     }
     let mut slots: Vec<Option<Step>> = nodes.into_iter().map(Some).collect();
     order.sequence.iter().filter_map(|&node| slots[node].take()).collect()
@@ -356,6 +359,7 @@ fn unwanted_step(input: &PlanInput<'_>, key: &ResourceKey) -> Step {
         live_version: live.and_then(|live| live.version.clone()),
         live_uid: live.and_then(|live| live.uid.clone()),
         after: Vec::new(),
+        old_after: Vec::new(),
         depends_on: record.map(|record| record.depends_on.clone()).unwrap_or_default(),
         references: Vec::new(),
         extensions: record.map(|record| record.extensions.clone()).unwrap_or_default(),
@@ -386,6 +390,7 @@ fn blank(key: &ResourceKey, desired: &Desired<'_>, action: Action, reason: Reaso
         live_version: None,
         live_uid: None,
         after: Vec::new(),
+        old_after: Vec::new(),
         depends_on: Vec::new(),
         references: Vec::new(),
         extensions: desired.extensions.clone(),

@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::draft::{Draft, draft, told, warnings};
 use crate::observe::{identity_text, identity_version};
 use crate::runtime::{Seen, TfRuntime};
-use crate::settings::{Role, Settings, invalid, refused};
+use crate::settings::{FORBIDS_DELETE, Role, Settings, invalid, refused};
 
 impl TfRuntime {
     pub(crate) async fn apply_one(&self, ask: WriteAsk<'_>) -> Result<Applied, RuntimeError> {
@@ -163,9 +163,7 @@ impl TfRuntime {
         let kept = ask.prior.and_then(|record| record.kept.as_ref());
         let Some(kept) = kept.filter(|_| settings.role == Role::Managed) else { return Ok(Deleted::Gone) };
         if settings.lifecycle.keep {
-            return Err(invalid(
-                "its `lifecycle.preventDestroy` forbids to delete it; apply without that first",
-            ));
+            return Err(invalid(FORBIDS_DELETE));
         }
         let held = Held::open(kept, &self.key).map_err(invalid)?;
         let config = self.connection(ask.key, &settings, Some(&held)).await?;

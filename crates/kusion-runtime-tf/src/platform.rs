@@ -6,12 +6,13 @@ use kusion_model::{
     Attr, DigestKey, FieldPath, Kept, Platform, Platforms, Rekeying, Resource, ResourceId, ResourceType,
     Spec, SpecError, seal,
 };
+use kusion_runtime::RuntimeError;
 use serde_json::{Map, Value, json};
 use tf_schema::{Attribute, AttributeKind, Block, BlockNesting};
 
 use crate::attr::PROVIDER;
 use crate::kept::Held;
-use crate::settings::{Role, Settings};
+use crate::settings::{FORBIDS_DELETE, Lifecycle, Role, Settings, check_names, moved_from};
 
 /// The knowledge about Terraform resources: of types whose schema is loaded, what is secret.
 #[derive(Default)]
@@ -95,6 +96,20 @@ impl Platform for TfPlatform {
 
     fn lives_in_cluster(&self) -> bool {
         false
+    }
+
+    fn check_extensions(&self, extensions: &Map<String, Value>) -> Result<(), String> {
+        let wrong = |error: RuntimeError| error.message;
+        check_names(extensions).map_err(wrong)?;
+        Role::read(extensions).map_err(wrong)?;
+        Lifecycle::read(extensions.get("lifecycle")).map_err(wrong)?;
+        moved_from(extensions).map(|_| ()).map_err(wrong)
+    }
+
+    fn forbids_delete(&self, extensions: &Map<String, Value>) -> Option<String> {
+        let lifecycle = Lifecycle::read(extensions.get("lifecycle")).ok()?;
+        let managed = Role::read(extensions).is_ok_and(|role| role == Role::Managed);
+        (lifecycle.keep && managed).then(|| FORBIDS_DELETE.to_owned())
     }
 
     fn holds(&self, _id: &ResourceId, _attributes: &Attr) -> Option<&'static str> {

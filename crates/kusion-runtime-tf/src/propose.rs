@@ -72,7 +72,7 @@ impl TfRuntime {
             Action::Update => Proposed::Update,
             Action::Replace(_) if settings.lifecycle.keep => {
                 return Err(invalid(
-                    "it has to be replaced, and its `lifecycle.preventDestroy` forbids that",
+                    "extension `lifecycle`: `preventDestroy` forbids to replace it, which this change needs",
                 ));
             }
             Action::Replace(_) => Proposed::Replace {

@@ -1,5 +1,6 @@
 //! What the extensions of a resource say: which provider, which type, how it lives.
 
+use base_diag::nearest;
 use kusion_model::{FieldPath, ResourceId, ResourceKey, Segment};
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::{Map, Value};
@@ -12,6 +13,14 @@ pub const BUILTIN: &str = "terraform.io/builtin/terraform";
 pub const IMPORT_ID: &str = "kusionstack.io/import-id";
 /// Where providers come from that name no host.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
+
+/// What a resource says that must not go.
+pub(crate) const FORBIDS_DELETE: &str = "extension `lifecycle`: `preventDestroy` forbids to delete it; \
+     apply without that first";
+/// The extensions that mean something.
+const KNOWN: [&str; 8] =
+    ["provider", "resourceType", "providerMeta", "mode", "lifecycle", "movedFrom", IMPORT_ID, "cluster"];
+const LIFECYCLE: [&str; 3] = ["createBeforeDestroy", "preventDestroy", "ignoreChanges"];
 
 /// A provider: where it comes from, and which version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +116,20 @@ impl Settings {
     }
 }
 
+/// Refuses an extension that is nearly one that means something: it would protect, order or ignore nothing. Others may mean
+/// something to somebody else.
+pub(crate) fn check_names(extensions: &Map<String, Value>) -> Result<(), RuntimeError> {
+    let slip = extensions.keys().filter(|name| !KNOWN.contains(&name.as_str())).find_map(|name| {
+        let folded = name.to_lowercase();
+        let same = KNOWN.into_iter().find(|known| known.to_lowercase() == folded);
+        Some((name, same.or_else(|| nearest(KNOWN.into_iter(), name))?))
+    });
+    match slip {
+        Some((name, near)) => Err(invalid(format!("extension `{name}` is unknown: did you mean `{near}`?"))),
+        None => Ok(()),
+    }
+}
+
 /// Reads the ids that a resource had before: a text or a list of them.
 pub(crate) fn moved_from(extensions: &Map<String, Value>) -> Result<Vec<ResourceId>, RuntimeError> {
     let wrong = || invalid("extension `movedFrom` is an id, or a list of ids");
@@ -150,7 +173,7 @@ impl Source {
 }
 
 impl Lifecycle {
-    fn read(value: Option<&Value>) -> Result<Self, RuntimeError> {
+    pub(crate) fn read(value: Option<&Value>) -> Result<Self, RuntimeError> {
         let mut lifecycle = Lifecycle::default();
         let Some(value) = value else { return Ok(lifecycle) };
         let wrong = |what: &str| invalid(format!("extension `lifecycle`: {what}"));
@@ -167,7 +190,14 @@ impl Lifecycle {
                     lifecycle.ignore =
                         all.ok_or_else(|| wrong("`ignoreChanges` is `all` or a list of fields"))?;
                 }
-                other => return Err(wrong(&format!("`{other}` is unknown"))),
+                other => {
+                    let near = nearest(LIFECYCLE.into_iter(), other);
+                    let known = near.map_or_else(
+                        || format!("known are `{}`", LIFECYCLE.join("`, `")),
+                        |near| format!("did you mean `{near}`?"),
+                    );
+                    return Err(wrong(&format!("`{other}` is unknown: {known}")));
+                }
             }
         }
         Ok(lifecycle)
@@ -250,13 +280,30 @@ mod tests {
         for (extensions, says) in [
             (json!({"provider": "x"}), "`host/namespace/name/version`"),
             (json!({"mode": "other"}), "`mode` is `other`"),
-            (json!({"lifecycle": {"createFirst": true}}), "`createFirst` is unknown"),
+            (json!({"lifecycle": {"createFirst": true}}), "`createFirst` is unknown: known are"),
+            (json!({"lifecycle": {"preventDestory": true}}), "did you mean `preventDestroy`?"),
             (json!({"lifecycle": {"ignoreChanges": 1}}), "`ignoreChanges`"),
         ] {
             let error = read("hashicorp:random:random_pet:p", extensions).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
         assert!(read("v1:Namespace:x", json!({})).unwrap_err().to_string().contains("3 parts"));
+    }
+
+    #[test]
+    fn a_slip_in_a_name_is_no_other_extension() {
+        let check = |extensions: Value| check_names(extensions.as_object().unwrap());
+        for (slip, near) in [
+            ("lifecyle", "lifecycle"),
+            ("LifeCycle", "lifecycle"),
+            ("providermeta", "providerMeta"),
+            ("moveFrom", "movedFrom"),
+            ("kusionstack.io/importid", "kusionstack.io/import-id"),
+        ] {
+            let error = check(json!({slip: {}})).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{slip}` is unknown: did you mean `{near}`?")), "{error}");
+        }
+        check(json!({"lifecycle": {}, "cluster": "west", "team": "shop", "acme.io/owner": 1})).unwrap();
     }
 
     #[test]

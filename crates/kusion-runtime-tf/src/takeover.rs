@@ -118,7 +118,7 @@ impl TfRuntime {
         let mut left = Vec::new();
         for mut old in deposed {
             self.hide(&mut old, &found.sensitive, origins);
-            left.push(Deposed { uid: None, kept: Some(self.kept_of(&old)?) });
+            left.push(Deposed { kept: Some(self.kept_of(&old)?), ..Deposed::default() });
         }
         let configured = self.backend(&settings, &self.config_of(&settings, None, None)).await;
         let search = Search {

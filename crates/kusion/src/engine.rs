@@ -15,6 +15,7 @@ use kusion_model::{
     ClusterIdentity, ConflictRule, DigestKey, OwnerRules, Reference, Release, ResourceKey, Scope, Spec,
     StackOutput, StackRef, StoreConfig, Timestamp, WorkspaceFile,
 };
+use kusion_plan::wrong_extensions;
 use kusion_runtime::DryRun;
 use kusion_store::{
     Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError,
@@ -274,6 +275,10 @@ impl Engine {
         // Before anything is learned or resolved: what nobody serves has no secrets that anybody knows of.
         for resource in &spec.resources {
             sites.runtimes.get(&resource.kind, &resource.key()).map_err(PlanFailure::NoRuntime)?;
+        }
+        let wrong = wrong_extensions(&spec, &sites.platforms());
+        if !wrong.is_empty() {
+            return Err(PlanFailure::Spec(wrong));
         }
         let learned = sites.learn(&mut spec).await;
         let platforms = learned.map_err(|e| PlanFailure::refused(e).placed(&spec, &target.project_dir))?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kusion_model::{
-    ConflictRule, DigestKey, Observed, OwnerRules, Plan, PlanError, Platforms, Prior, Proposal, Proposed,
-    ResourceKey, ResourceType, Scope, Spec,
+    Action, ConflictRule, DigestKey, FieldPath, Observed, OwnerRules, Plan, PlanError, Platforms, Prior,
+    Proposal, Proposed, Reason, ResourceKey, ResourceType, Scope, Spec, Step,
 };
 use kusion_plan::{
     FillInput, Filling, Identities, OtherStacks, PlanInput, Prepared, Problem, United, plan, prepare, unite,
@@ -121,7 +121,12 @@ impl PlanFailure {
         if let PlanFailure::Refused(list) = &mut self {
             for denied in list {
                 let resource = spec.resources.iter().find(|resource| resource.key() == denied.key);
+                // What extensions say has no line of its own: it is that of the resource.
+                let whole = denied.error.message.starts_with("extension `").then(FieldPath::root);
                 let source = resource.and_then(|resource| {
+                    if let Some(whole) = &whole {
+                        return resource.source.find(whole);
+                    }
                     let found = culprit(resource, &denied.error.message);
                     // A provider names its arguments alone; what it says nothing of is about the whole.
                     let whole = || argument(resource, &denied.error.message);
@@ -202,6 +207,7 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         destroy: ask.destroy,
     })
     .map_err(PlanFailure::Plan)?;
+    refuse_deleting_protected(&plan, ask.platforms)?;
     // What was only looked at is known now; who refers to it and to something that is not known yet needs it later.
     for (key, proposal) in proposals {
         let looked = prepared.index.get(&key).is_some_and(|&at| prepared.looks[at]);
@@ -210,6 +216,19 @@ pub async fn make_plan(ask: &PlanAsk<'_>) -> Result<Planned, PlanFailure> {
         }
     }
     Ok(Planned { plan, live, prior, platforms: ask.platforms.clone() })
+}
+
+/// What must not be deleted is told before anything is done to anything.
+fn refuse_deleting_protected(plan: &Plan, platforms: &Platforms) -> Result<(), PlanFailure> {
+    let goes = |step: &&Step| step.action == Action::Delete && step.reason != Reason::AlreadyGone;
+    let refused = plan.steps.iter().filter(goes).filter_map(|step| {
+        let error =
+            RuntimeError::new(ErrorKind::Invalid, platforms.forbids_delete(&step.kind, &step.extensions)?);
+        let in_cluster = platforms.lives_in_cluster(&step.kind);
+        Some(Denied::new(&step.key, if in_cluster { error } else { error.of_provider() }))
+    });
+    let refused: Vec<Denied> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(PlanFailure::Refused(refused)) }
 }
 
 /// What somebody made anew under the name of ours is not ours to replace.

@@ -163,6 +163,7 @@ pub fn spec_failed(problems: &[Problem], place: &str) -> Failure {
         Some(Problem::Identity(_)) => {
             failure.next("let the id be apiVersion:Kind:[namespace:]name of the manifest")
         }
+        Some(Problem::Extensions { .. }) => failure.next("correct what the message names"),
         Some(Problem::NotAnOutput { stack, .. }) => failure.next(format!(
             "list it under `outputs:` in the stack.yaml of {stack}, then `kusion apply {stack}`"
         )),

@@ -31,6 +31,8 @@ struct Row {
     text: String,
     since: u64,
     took: Option<u64>,
+    /// What the step makes is made; an old object may be left to go.
+    made: bool,
 }
 
 /// All rows of an apply.
@@ -58,14 +60,23 @@ impl Board {
         let rows: Vec<Row> = steps
             .map(|step| {
                 let (kind, name) = short(&step.key);
-                let text = match step.after.first() {
+                let text = match step.after.iter().chain(&step.old_after).next() {
                     Some(edge) => {
                         let (kind, name) = short(&edge.on);
                         format!("after {kind} {name}")
                     }
                     None => String::new(),
                 };
-                Row { key: step.key.clone(), kind, name, stage: Stage::Waiting, text, since: 0, took: None }
+                Row {
+                    key: step.key.clone(),
+                    kind,
+                    name,
+                    stage: Stage::Waiting,
+                    text,
+                    since: 0,
+                    took: None,
+                    made: false,
+                }
             })
             .collect();
         let index = rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
@@ -88,13 +99,17 @@ impl Board {
         (row.stage, row.text) = (stage, text);
     }
 
+    fn is_made(&self, key: &ResourceKey) -> bool {
+        self.index.get(key).and_then(|&at| self.rows.get(at)).is_some_and(|row| row.made)
+    }
+
     /// Something that the plan leaves as it is turned out not to be well.
     fn add(&mut self, key: &ResourceKey, now: u64) {
         let (kind, name) = short(key);
         let text = "unchanged, not healthy".to_owned();
         self.index.insert(key.clone(), self.rows.len());
         let (key, stage) = (key.clone(), Stage::Working);
-        self.rows.push(Row { key, kind, name, stage, text, since: now, took: None });
+        self.rows.push(Row { key, kind, name, stage, text, since: now, took: None, made: false });
     }
 
     /// Takes in an event of the executor.
@@ -104,6 +119,9 @@ impl Board {
                 self.set(key, Stage::Working, doing(*action).to_owned(), now);
             }
             EventKind::StepApplied { key, action, .. } => {
+                if let Some(row) = self.index.get(key).and_then(|&at| self.rows.get_mut(at)) {
+                    row.made = true;
+                }
                 let stage = if waits && !action.is_leaving() { Stage::Working } else { Stage::Done };
                 self.set(key, stage, done_word(*action).to_owned(), now);
             }
@@ -111,6 +129,19 @@ impl Board {
             EventKind::StepSkipped { key, because } => {
                 let (kind, name) = short(because);
                 self.set(key, Stage::Skipped, format!("not started: needs {kind} {name}"), now);
+            }
+            EventKind::OldLeaving { key } => {
+                self.set(key, Stage::Working, "deleting the old one".to_owned(), now);
+            }
+            EventKind::OldGone { key, .. } if self.is_made(key) => {
+                self.set(key, Stage::Done, "replaced, the old one is gone".to_owned(), now);
+            }
+            EventKind::OldGone { key, .. } => {
+                self.set(key, Stage::Working, "the old one is gone".to_owned(), now);
+            }
+            EventKind::OldStays { key, because } => {
+                let (kind, name) = short(because);
+                self.set(key, Stage::Done, format!("the old one stays: needs {kind} {name}"), now);
             }
             EventKind::Retrying { key, attempt, message, .. } => {
                 self.set(key, Stage::Working, format!("try {attempt} failed: {message}"), now);
@@ -277,6 +308,7 @@ mod tests {
             text: "after Namespace shop-dev".into(),
             since: 0,
             took: None,
+            made: false,
         };
         let index = BTreeMap::from([(key.clone(), 0)]);
         (Board { title: "Release 1 of shop/dev".into(), rows: vec![row], index, note: None }, key)
@@ -312,6 +344,26 @@ mod tests {
             lines[2].contains("` ~ ReplicaSet web-1") && lines[3].contains("` ~ Pod web-1-a"),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn a_replaced_row_says_where_its_old_object_is() {
+        let (mut board, key) = board();
+        let replace = EventKind::StepStarted { key: key.clone(), action: Action::Replace };
+        let (millis, warnings) = (0, Vec::new());
+        let made = EventKind::StepApplied { key: key.clone(), action: Action::Replace, millis, warnings };
+        let leaving = EventKind::OldLeaving { key: key.clone() };
+        let gone = EventKind::OldGone { key, millis };
+        board.event(&replace, false, 0);
+        board.event(&leaving, false, 0);
+        assert!(draw(&board, 100)[1].ends_with("deleting the old one"));
+        board.event(&gone, false, 0);
+        assert!(draw(&board, 100)[1].starts_with('~'), "the new one is to come");
+        board.event(&made, false, 0);
+        board.event(&leaving, false, 0);
+        board.event(&gone, false, 0);
+        let line = draw(&board, 100)[1].clone();
+        assert!(line.starts_with('*') && line.ends_with("replaced, the old one is gone"), "{line}");
     }
 
     #[test]

@@ -38,6 +38,15 @@ pub(crate) fn tell(
                 ("is still there", Some(message.clone()), Some(next.to_owned()))
             }
             StepEnd::Failed { message, .. } => ("was refused", Some(message.clone()), None),
+            StepEnd::HalfReplaced { because } => {
+                let why = because.as_ref().map_or_else(
+                    || "the run was stopped in between".to_owned(),
+                    |because| format!("it needs {because}"),
+                );
+                let cause = format!("the old one is deleted, the new one is not made: {why}");
+                let next = "run the same command again: it makes the new one".to_owned();
+                ("is half replaced", Some(cause), Some(next))
+            }
             StepEnd::Unhealthy { message, cause, next, timed_out } => {
                 let what = if *timed_out { "is not healthy in time" } else { "failed" };
                 (what, Some(cause.clone().unwrap_or_else(|| message.clone())), next.clone())
@@ -49,7 +58,7 @@ pub(crate) fn tell(
         let shown = style.cyan(&key.replace('\\', ""));
         out.push_str(&format!("{cross} {shown} {what}{}{kept}\n", after(report, key)));
         let next = match next {
-            Some(next) if is(ready, key, Action::Delete) => next,
+            Some(next) if is(ready, key, Action::Delete) || is_half(end) => next,
             Some(next) => format!("{next}\n{}", next_step(ready, &stack)),
             None => next_step(ready, &stack),
         };
@@ -85,9 +94,12 @@ fn rest_of(report: &Report) -> String {
     let count = |test: fn(&StepEnd) -> bool| report.steps.values().filter(|end| test(end)).count();
     let unhealthy = count(|end| matches!(end, StepEnd::Unhealthy { .. }));
     let refused = count(|end| matches!(end, StepEnd::Failed { .. }));
+    let half = count(|end| matches!(end, StepEnd::HalfReplaced { .. }));
     let waiting = count(|end| matches!(end, StepEnd::Skipped { .. } | StepEnd::NotStarted));
     let mut rest = String::new();
-    for (count, word) in [(unhealthy, "unhealthy"), (refused, "failed"), (waiting, "not started")] {
+    let counts =
+        [(unhealthy, "unhealthy"), (refused, "failed"), (half, "half replaced"), (waiting, "not started")];
+    for (count, word) in counts {
         if count > 0 {
             rest.push_str(&format!(", {count} {word}"));
         }
@@ -100,6 +112,10 @@ fn rest_of(report: &Report) -> String {
         rest.push_str(&format!(" (needs {because})"));
     }
     rest
+}
+
+fn is_half(end: &StepEnd) -> bool {
+    matches!(end, StepEnd::HalfReplaced { .. })
 }
 
 /// ` after 41 s`; what took no time says nothing.

@@ -139,7 +139,11 @@ fn action(step: &Step, style: &Style) -> (String, String) {
         }
         Action::Update if step.reason == Reason::Changed => (style.yellow("  ~"), style.yellow("update")),
         Action::Update => (style.yellow("  ~"), style.yellow(&because("update", &step.reason))),
-        Action::Replace => (style.magenta("-/+"), style.magenta(&because("replace", &step.reason))),
+        Action::Replace => {
+            let (glyph, word) =
+                if step.create_first { ("+/-", "replace, new one first") } else { ("-/+", "replace") };
+            (style.magenta(glyph), style.magenta(&because(word, &step.reason)))
+        }
         Action::Delete if step.reason == Reason::Destroyed => (style.red("  -"), style.red("delete")),
         Action::Delete => (style.red("  -"), style.red(&because("delete", &step.reason))),
         Action::Release => {

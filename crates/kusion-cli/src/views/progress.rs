@@ -184,6 +184,10 @@ impl Progress {
             EventKind::StepSkipped { key, because } => {
                 self.line(key, &style.dim(style.glyph("·", ".")), "not started", &format!("needs {because}"));
             }
+            EventKind::OldGone { key, .. } => self.line(key, &style.red("-"), "old gone", ""),
+            EventKind::OldStays { key, because } => {
+                self.line(key, &style.yellow("-"), "old stays", &format!("needs {because}"));
+            }
             EventKind::Retrying { key, attempt, message, after_millis } => {
                 let text = format!(
                     "try {attempt} failed, again in {:.1} s: {message}",
@@ -236,7 +240,9 @@ fn remember(waiting: &mut BTreeMap<ResourceKey, String>, kind: &EventKind) {
     match kind {
         EventKind::StepStarted { key, .. } => _ = waiting.insert(key.clone(), "in flight".to_owned()),
         EventKind::HealthAwaited { key } => _ = waiting.insert(key.clone(), "not healthy yet".to_owned()),
+        EventKind::OldLeaving { key } => _ = waiting.insert(key.clone(), "the old one leaves".to_owned()),
         EventKind::StepApplied { key, .. }
+        | EventKind::OldGone { key, .. }
         | EventKind::StepFailed { key, .. }
         | EventKind::HealthKnown { key, .. } => _ = waiting.remove(key),
         _ => {}

@@ -378,3 +378,93 @@ fn a_secret_of_a_provider_stays_one_in_another_stack() {
     call(folder, file, 0);
     assert!(std::fs::read_to_string(folder.join("out.tfstate")).unwrap().contains("CANARY-7319abc"));
 }
+
+/// Files of a version below and above a nap that takes its time to go.
+fn tower(folder: &Path, version: &str, lifecycle: &str) {
+    let file = |name: &str, content: &str| {
+        let path = folder.join(format!("{name}-{version}"));
+        let attributes = format!("filename = \"{}\", content = \"{content}\"", path.display());
+        resource(&format!("hashicorp:local:local_file:{name}"), &attributes)
+    };
+    let nap = resource(
+        "hashicorp:time:time_sleep:nap",
+        "destroy_duration = \"3s\", triggers = {base = \"$kusion_path.hashicorp:local:local_file:base.id\"}",
+    );
+    let top = file("top", "$kusion_path.hashicorp:time:time_sleep:nap.id");
+    let top = top.replace("extensions = {", &format!("extensions = {{{lifecycle}"));
+    stack(folder, &[file("base", version), nap, top]);
+}
+
+/// Applies, and returns when the files of the old version have gone and those of the new one have come.
+fn watched(folder: &Path, from: &str, to: &str) -> impl Fn(&str) -> Duration {
+    let mut apply = command(folder).args(["apply", "dev", "-y"]).stdout(Stdio::null()).spawn().unwrap();
+    let (began, mut seen) = (Instant::now(), std::collections::BTreeMap::new());
+    while apply.try_wait().unwrap().is_none() {
+        for name in ["base", "top"] {
+            if !folder.join(format!("{name}-{from}")).exists() {
+                seen.entry(format!("old {name}")).or_insert_with(|| began.elapsed());
+            }
+            if folder.join(format!("{name}-{to}")).exists() {
+                seen.entry(format!("new {name}")).or_insert_with(|| began.elapsed());
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(apply.wait().unwrap().success());
+    move |what| *seen.get(what).unwrap_or_else(|| panic!("{what} never came to that: {seen:?}"))
+}
+
+#[test]
+fn old_objects_of_real_providers_go_from_the_top() {
+    let Some((folder, _)) = real() else { return };
+    let folder = folder.path();
+    let nap = Duration::from_millis(2900);
+    tower(folder, "v1", "");
+    assert!(call(folder, "apply dev -y", 0).contains("3 created"));
+    tower(folder, "v2", "");
+    let plan = call(folder, "preview dev", 0);
+    assert_eq!(plan.matches("-/+").count(), 3, "{plan}");
+    let at = watched(folder, "v1", "v2");
+    assert!(at("old base") >= at("old top") + nap, "the nap goes between");
+    assert!(at("new base") >= at("old base"), "nothing is made before the old base has gone");
+    assert!(at("new top") >= at("new base"));
+
+    tower(folder, "v3", "lifecycle = {createBeforeDestroy = True}, ");
+    let plan = call(folder, "preview dev", 0);
+    assert_eq!(plan.matches("+/-").count(), 3, "what it depends on creates first, too: {plan}");
+    let json: Value = serde_json::from_str(&call(folder, "preview dev -o json", 0)).unwrap();
+    assert!(json.to_string().contains("\"createFirst\":true"), "{json}");
+    let at = watched(folder, "v2", "v3");
+    assert!(at("new base") <= at("new top") && at("new top") <= at("old top"));
+    assert!(at("old base") >= at("old top") + nap, "the old nap goes between");
+    assert!(call(folder, "apply dev -y", 0).contains("Nothing to do"));
+    call(folder, "destroy dev -y", 0);
+}
+
+#[test]
+fn what_must_not_go_is_refused_before_anything_goes() {
+    let main = |extensions: &str| {
+        DATA.replace(
+            "attributes = {input = {size = 1}}",
+            &format!("attributes = {{input = {{size = 1}}}}, extensions = {extensions}"),
+        )
+    };
+    let folder = built_in(&main("{lifecycle = {preventDestroy = True}}"));
+    let call = |words: &str, code| call(folder.path(), words, code);
+    let write = |extensions: &str| write(folder.path(), "dev/main.k", &main(extensions));
+    call("apply dev -y", 0);
+    let told = call("destroy dev -y", 5);
+    assert!(told.contains("terraform_data:db") && told.contains("`preventDestroy` forbids"), "{told}");
+    assert!(call("status dev", 0).contains("2 of 2 healthy"), "nothing was deleted");
+    for (slip, meant) in [
+        ("{lifecyle = {preventDestroy = True}}", "`lifecyle` is unknown: did you mean `lifecycle`?"),
+        ("{lifecycle = {preventDestory = True}}", "did you mean `preventDestroy`?"),
+    ] {
+        write(slip);
+        let told = call("preview dev", 1);
+        assert!(told.contains(meant) && told.contains("dev/main.k:3"), "{told}");
+    }
+    write("{lifecycle = {preventDestroy = False}}");
+    call("apply dev -y", 0);
+    assert!(call("destroy dev -y", 0).contains("2 deleted"));
+}

@@ -4,6 +4,7 @@
 
 mod identity;
 mod order;
+mod replaced;
 mod table;
 mod toy;
 mod world;

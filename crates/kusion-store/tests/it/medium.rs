@@ -118,6 +118,7 @@ pub(crate) fn step(name: &str, action: Action) -> Step {
         live_version: None,
         live_uid: None,
         after: Vec::new(),
+        old_after: Vec::new(),
         depends_on: Vec::new(),
         extensions: Map::new(),
         planned: None,

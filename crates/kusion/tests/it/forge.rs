@@ -1,5 +1,6 @@
 //! A made-up second platform, to prove that the Spec, the planner and the executor know none: it finds objects only by what it
-//! gave to keep, plans values that are not known yet, names secrets by schema, and replaces with the new object first.
+//! gave to keep, plans values that are not known yet, names secrets by schema, and replaces with the new object first, or with
+//! the old one first where the resource says so. What is used cannot be deleted, and what is not there cannot be used.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,7 @@ use kusion::model::{
 use kusion::{
     CancelToken, Execution, Options, PlanAsk, Planned, ReleaseDraft, Report, Stand, Store, execute, make_plan,
 };
-use kusion_apply::{Clock, NoHealth};
+use kusion_apply::{Clock, Event, NoHealth};
 use kusion_runtime::{
     Applied, DeleteAsk, Deleted, ErrorKind, IdentifyAsk, ObserveAsk, ProposeAsk, Runtime, RuntimeError,
     Runtimes, WriteAsk,
@@ -40,12 +41,22 @@ impl Platform for ForgePlatform {
 }
 
 #[derive(Default)]
-struct Yard {
-    objects: BTreeMap<String, Value>,
+pub(crate) struct Yard {
+    pub(crate) objects: BTreeMap<String, Value>,
     n_made: usize,
     log: Vec<String>,
     /// Deleting fails for good.
     stuck: bool,
+    /// Deleting this one fails for good.
+    pub(crate) held: Option<String>,
+}
+
+/// The objects that one names: ids between words.
+fn named(object: &Value) -> Vec<String> {
+    let text = object.as_object().unwrap().iter().filter(|(field, _)| *field != "id");
+    let texts: Vec<String> = text.map(|(_, value)| value.to_string()).collect();
+    let words = texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '-'));
+    words.filter(|word| word.starts_with("obj-")).map(str::to_owned).collect()
 }
 
 struct Forge {
@@ -86,7 +97,7 @@ impl Forge {
             None => Proposed::Create,
             Some(live) if moved("engine", live) => {
                 let because = vec![FieldPath::keys(["engine"])];
-                Proposed::Replace { because, lost: None, create_first: true }
+                Proposed::Replace { because, lost: None, create_first: wanted["first"] != "old" }
             }
             Some(live) if wanted.as_map().unwrap().keys().any(|key| moved(key, live)) => Proposed::Update,
             Some(_) => Proposed::Same,
@@ -102,12 +113,16 @@ impl Forge {
         Proposal { planned: Some(planned), blob, ..Proposal::of(what) }
     }
 
-    fn write(&self, ask: &WriteAsk<'_>) -> Applied {
+    fn write(&self, ask: &WriteAsk<'_>) -> Result<Applied, RuntimeError> {
         assert_eq!(ask.blob, Some(&Blob::from(format!("plan of {}", name(ask.key)).as_bytes())));
         let planned = ask.planned.unwrap();
         let mut object = ask.attributes.expose(Unknowns::Refuse).unwrap();
         let mut world = self.world.lock().unwrap();
-        let id = match ask.prior.and_then(|record| Self::known(record.kept.as_ref())) {
+        if let Some(missing) = named(&object).iter().find(|id| !world.objects.contains_key(*id)) {
+            return Err(RuntimeError::new(ErrorKind::Invalid, format!("there is no {missing}")));
+        }
+        let known = ask.prior.and_then(|record| Self::known(record.kept.as_ref()));
+        let id = match known.filter(|_| ask.action == Action::Update) {
             Some(id) => {
                 assert_eq!(planned["id"], id.as_str());
                 world.log.push(format!("update {}", name(ask.key)));
@@ -122,20 +137,32 @@ impl Forge {
         };
         object["id"] = json!(id);
         world.objects.insert(id.clone(), object.clone());
-        Applied { observed: self.seen(&id, &object), warnings: Vec::new(), trouble: None }
+        Ok(Applied { observed: self.seen(&id, &object), warnings: Vec::new(), trouble: None })
     }
 
     fn remove(&self, ask: &DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
         let id = Self::known(ask.prior.and_then(|record| record.kept.as_ref())).unwrap();
         assert_eq!(ask.uid, Some(id.as_str()));
         let mut world = self.world.lock().unwrap();
-        if world.stuck {
+        let user = world.objects.iter().find(|(_, object)| named(object).contains(&id));
+        if let Some((user, _)) = user {
+            return Err(RuntimeError::new(ErrorKind::Invalid, format!("{id} is used by {user}")));
+        }
+        if world.stuck || world.held.as_ref() == Some(&id) {
             return Err(RuntimeError::new(ErrorKind::Forbidden, "deletion is protected"));
         }
         world.objects.remove(&id);
         world.log.push(format!("delete {id}"));
         Ok(Deleted::Gone)
     }
+}
+
+/// A call takes a while, before and after it does something: a run can be dropped in between.
+async fn in_time<T>(work: impl FnOnce() -> T) -> T {
+    tokio::task::yield_now().await;
+    let done = work();
+    tokio::task::yield_now().await;
+    done
 }
 
 impl Runtime for Forge {
@@ -170,11 +197,11 @@ impl Runtime for Forge {
     }
 
     fn apply<'a>(&'a self, ask: WriteAsk<'a>) -> BoxFuture<'a, Result<Applied, RuntimeError>> {
-        Box::pin(ready(Ok(self.write(&ask))))
+        Box::pin(in_time(move || self.write(&ask)))
     }
 
     fn delete<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
-        Box::pin(ready(self.remove(&ask)))
+        Box::pin(in_time(move || self.remove(&ask)))
     }
 
     fn wait_gone<'a>(
@@ -202,8 +229,8 @@ impl Clock for Still {
     }
 }
 
-struct Lab {
-    world: Arc<Mutex<Yard>>,
+pub(crate) struct Lab {
+    pub(crate) world: Arc<Mutex<Yard>>,
     store: StackStore,
     scope: Scope,
     key: DigestKey,
@@ -211,7 +238,7 @@ struct Lab {
 }
 
 impl Lab {
-    fn new() -> Lab {
+    pub(crate) fn new() -> Lab {
         let medium = SimMedium::default();
         let scope = Scope { project: "p".into(), stack: "s".into(), workspace: "default".into() };
         let store = Store::new(Arc::new(medium.clone())).stack(&scope);
@@ -226,7 +253,7 @@ impl Lab {
         runtimes
     }
 
-    async fn plan(&self, spec: &Value) -> Planned {
+    pub(crate) async fn plan(&self, spec: &Value) -> Planned {
         let platforms = Platforms::new(vec![Arc::new(ForgePlatform)]);
         let spec = Spec::from_value(spec.clone(), &platforms, &self.key).unwrap();
         let prior = self.state().prior();
@@ -245,7 +272,16 @@ impl Lab {
         make_plan(&ask).await.unwrap()
     }
 
-    async fn apply(&self, spec: &Value) -> Report {
+    pub(crate) async fn apply(&self, spec: &Value) -> Report {
+        self.apply_with(spec, &CancelToken::default(), &|_| {}).await
+    }
+
+    pub(crate) async fn apply_with(
+        &self,
+        spec: &Value,
+        cancel: &CancelToken,
+        events: &(dyn Fn(Event) + Send + Sync),
+    ) -> Report {
         let planned = self.plan(spec).await;
         let owner = Owner { user: "u".into(), host: "h".into(), pid: 1, started: 0, command: "test".into() };
         let mut session = self.store.acquire(owner, Still.now(), &|_| Liveness::Dead).await.unwrap();
@@ -253,8 +289,8 @@ impl Lab {
             runtimes: &self.runtimes(),
             health: &NoHealth,
             clock: &Still,
-            cancel: &CancelToken::default(),
-            events: &|_| {},
+            cancel,
+            events,
             options: Options::default(),
             key: &self.key,
             outputs: &[],
@@ -266,11 +302,11 @@ impl Lab {
         report
     }
 
-    fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         wait(self.store.read()).unwrap()
     }
 
-    fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.world.lock().unwrap().log)
     }
 }
@@ -283,7 +319,7 @@ fn stack(engine: &str) -> Value {
     ])
 }
 
-fn key(id: &str) -> ResourceKey {
+pub(crate) fn key(id: &str) -> ResourceKey {
     ResourceKey::new(kusion::model::ResourceId::parse(id).unwrap())
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod causes;
+mod chain;
 mod clusters;
 mod forge;
 mod healthy;

@@ -63,6 +63,7 @@ pub(super) fn step(number: usize) -> Step {
         live_version: None,
         live_uid: None,
         after: Vec::new(),
+        old_after: Vec::new(),
         depends_on: Vec::new(),
         references: Vec::new(),
         extensions: serde_json::Map::new(),
