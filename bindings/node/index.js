@@ -29,7 +29,9 @@ async function callAsync (method, args = {}) {
 }
 
 function program (files, texts, { options = {}, workDir = '', ...settings } = {}) {
-  const args = Object.entries(options).map(([name, value]) => ({ name, value: JSON.stringify(value) }))
+  // What is undefined is not given, as in JSON itself.
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const args = given.map(([name, value]) => ({ name, value: JSON.stringify(value) }))
   return { k_filename_list: files, k_code_list: texts, args, work_dir: workDir, ...settings }
 }
 

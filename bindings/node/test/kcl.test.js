@@ -12,6 +12,7 @@ function folder () {
 }
 
 test('a text runs', () => {
+  assert.strictEqual(kcl.run('a = option("n", default=3)', { options: { n: undefined } }).yaml, 'a: 3')
   const result = kcl.run('a = option("n") + 1\nprint("x")', { options: { n: 1 } })
   assert.deepStrictEqual([result.yaml, result.value, result.log], ['a: 2', { a: 2 }, 'x\n'])
   assert.strictEqual(kcl.run('b = 1\na = 2', { sort_keys: true }).yaml, 'a: 2\nb: 1')

@@ -27,6 +27,7 @@ fn a_symbol_has_a_kind_a_type_a_definition_and_references() {
     let at = |line, column| Position { line, column, filename: "/work/main.k".into() };
     assert_eq!(found.definition, Some(at(2, 4)));
     assert_eq!(found.references, [at(2, 4), at(4, 11), at(5, 8)]);
+    assert_eq!((symbol_at(source, 4, 0).ty, symbol_at(source, 2, 5).ty), ("App".into(), "str".into()));
     for (line, column) in [(1, 200), (99, 0), (0, 0), (u64::MAX, u64::MAX)] {
         assert_eq!(symbol_at(source, line, column).name, "", "{line}:{column}");
     }

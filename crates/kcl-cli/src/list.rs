@@ -14,7 +14,7 @@ use crate::wrong::Wrong;
 
 pub(crate) const FLAGS: &[Flag] = flags! {
     "path" Some('p'), "PATH" "variables: only this one (`app.image`); may be given several times";
-    "json" None, "" "print the answer as JSON, in the words of the API";
+    "json" None, "" "print the answer as JSON, in the words of the API (its columns count from 0)";
     "help" Some('h'), "" "print this";
 };
 
@@ -120,7 +120,25 @@ fn variables(given: &Given, words: &[String]) -> Result<Told, Wrong> {
     told(text.collect(), serde_json::to_value(&result))
 }
 
+/// Refuses a program that does not parse: half of an answer would look like a whole one.
+fn refuse_unsound(words: &[String]) -> Result<(), Wrong> {
+    let result = methods::parse::parse_program(&program(words), &Budget::default())?;
+    match result.errors.first().and_then(|error| error.messages.first()) {
+        None => Ok(()),
+        Some(message) => {
+            let place = message.pos.as_ref();
+            let place = place.map(|at| format!("{}:{}:{}: ", at.filename, at.line, at.column + 1));
+            Err(Wrong::from(format!(
+                "the program does not parse: {}{}",
+                place.unwrap_or_default(),
+                message.msg
+            )))
+        }
+    }
+}
+
 fn options(_: &Given, words: &[String]) -> Result<Told, Wrong> {
+    refuse_unsound(words)?;
     let result = methods::options::list_options(&program(words), &Budget::default())?;
     let line = |option: &kcl_api::messages::OptionHelp| {
         let mut line = option.name.clone();
@@ -139,6 +157,7 @@ fn options(_: &Given, words: &[String]) -> Result<Told, Wrong> {
 }
 
 fn schemas(_: &Given, words: &[String]) -> Result<Told, Wrong> {
+    refuse_unsound(words)?;
     let exec_args = Some(ExecProgramArgs { k_filename_list: paths(words), ..ExecProgramArgs::default() });
     let args = GetSchemaTypeMappingArgs { exec_args, ..GetSchemaTypeMappingArgs::default() };
     let result = methods::schema_types::mapping(&args, &Budget::default())?;

@@ -137,7 +137,15 @@ fn extension(name: &str, words: &[String]) -> Option<ExitCode> {
     started(std::process::Command::new(format!("kcl-{name}")).args(words))
 }
 
+/// Becomes a program, so that what is sent to us (a signal, the end of a terminal) reaches it; none if it cannot be started.
+#[cfg(unix)]
+fn started(command: &mut std::process::Command) -> Option<ExitCode> {
+    let _why = std::os::unix::process::CommandExt::exec(command);
+    None
+}
+
 /// Runs a program to its end; none if it cannot be started.
+#[cfg(not(unix))]
 fn started(command: &mut std::process::Command) -> Option<ExitCode> {
     let status = command.status().ok()?;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_WRONG);

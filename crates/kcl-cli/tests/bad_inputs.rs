@@ -35,6 +35,8 @@ const SOURCE: &[&str] = &[
     "run @/bad.k -o out.yaml",
     "edit set @ a=1",
     "edit rename @ a=b",
+    "list schemas @/bad.k",
+    "list options @/bad.k",
 ];
 
 /// Commands of data; `@` is the file.

@@ -408,3 +408,38 @@ fn switches_may_stand_together() {
     let output = kcl(dir.path(), &["run", "-", "-knH"], "b = None\n_a = 1\n");
     assert_eq!(text(&output.stdout), "_a: 1\n", "{}", text(&output.stderr));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_is_a_program_takes_the_place_of_kcl() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("kcl-who");
+    std::fs::write(&program, "#!/bin/sh\necho $$\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", dir.path().display());
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_kcl"))
+        .arg("who")
+        .env("PATH", path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), id.to_string());
+}
+
+#[test]
+fn a_list_of_half_a_program_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("main.k"), "schema A:\n    a: int\nb = (\n").unwrap();
+    for what in ["schemas", "options"] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_kcl"))
+            .args(["list", what, "main.k"])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{what}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("main.k:"), "{what}");
+    }
+}

@@ -92,6 +92,24 @@ fn documents_beside_the_one_that_sets_items_are_added() {
 }
 
 #[test]
+fn results_of_a_program_are_passed_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = list(
+        "    source: |\n      items = option(\"items\")\n      results = [{message = \"old\", severity = \"warning\"}]\n",
+    );
+    let output = krm(dir.path(), &[], &input);
+    assert!(
+        out(&output).ends_with("results:\n- message: old\n  severity: warning\n"),
+        "{}{}",
+        out(&output),
+        err(&output)
+    );
+    let output = krm(dir.path(), &["--source", "items = []\nresults = 5"], "kind: ResourceList");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("`results` of the program is no list of results"), "{}", err(&output));
+}
+
+#[test]
 fn wrong_input_is_told() {
     let folder = tempfile::tempdir().unwrap();
     for (words, input, message) in [

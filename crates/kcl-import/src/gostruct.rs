@@ -291,7 +291,7 @@ impl Reader {
                 return None;
             }
             GoType::Generic(name) => {
-                self.warnings.push(format!("{site}: `{name}` takes parameters: any"));
+                self.warnings.push(format!("{}: `{name}` takes parameters: any", site.told));
                 Found::plain(Type::Any)
             }
             GoType::Named(name) => return self.named(name, site, depth),

@@ -71,7 +71,7 @@ fn small_words_of_messages_and_structs() {
          \tAll List[int] `json:\"all\"`\n}\n",
     );
     assert!(made.contains("mode?: \"x\" | \"y\" = \"x\"") && made.contains("all: any"), "{made}");
-    assert_eq!(warnings, ["AAll: `List` takes parameters: any"]);
+    assert_eq!(warnings, ["A.All: `List` takes parameters: any"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use base_diag::Place;
 use kcl::{Defined, Entry};
+use kcl_check::index::Role;
 
 use super::{compiler, folder, refuse_no_input, request};
 use crate::messages::{SymbolAtArgs, SymbolAtResult};
@@ -46,9 +47,15 @@ pub fn symbol_at(args: &SymbolAtArgs, budget: &Budget) -> Answer<SymbolAtResult>
         .to_owned();
         result.definition =
             definition.place.map(|(file, span)| texts::position(Place::Span(file, span), sources));
-        let references = index.references(file, offset).into_iter();
-        result.references =
-            references.map(|found| texts::position(Place::Span(found.file, found.span), sources)).collect();
+        let references = index.references(file, offset);
+        // Where it is declared no value is read: what it is elsewhere, it is here, too.
+        if result.ty.is_empty() {
+            let read = references.iter().filter(|found| found.role == Role::Read);
+            let mut types = read.filter_map(|found| index.type_at(found.file, found.span.start));
+            result.ty = types.next().map(|ty| ty.text).unwrap_or_default();
+        }
+        let place = |found: kcl::Reference| texts::position(Place::Span(found.file, found.span), sources);
+        result.references = references.into_iter().map(place).collect();
     }
     Ok(result)
 }

@@ -101,6 +101,9 @@ impl Resources {
                 Some(Data::List(items)) if document.get("kind").is_none() => {
                     replaced = true;
                     made.extend_from_slice(items);
+                    if let Some(results) = document.get("results") {
+                        self.set("results", checked_results(results)?);
+                    }
                 }
                 Some(_) if document.get("apiVersion").is_none() && document.get("kind").is_none() => {
                     return Err("`items` of the program is no list of resources: items = [..]".to_owned());
@@ -124,13 +127,26 @@ impl Resources {
             let documents: Vec<String> = items.iter().map(yaml).collect();
             return if documents.is_empty() { String::new() } else { join_documents(&documents) + "\n" };
         }
+        self.set("items", node(Data::List(items)));
+        yaml(&self.list) + "\n"
+    }
+
+    fn set(&mut self, key: &str, value: Node) {
         if let Data::Map(entries) = &mut self.list.value {
-            match entries.iter_mut().find(|entry| entry.key == "items") {
-                Some(found) => found.value = node(Data::List(items)),
-                None => entries.push(entry("items", node(Data::List(items)))),
+            match entries.iter_mut().find(|entry| entry.key == key) {
+                Some(found) => found.value = value,
+                None => entries.push(entry(key, value)),
             }
         }
-        yaml(&self.list) + "\n"
+    }
+}
+
+/// What a program says about the resources: a list of objects with messages, for whoever called the function.
+fn checked_results(results: &Node) -> Result<Node, String> {
+    let is_result = |result: &Node| text_of(result.get("message")).is_some();
+    match &results.value {
+        Data::List(all) if all.iter().all(is_result) => Ok(results.clone()),
+        _ => Err("`results` of the program is no list of results: results = [{message = \"..\", severity = \"warning\"}]".to_owned()),
     }
 }
 
