@@ -151,7 +151,7 @@ impl TfRuntime {
             }
             let private = one.private.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let closed = tf_host::about(|| slot.key.to_string(), one.provider.close(&one.of, &private)).await;
-            if let Some(why) = refused(closed) {
+            if let Some(why) = trouble_of(closed) {
                 let text =
                     format!("{} could not be closed, it ends when its service lets it end: {why}", slot.key);
                 self.troubles.lock().unwrap_or_else(PoisonError::into_inner).push(text);
@@ -227,7 +227,7 @@ impl Renewal {
 }
 
 /// Why a call did not do what it should.
-fn refused(answer: Result<Vec<Diagnostic>, HostError>) -> Option<String> {
+fn trouble_of(answer: Result<Vec<Diagnostic>, HostError>) -> Option<String> {
     match answer {
         Ok(said) => errors(&said),
         Err(error) => Some(error.to_string()),

@@ -116,7 +116,7 @@ impl<B: Backend> Backend for Metered<B> {
     }
 
     fn copies<'a>(&'a self, scope: &'a Scope) -> Answer<'a, Vec<Records>> {
-        self.timed(self.below.copies(scope))
+        self.timed("copies", Some(scope), self.below.copies(scope))
     }
 
     fn distrust(&self, scope: &Scope) -> bool {
