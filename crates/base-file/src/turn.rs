@@ -1,6 +1,6 @@
 //! Changes to one file by several programs at once: each is made to what the others have left.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const MAX_TRIES: u32 = 100;
 /// ```
 #[derive(Debug, Default)]
 pub struct Turn {
-    folders: BTreeSet<PathBuf>,
+    folders: BTreeMap<Identity, PathBuf>,
     locks: Vec<File>,
     tries: u32,
 }
@@ -38,29 +38,45 @@ impl Turn {
     /// to be made again from what is there, and this is asked again; the turn is kept meanwhile.
     ///
     /// # Errors
-    /// A folder that cannot be locked, or a program that changes the files all the time and does not wait.
+    /// A folder that cannot be opened, or a program that changes the files all the time and does not wait.
     pub fn is_ours(&mut self, files: &[(&Path, &[u8])]) -> io::Result<bool> {
         self.tries += 1;
         if self.tries > MAX_TRIES {
             return Err(io::Error::other("somebody else changes it all the time"));
         }
-        self.wait(files.iter().map(|(path, _)| folder(path)).collect())?;
+        let folders = files.iter().map(|(path, _)| folder(path));
+        self.wait(folders.map(|folder| Ok((identity(&folder)?, folder))).collect::<io::Result<_>>()?)?;
         // A file that is gone is not what it was: reading it again will tell.
         Ok(files.iter().all(|(path, before)| fs::read(path).is_ok_and(|now| now == *before)))
     }
 
     /// Locks folders. All of them at once and in order, whoever asks: so nobody waits for somebody who waits for them.
-    fn wait(&mut self, folders: BTreeSet<PathBuf>) -> io::Result<()> {
-        if folders.is_subset(&self.folders) {
+    fn wait(&mut self, folders: BTreeMap<Identity, PathBuf>) -> io::Result<()> {
+        if folders.keys().all(|folder| self.folders.contains_key(folder)) {
             return Ok(());
         }
         self.locks.clear();
         self.folders.extend(folders);
-        for folder in &self.folders {
+        for folder in self.folders.values() {
             self.locks.extend(lock(folder)?);
         }
         Ok(())
     }
+}
+
+/// What a folder is, whatever it is called: under two names it would wait for itself.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(folder: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(folder).map(|meta| (meta.dev(), meta.ino()))
+}
+
+/// Nothing is locked here.
+#[cfg(not(unix))]
+fn identity(_: &Path) -> io::Result<Identity> {
+    Ok((0, 0))
 }
 
 /// The folder in which a file is replaced; a link is followed, as the one who writes does.
@@ -83,8 +99,7 @@ fn lock(folder: &Path) -> io::Result<Option<File>> {
         match opened.lock() {
             Ok(()) => return Ok(Some(opened)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
-            Err(error) => return Err(error),
+            Err(_) => return Ok(None),
         }
     }
 }
@@ -123,6 +138,21 @@ mod tests {
         });
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 400);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_with_two_names_is_locked_once() {
+        let lab = tempfile::tempdir().unwrap();
+        let (folder, link) = (lab.path().join("folder"), lab.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        fs::write(folder.join("a.k"), "a").unwrap();
+        // Nothing can follow a file that is not there: its folder keeps the name that was given.
+        let (there, gone) = (folder.join("a.k"), link.join("gone.k"));
+        let mut turn = Turn::default();
+        assert!(!turn.is_ours(&[(&there, b"a".as_slice()), (&gone, b"".as_slice())]).unwrap());
+        assert_eq!(turn.locks.len(), 1);
     }
 
     #[test]

@@ -149,11 +149,11 @@ fn resolved(root: &Path, options: &Options) -> Result<Resolution, Wrong> {
     Ok(resolution)
 }
 
-/// Keeps others from changing a module between our reading and writing of its files. Where a folder cannot be locked (some network
-/// file systems), nobody waits.
+/// Keeps other `kcl mod` from changing a module between our reading and writing of its files. The lock is one of the package store:
+/// who edits files of the module does not wait for our downloads. Where nothing can be locked, nobody waits.
 fn held(root: &Path) -> Option<std::fs::File> {
-    let folder = std::fs::File::open(root).ok()?;
-    folder.lock().ok().map(|()| folder)
+    let root = root.canonicalize().ok()?;
+    store().ok()?.lock(&format!("module {}", root.display())).ok()
 }
 
 /// Resolves a manifest that stands in no folder: nothing of the module around us is meant.

@@ -104,6 +104,15 @@ fn results_of_a_program_are_passed_on() {
         out(&output),
         err(&output)
     );
+    let told = |message: &str| format!("{{items = [], results = [{{message = \"{message}\"}}]}}");
+    let program = format!("import manifests\nmanifests.yaml_stream([{}, {}])\n", told("one"), told("two"));
+    let output = krm(dir.path(), &["--source", &program], "kind: ResourceList");
+    assert!(
+        out(&output).contains("results:\n- message: one\n- message: two\n"),
+        "{}{}",
+        out(&output),
+        err(&output)
+    );
     let output = krm(dir.path(), &["--source", "items = []\nresults = 5"], "kind: ResourceList");
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("`results` of the program is no list of results"), "{}", err(&output));

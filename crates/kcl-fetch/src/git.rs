@@ -34,8 +34,8 @@ pub(crate) fn take(copy: &Path, url: &str, pin: &Pin, held: &File) -> Result<Tak
     let bare = Bare { folder: copy, url, held };
     let known = copy.exists();
     match bare.taken(pin) {
-        // What somebody damaged, or a machine that lost its power, is copied anew.
-        Err(_) if known && !bare.is_whole() => {
+        // What somebody damaged, or a machine that lost its power, is copied anew; without a git nobody can tell.
+        Err(_) if known && bare.git(&["--version"]).is_ok() && !bare.is_whole() => {
             let told = |e| Trouble::new(format!("cannot remove {}: {e}", copy.display()));
             std::fs::remove_dir_all(copy).map_err(told)?;
             bare.taken(pin)

@@ -62,9 +62,11 @@ impl Client {
         let url = self.registry.url(&format!("{repository}/manifests/{version}"));
         let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED)])?;
         // Whoever may not read may still write: the upload says what is wrong.
-        if answer.status() != StatusCode::OK {
+        if matches!(answer.status(), StatusCode::NOT_FOUND | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+        {
             return Ok(());
         }
+        let answer = self.expect(answer, repository, &[StatusCode::OK])?;
         let there = self.json(answer, repository)?;
         let text = |place: &str| there.pointer(place).and_then(Value::as_str);
         if text("/layers/0/digest") == Some(layer)

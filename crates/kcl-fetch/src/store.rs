@@ -148,7 +148,10 @@ pub fn write_folder(folder: &Path, content: &Content) -> Result<(), Trouble> {
         if folder.exists() {
             std::fs::rename(folder, &old)?;
         }
-        std::fs::rename(&new, folder)
+        std::fs::rename(&new, folder).inspect_err(|_| {
+            // What was there is better than nothing.
+            let _ = std::fs::rename(&old, folder);
+        })
     };
     let written = write().map_err(|e: std::io::Error| {
         let _ = std::fs::remove_dir_all(&new);

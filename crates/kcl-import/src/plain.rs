@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
                     && node.get("const").is_some_and(|c| is_of_types(std::slice::from_ref(c), node));
         }
         if only(&["oneOf"]) || only(&["anyOf"]) {
-            return self.are_plain_branches(node, ty, document, depth);
+            return self.are_plain_branches(node, ty, document);
         }
         match node.get("type").map(|ty| &ty.value) {
             Some(Data::Str(word)) => self.is_plain_type(word, node, ty, document, depth),
@@ -88,7 +88,7 @@ impl Reader<'_, '_> {
     }
 
     /// Alternatives that a type tells apart, and of which it says everything.
-    fn are_plain_branches(&mut self, node: &Node, ty: &Type, document: usize, depth: u32) -> bool {
+    fn are_plain_branches(&mut self, node: &Node, ty: &Type, document: usize) -> bool {
         let exact = node.get("oneOf").is_some();
         let branches = items(node, if exact { "oneOf" } else { "anyOf" });
         let named: Vec<SchemaRef> = ty
@@ -126,7 +126,6 @@ impl Reader<'_, '_> {
                 _ => return false,
             });
         }
-        let _ = depth;
         !exact || node.get("discriminator").is_some() || self.exclude_one_another(&named)
     }
 

@@ -54,8 +54,7 @@ pub struct FileTree {
     pub len: u32,
     /// Top-level statements in order.
     pub body: Vec<StmtId>,
-    /// Where the leading long string stands, if there is one; [`crate::docstring`] reads it. It is not copied: most programs
-    /// import pages of text that they never look at.
+    /// Where the leading long string stands, which [`crate::docstring`] reads: few programs look at what they import.
     pub doc: Option<Span>,
 }
 

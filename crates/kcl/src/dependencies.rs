@@ -40,7 +40,7 @@ impl Unproved {
         Unproved(dependencies)
     }
 
-    /// Proves the package that a path is in, and those whose manifests led to it; each once.
+    /// Proves the package that a path is in, and those whose manifests led to it; each once. What failed is asked again.
     pub(crate) fn prove(
         &mut self,
         path: &Path,
@@ -48,13 +48,19 @@ impl Unproved {
         packages: Option<&Path>,
     ) -> Result<(), Mistake> {
         let mut open = vec![path.to_path_buf()];
+        let mut proved = Vec::new();
         while let Some(at) = open.pop().filter(|_| !self.0.is_empty()) {
             let (met, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.0).into_iter().partition(|known| at.starts_with(&known.folder));
             self.0 = rest;
-            for dependency in met {
-                dependency.prove(files, packages)?;
-                open.push(dependency.by);
+            let mut met = met.into_iter();
+            while let Some(dependency) = met.next() {
+                if let Err(mistake) = dependency.prove(files, packages) {
+                    self.0.extend(proved.into_iter().chain([dependency]).chain(met));
+                    return Err(mistake);
+                }
+                open.push(dependency.by.clone());
+                proved.push(dependency);
             }
         }
         Ok(())
@@ -105,7 +111,9 @@ pub(crate) fn dependencies(
             if found.iter().any(|known| known.name == name) {
                 continue;
             }
-            let Some(dependency) = search.locate(&module, need) else { continue };
+            let Some(mut dependency) = search.locate(&module, need) else { continue };
+            // As imports name it: by this path it is known when it is used.
+            dependency.folder = normalise(&request.work_dir.join(&dependency.folder));
             open.push(dependency.folder.clone());
             found.push(dependency);
         }
@@ -226,6 +234,17 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_is_named_as_in_imports() {
+        let mut files = crate::MemoryFiles::default();
+        files.add("/m/kcl.mod", "[dependencies]\na = \"1.0\"\n");
+        files.add("store/a_1.0/kcl.mod", "");
+        let request =
+            Request { vendor: Some("store".into()), work_dir: "/m/x/..".into(), ..Request::default() };
+        let found = dependencies(&request, &files, Path::new("/m")).unwrap();
+        assert_eq!(found[0].folder, Path::new("/m/store/a_1.0"));
+    }
+
+    #[test]
     fn the_lock_says_which_copy_is_meant() {
         let kept = format!("/store/store/{}", "0".repeat(64));
         let mut files = crate::MemoryFiles::default();
@@ -343,6 +362,10 @@ mod tests {
                 matches!(using(path), Err(Mistake::UnprovenPackage { name, .. }) if name == "a"),
                 "{path}"
             );
+        }
+        let mut all = Unproved::new(found.clone());
+        for path in ["/m/vendor/c_1", "/m/vendor/c_1", "/m/vendor/a_1"] {
+            assert!(all.prove(Path::new(path), &files, None).is_err(), "{path}");
         }
     }
 }

@@ -6,8 +6,8 @@
 //! 1. N is made before D is made: the edges of the Spec;
 //! 2. the old object of D goes before the old object of N goes: the recorded edges, turned round;
 //! 3. whoever used an old object of N has been made or changed before it goes, unless N has to go first itself;
-//! 4. nothing is deleted first as long as what it needs may still fail: the old object of D goes when N has been made, unless
-//!    N is made only after that (2).
+//! 4. nothing is deleted first as long as what it needs may still fail: the old object of D goes when N has been made; if N is
+//!    made only after that (2), when what N waits for has been made.
 //!
 //! What does not change, or has no old object, is looked through: an edge is one of all that hangs together. A recorded edge
 //! only orders. If it would close a circle with what is wanted now, it is dropped: the new configuration wins.
@@ -181,13 +181,30 @@ fn spare(
     for &at in &prepared.order {
         late[at] |= prepared.graph.predecessors(at).any(|before| late[before]);
     }
+    let mut edges_of: BTreeMap<usize, Vec<(usize, Wait)>> = BTreeMap::new();
     for edge in prepared.edges.iter().filter(|edge| old(edge.after) == Old::First) {
-        let (made, end) = (edge.before, layout.old(edge.after));
-        let circle = late[made] && (recorded.contains(&(edge.after, made)) || graph.reaches(end, made));
-        if !circle {
-            graph.add_edge(made, end);
-            waits.insert((made, end), edge.wait);
+        edges_of.entry(edge.after).or_default().push((edge.before, edge.wait));
+    }
+    // What each must wait for before its old object goes, what is needed first: where N itself comes only after that, it is what
+    // N waits for.
+    let mut needs: BTreeMap<usize, BTreeMap<usize, Wait>> = BTreeMap::new();
+    for &at in prepared.order.iter().filter(|&at| edges_of.contains_key(at)) {
+        let end = layout.old(at);
+        let mut own: BTreeMap<usize, Wait> = BTreeMap::new();
+        for &(made, wait) in &edges_of[&at] {
+            let circle = late[made] && (recorded.contains(&(at, made)) || graph.reaches(end, made));
+            match circle {
+                true => own.extend(needs.get(&made).into_iter().flatten()),
+                false => _ = own.insert(made, wait),
+            }
         }
+        for (&made, &wait) in &own {
+            if !late[made] || !graph.reaches(end, made) {
+                graph.add_edge(made, end);
+                waits.insert((made, end), wait);
+            }
+        }
+        needs.insert(at, own);
     }
 }
 

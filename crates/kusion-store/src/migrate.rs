@@ -15,8 +15,10 @@ use crate::backend::{Kept, LeaseSlot, Replacement, Written};
 use crate::entry::{Entry, Way};
 use crate::{Claim, Damage, Fence, Head, Keys, Session, StackStore, State, StoreError, Watch, chain, log};
 
-/// Names where a state comes from and the last entry it comes with, from before the first thing of it is written.
+/// Names the last entry, the history and the source of a state that comes, from before the first thing of it is written.
 const ARRIVING: &str = "arriving";
+/// Says that one has come: from then on a log that is gone was removed.
+const ARRIVED: &str = "arrived";
 
 /// What two places are called.
 #[derive(Clone, Debug)]
@@ -77,7 +79,10 @@ impl StackStore {
         let far = there.free_lease(claim, &mut Watch::default()).await?;
         let site = there.site(&state).await?;
         match (site, &state.way) {
-            (Site::Taken, Some(_)) => Ok(Migrated::Before),
+            (Site::Taken, Some(_)) => {
+                there.backend.keep(&there.scope, ARRIVED, b"arrived").await?;
+                Ok(Migrated::Before)
+            }
             (Site::Taken, None) => Err(StoreError::Occupied { place: there.place() }),
             (Site::Free { .. }, _) => self.carry(there, (held, far), state, claim, places).await,
         }
@@ -93,10 +98,13 @@ impl StackStore {
         places: &Places,
     ) -> Result<Migrated, StoreError> {
         let here = Held { store: self, fence: self.take_lease(leases.0, state.token, claim).await? };
-        // A lease without a log tells of a log that was removed, unless this says that one is to come.
-        let mark = format!("{} {}", state.serial + 1, places.from);
-        there.backend.keep(&there.scope, ARRIVING, mark.as_bytes()).await?;
-        let far = match there.take_lease(leases.1, state.token, claim).await {
+        let far = async {
+            // A lease without a log tells of a log that was removed, unless this says that one is to come.
+            let mark = format!("{} {} {}", state.serial + 1, state.lineage, places.from);
+            there.backend.keep(&there.scope, ARRIVING, mark.as_bytes()).await?;
+            there.take_lease(leases.1, state.token, claim).await
+        };
+        let far = match far.await {
             Ok(fence) => Held { store: there, fence },
             Err(error) => {
                 self.give_back(&here.fence, claim.now).await;
@@ -137,14 +145,21 @@ impl StackStore {
         damage: &Damage,
     ) -> Result<Option<String>, StoreError> {
         match damage {
-            Damage::Removed { head } => {
+            // A state that has arrived is one that was here.
+            Damage::Removed { .. } if self.backend.kept(&self.scope, ARRIVED).await?.is_some() => Ok(None),
+            Damage::Removed { .. } => {
                 let mark = self.backend.kept(&self.scope, ARRIVING).await?.unwrap_or_default();
                 let mark = String::from_utf8_lossy(&mark).into_owned();
+                let mut words = mark.splitn(3, ' ');
                 let told =
-                    mark.split_once(' ').and_then(|(last, from)| Some((last.parse::<u64>().ok()?, from)));
-                // What was written since it arrived is no more on its way.
-                let coming = told.filter(|(last, _)| head.is_none_or(|head| head <= *last));
-                Ok(coming.map(|(_, from)| from.to_owned()))
+                    (words.next().and_then(|last| last.parse::<u64>().ok()), words.next(), words.next());
+                let (Some(last), Some(lineage), Some(from)) = told else { return Ok(None) };
+                // Another state stood here, or what was written since it came: that is no more on its way.
+                let coming = match &written.head {
+                    Kept::Head(head) => head.lineage == lineage && head.serial <= last,
+                    Kept::Absent | Kept::Garbled => true,
+                };
+                Ok(coming.then(|| from.to_owned()))
             }
             Damage::NoHead => Ok(match self.opened(written).await {
                 Ok(Some(State { way: Some(Way::Arriving(from)), .. })) => Some(from),
@@ -207,6 +222,7 @@ async fn carry_under(
     let mut session = Session::new(there.store.clone(), arriving, keys, there.fence.clone());
     let token = there.fence.token;
     session.write(vec![Entry::Moved { serial, token, at: now, way: Way::Arrived }]).await?;
+    there.store.backend.keep(&there.store.scope, ARRIVED, b"arrived").await?;
     Ok(Migrated::Done { entries: n_entries, serial })
 }
 

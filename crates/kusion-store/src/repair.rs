@@ -205,7 +205,13 @@ impl StackStore {
         // A base is everything up to its serial, so it comes before what follows it, and nothing else counts before it.
         let base = by_serial.iter().filter(|(_, entry)| matches!(entry, Entry::Base { .. }));
         let from = base.map(|(serial, _)| *serial).max().unwrap_or(0);
-        by_serial.retain(|(serial, entry)| *serial >= from || matches!(entry, Entry::Header { .. }));
+        let counts = |serial: u64, entry: &Entry| match entry {
+            Entry::Header { .. } => true,
+            Entry::Base { .. } => serial == from,
+            // The last entry that a base stands for has its number.
+            _ => serial > from,
+        };
+        by_serial.retain(|(serial, entry)| counts(*serial, entry));
         by_serial.sort_by_key(|(serial, entry)| (!matches!(entry, Entry::Base { .. }), *serial));
         by_serial.dedup_by_key(|(serial, _)| *serial);
         let (mut missing, mut last) = (Vec::new(), 0);

@@ -312,7 +312,8 @@ impl Engine {
         let planned = match make_plan(&ask).await {
             Ok(planned) => planned,
             Err(failure) => {
-                sites.give_back().await;
+                // The failure is what is told.
+                let _ = sites.give_back().await;
                 return Err(failure.placed(&spec, &target.project_dir));
             }
         };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kusion_model::{
-    Action, ConflictRule, DigestKey, FieldPath, Observed, OwnerRules, Plan, PlanError, Platforms, Prior,
-    Proposal, Proposed, Reason, ResourceKey, ResourceType, Scope, Spec, Step,
+    Action, ConflictRule, DigestKey, Observed, OwnerRules, Plan, PlanError, Platforms, Prior, Proposal,
+    Proposed, Reason, ResourceKey, ResourceType, Scope, Spec, Step,
 };
 use kusion_plan::{
     FillInput, Filling, Identities, OtherStacks, PlanInput, Prepared, Problem, United, plan, prepare, unite,
@@ -121,12 +121,7 @@ impl PlanFailure {
         if let PlanFailure::Refused(list) = &mut self {
             for denied in list {
                 let resource = spec.resources.iter().find(|resource| resource.key() == denied.key);
-                // What extensions say has no line of its own: it is that of the resource.
-                let whole = denied.error.message.starts_with("extension `").then(FieldPath::root);
                 let source = resource.and_then(|resource| {
-                    if let Some(whole) = &whole {
-                        return resource.source.find(whole);
-                    }
                     let found = culprit(resource, &denied.error.message);
                     // A provider names its arguments alone; what it says nothing of is about the whole.
                     let whole = || argument(resource, &denied.error.message);

@@ -335,7 +335,9 @@ impl Road<'_> {
                 }
             };
             let same = moved_since(ready.plan(), again.plan()).is_empty();
-            ready.sites.give_back().await;
+            for text in ready.sites.give_back().await {
+                (errand.ask.observer)(Happening::Warning(&text));
+            }
             *sites = again.sites.clone();
             ready = again;
             if same || ready.plan().is_empty() {
@@ -439,7 +441,9 @@ impl Road<'_> {
         let ready = self.plan(wanted, DryRun::Updates, &errand.ask).await?;
         let mut sites = ready.sites.clone();
         let back = self.put_back(ready, &errand, &mut sites).await;
-        sites.give_back().await;
+        for text in sites.give_back().await {
+            (errand.ask.observer)(Happening::Warning(&text));
+        }
         back
     }
 

@@ -320,6 +320,7 @@ impl Sites {
     }
 
     /// Closes what was opened for this operation only; returns what a person should know about it.
+    #[must_use]
     pub async fn give_back(&self) -> Vec<String> {
         join_all(self.sites.values().map(|site| site.give_back())).await.concat()
     }

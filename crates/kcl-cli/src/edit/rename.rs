@@ -214,4 +214,12 @@ impl Files for Texts {
     fn list(&self, path: &Path) -> Vec<String> {
         Disk.list(path)
     }
+
+    fn sources(&self, path: &Path) -> Arc<Vec<String>> {
+        Disk.sources(path)
+    }
+
+    fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {
+        Disk.prove(folder, sum, packages)
+    }
 }

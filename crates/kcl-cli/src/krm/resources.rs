@@ -96,13 +96,14 @@ impl Resources {
     /// What goes out, given the documents that the program made: `items` of one replaces the items, the others are added.
     pub(super) fn with_output(mut self, documents: Vec<kcl::Data>) -> Result<String, String> {
         let (mut replaced, mut made, mut added) = (false, Vec::new(), Vec::new());
+        let mut told: Option<Vec<Node>> = None;
         for document in documents.into_iter().map(node_of) {
             match document.get("items").map(|items| &items.value) {
                 Some(Data::List(items)) if document.get("kind").is_none() => {
                     replaced = true;
                     made.extend_from_slice(items);
                     if let Some(results) = document.get("results") {
-                        self.set("results", checked_results(results)?);
+                        told.get_or_insert_default().extend_from_slice(checked_results(results)?);
                     }
                 }
                 Some(_) if document.get("apiVersion").is_none() && document.get("kind").is_none() => {
@@ -111,6 +112,9 @@ impl Resources {
                 _ if matches!(&document.value, Data::Map(entries) if entries.is_empty()) => {}
                 _ => added.push(document),
             }
+        }
+        if let Some(results) = told {
+            self.set("results", node(Data::List(results)));
         }
         made.extend(added);
         check(&made)?;
@@ -142,10 +146,10 @@ impl Resources {
 }
 
 /// What a program says about the resources: a list of objects with messages, for whoever called the function.
-fn checked_results(results: &Node) -> Result<Node, String> {
+fn checked_results(results: &Node) -> Result<&[Node], String> {
     let is_result = |result: &Node| text_of(result.get("message")).is_some();
     match &results.value {
-        Data::List(all) if all.iter().all(is_result) => Ok(results.clone()),
+        Data::List(all) if all.iter().all(is_result) => Ok(all),
         _ => Err("`results` of the program is no list of results: results = [{message = \"..\", severity = \"warning\"}]".to_owned()),
     }
 }

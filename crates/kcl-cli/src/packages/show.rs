@@ -57,10 +57,11 @@ fn branch(resolution: &Resolution, from: &str, indent: &str, shown: &mut BTreeSe
 pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
     let refresh = call.given.has("update").then(Vec::new);
-    let _held = super::held(&super::module_root()?);
+    let writes = call.given.has("update") || call.given.has("vendor");
+    let _held = if writes { super::held(&super::module_root()?) } else { None };
     let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
     let copies = if call.given.has("vendor") { copied(&root, &resolution)? } else { Vec::new() };
-    if call.given.has("update") || call.given.has("vendor") {
+    if writes {
         write_lock(&root, &resolution)?;
     }
     let entry = |kept: &Kept| {

@@ -12,12 +12,16 @@ const KINDS: [(&str, &str); 3] = [
     ("error", "CALL failed (Internal): as asked"),
     ("hang", HANGS),
 ];
-const HANGS: &str = "did not answer CALL within 1 s";
+const HANGS: &str = "did not answer CALL within 3 s";
+/// Long enough for a busy machine to answer a call that does not hang.
+const PATIENCE: (&str, &str) = ("KUSION_PROVIDER_TIMEOUT", "3s");
 
 /// Lets a call fail in some words; returns what was told.
 fn struck(lab: &Lab, call: &str, kind: (&str, &str), words: &str, code: i32) -> String {
     let fault = format!("{call}:{}", kind.0);
-    let told = lab.call_in(&[("LAB_FAULT", &fault), ("KUSION_PROVIDER_TIMEOUT", "1s")], words, code);
+    let mut variables = vec![("LAB_FAULT", fault.as_str())];
+    variables.extend((kind.0 == "hang").then_some(PATIENCE));
+    let told = lab.call_in(&variables, words, code);
     let says = kind.1.replace("CALL", call);
     assert!(told.contains(&says), "{words}, {fault}: {told}");
     told
@@ -71,7 +75,7 @@ fn an_identity_that_cannot_be_upgraded_takes_nothing_over() {
 
 fn with_token(lab: &Lab, version: u32) {
     let write = format!("name = \"one\", write = \"$kusion_path.{TOKEN}.token\", write_version = {version}");
-    let token = (TOKEN, "name = \"t\", renew_seconds = 2", ", mode = \"ephemeral\"");
+    let token = (TOKEN, "name = \"t\", renew_seconds = 6", ", mode = \"ephemeral\"");
     lab.stack(&[token, (THING, &write, "")]);
 }
 
@@ -80,7 +84,7 @@ fn a_token_that_is_not_renewed_is_told() {
     let Some(lab) = Lab::new() else { return };
     with_token(&lab, 1);
     // It dies while it makes something: the next run knows that.
-    let fault = "RenewEphemeralResource:exit,ApplyResourceChange:sleep=4s";
+    let fault = "RenewEphemeralResource:exit,ApplyResourceChange:sleep=12s";
     let told = lab.call_in(&[("LAB_FAULT", fault)], "apply dev -y", 5);
     assert!(told.contains("crashed in ApplyResourceChange"), "{told}");
     assert!(told.contains("ended in RenewEphemeralResource as asked"), "{told}");
@@ -88,9 +92,10 @@ fn a_token_that_is_not_renewed_is_told() {
     assert!(lab.call("apply dev -y", 0).contains("may exist already"));
     for (at, (kind, says)) in KINDS[1..].iter().enumerate() {
         with_token(&lab, 2 + u32::try_from(at).unwrap());
-        let fault = format!("RenewEphemeralResource:{kind},ApplyResourceChange:sleep=4s");
-        let variables = [("LAB_FAULT", fault.as_str()), ("KUSION_PROVIDER_TIMEOUT", "1s")];
-        let told = lab.call_in(&variables, "apply dev -y", 0);
+        let fault = format!("RenewEphemeralResource:{kind},ApplyResourceChange:sleep=12s");
+        let patience = [("LAB_FAULT", fault.as_str()), PATIENCE];
+        let variables = if *kind == "hang" { &patience[..] } else { &patience[..1] };
+        let told = lab.call_in(variables, "apply dev -y", 0);
         let says = says.replace("CALL", "RenewEphemeralResource");
         assert!(told.contains(&format!("{TOKEN} could not be renewed")) && told.contains(&says), "{told}");
         assert!(told.contains("1 updated"), "{told}");

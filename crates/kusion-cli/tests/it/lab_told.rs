@@ -54,7 +54,6 @@ fn what_is_wrong_with_a_resource_is_told_with_its_line() {
         ("acme:lab:lab_thingg:x", "name = \"one\"", "", "did you mean `lab_thing`?"),
         (THING, "name = \"one\", nam = 1", "", "nam: there is no argument with this name"),
         (THING, "opt = \"x\"", "", "name"),
-        (THING, "name = \"one\"", ", lifecycle = {createFirst = True}", "`createFirst` is unknown"),
         (THING, "name = \"one\"", ", providerMeta = {regoin = \"x\"}", "regoin"),
     ] {
         lab.stack(&[(id, attributes, extensions)]);
@@ -62,6 +61,9 @@ fn what_is_wrong_with_a_resource_is_told_with_its_line() {
         assert!(told.contains("the configuration is refused") && told.contains(says), "{says}: {told}");
         assert!(told.contains("main.k:2"), "{says}: {told}");
     }
+    lab.stack(&[(THING, "name = \"one\"", ", lifecycle = {createFirst = True}")]);
+    let told = lab.call("preview dev", 1);
+    assert!(told.contains("createFirst") && told.contains("main.k:2"), "{told}");
 }
 
 #[test]
