@@ -50,14 +50,20 @@ pub enum Problem {
     Reference { at: ResourceKey, error: RefError },
     #[error(transparent)]
     Identity(SpecError),
-    #[error("`{at}`: {what}{}", place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default())]
+    #[error("`{at}`: {what}{}", place_of(place.as_ref()))]
     Extensions { at: ResourceKey, what: String, place: Option<SourceRef> },
     #[error(
         "`{at}` refers to `{reference}`, which stack {stack} does not list under `outputs:` or has not applied"
     )]
     NotAnOutput { at: ResourceKey, reference: String, stack: String },
-    #[error("`{at}` {field} refers to `{reference}`: {why}{}", place_of(place))]
-    NoSuchField { at: ResourceKey, field: String, reference: String, why: String, place: Option<SourceRef> },
+    #[error("`{at}` {field} refers to `{reference}`: {why}{}", place_of(place.as_deref()))]
+    NoSuchField {
+        at: ResourceKey,
+        field: String,
+        reference: String,
+        why: String,
+        place: Option<Box<SourceRef>>,
+    },
 }
 
 impl Problem {
@@ -98,8 +104,8 @@ fn places(first: &Option<SourceRef>, second: &Option<SourceRef>) -> String {
     }
 }
 
-fn place_of(place: &Option<SourceRef>) -> String {
-    place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
+fn place_of(place: Option<&SourceRef>) -> String {
+    place.map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
 fn circle(edges: &[(ResourceKey, ResourceKey, Via)]) -> String {

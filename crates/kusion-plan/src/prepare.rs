@@ -139,7 +139,7 @@ impl Builder {
                     field: use_.at.to_string(),
                     reference: reference.to_string(),
                     why,
-                    place: user.place_of(&use_.at).cloned(),
+                    place: user.place_of(&use_.at).cloned().map(Box::new),
                 }));
             }
         }

@@ -81,8 +81,8 @@ impl Report {
             Answer::Refused { id, message, help, spot } => {
                 self.refused += 1;
                 // The other carriers of an edit have no such flag.
-                let flag = match id {
-                    "bad-value" | "breaks-file" => "; --string takes it as plain text",
+                let flag = match (&wish.verb, id) {
+                    (Verb::Change(_), "bad-value" | "breaks-file") => "; --string takes it as plain text",
                     _ => "",
                 };
                 let help = help + flag;

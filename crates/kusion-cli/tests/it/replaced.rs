@@ -71,7 +71,9 @@ fn asked(folder: &Path) -> Vec<String> {
     calls.map(|rest| rest.split(' ').next().unwrap().to_owned()).collect()
 }
 
+/// The file that a provider has made: in the folder of the stack, which it runs in.
 fn only_file(folder: &Path) -> (String, String) {
+    let folder = &folder.join("dev");
     let named = |entry: std::fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         (name.split('-').count() == 3).then_some(name)
@@ -133,7 +135,7 @@ fn what_is_replaced_in_a_chain_is_planned_as_unknown_and_comes_in_order() {
         assert!(after.iter().all(|(id, now)| before[id]["id"] != now["id"] || id == BORN));
         call(folder, "preview dev --exit-code", 0);
         call(folder, "destroy dev -y", 0);
-        assert!(!folder.join(&new.0).exists());
+        assert!(!folder.join("dev").join(&new.0).exists());
     }
 }
 
