@@ -93,7 +93,7 @@ impl StackStore {
     }
 
     /// Keeps something unless there is one of that name; an answer that is lost is for the next look.
-    async fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) async fn put(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         match self.backend.keep(&self.scope, name, bytes).await {
             Err(StoreError::Unanswered { .. }) => Ok(()),
             done => done,

@@ -13,6 +13,7 @@ use kusion_model::Timestamp;
 
 use crate::backend::{Kept, LeaseSlot, Replacement, Written};
 use crate::entry::{Entry, Way};
+use crate::session::TRIES;
 use crate::{Claim, Damage, Fence, Head, Keys, Session, StackStore, State, StoreError, Watch, chain, log};
 
 /// Names the last entry, the history and the source of a state that comes, from before the first thing of it is written.
@@ -80,7 +81,7 @@ impl StackStore {
         let site = there.site(&state).await?;
         match (site, &state.way) {
             (Site::Taken, Some(_)) => {
-                there.backend.keep(&there.scope, ARRIVED, b"arrived").await?;
+                there.mark(ARRIVED, ARRIVED).await?;
                 Ok(Migrated::Before)
             }
             (Site::Taken, None) => Err(StoreError::Occupied { place: there.place() }),
@@ -101,7 +102,7 @@ impl StackStore {
         let far = async {
             // A lease without a log tells of a log that was removed, unless this says that one is to come.
             let mark = format!("{} {} {}", state.serial + 1, state.lineage, places.from);
-            there.backend.keep(&there.scope, ARRIVING, mark.as_bytes()).await?;
+            there.mark(ARRIVING, &mark).await?;
             there.take_lease(leases.1, state.token, claim).await
         };
         let far = match far.await {
@@ -136,6 +137,17 @@ impl StackStore {
             }),
             _ => Err(occupied()),
         }
+    }
+
+    /// Keeps a mark; where the answer is lost, looks whether it is there.
+    async fn mark(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            self.put(name, text.as_bytes()).await?;
+            if self.backend.kept(&self.scope, name).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
     /// Where the state comes from that is not whole here because whoever brings it was interrupted.
@@ -222,7 +234,7 @@ async fn carry_under(
     let mut session = Session::new(there.store.clone(), arriving, keys, there.fence.clone());
     let token = there.fence.token;
     session.write(vec![Entry::Moved { serial, token, at: now, way: Way::Arrived }]).await?;
-    there.store.backend.keep(&there.store.scope, ARRIVED, b"arrived").await?;
+    there.store.mark(ARRIVED, ARRIVED).await?;
     Ok(Migrated::Done { entries: n_entries, serial })
 }
 
