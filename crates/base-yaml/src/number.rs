@@ -103,21 +103,7 @@ fn push_exponent(out: &mut String, exp: i32, plus: bool) {
 
 /// Appends a decimal integer.
 pub fn push_int(out: &mut String, i: i64) {
-    let mut buf = [0u8; 20];
-    let mut at = buf.len();
-    let mut rest = i.unsigned_abs();
-    loop {
-        at -= 1;
-        buf[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if i < 0 {
-        out.push('-');
-    }
-    out.push_str(std::str::from_utf8(&buf[at..]).expect("digits are ASCII"));
+    out.push_str(itoa::Buffer::new().format(i));
 }
 
 /// Returns significand × 10^exponent in one rounding step of plain double arithmetic; None if it overflows.

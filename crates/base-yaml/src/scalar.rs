@@ -26,31 +26,53 @@ pub(crate) fn is_multiline(text: &str) -> bool {
 /// Returns true if YAML 1.1 readers would take the bare word for something else than a string, or if it starts like a
 /// number: quoted without looking further.
 fn is_ambiguous(text: &str) -> bool {
-    const WORDS: [&str; 12] =
-        ["y", "yes", "n", "no", "on", "off", "true", "false", "null", "nil", "nan", "~"];
+    /// By length.
+    const WORDS: [&[&str]; 6] =
+        [&[], &["y", "n", "~"], &["no", "on"], &["yes", "off", "nil", "nan"], &["true", "null"], &["false"]];
     match text.as_bytes().first() {
         None | Some(b'0'..=b'9' | b'+' | b'-' | b'.') => true,
         Some(b'y' | b'Y' | b'n' | b'N' | b'o' | b'O' | b't' | b'T' | b'f' | b'F' | b'~') => {
-            text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+            let alike = WORDS.get(text.len()).copied().unwrap_or_default();
+            alike.iter().any(|word| word.eq_ignore_ascii_case(text))
         }
         Some(_) => false,
     }
 }
 
-/// Bytes that can stand anywhere in a plain scalar.
-static HARMLESS: [bool; 256] = {
-    let mut table = [false; 256];
+/// 0 for bytes that can stand anywhere in a plain scalar.
+static HARM: [u8; 256] = {
+    let mut table = [1; 256];
     let bytes = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-=+()";
     let mut i = 0;
     while i < bytes.len() {
-        table[bytes[i] as usize] = true;
+        table[bytes[i] as usize] = 0;
         i += 1;
     }
     table
 };
 
 fn is_harmless(b: u8) -> bool {
-    HARMLESS[usize::from(b)]
+    HARM[usize::from(b)] == 0
+}
+
+/// Whether a text consists of harmless bytes. All are looked at: nearly always all are harmless.
+fn is_harmless_text(text: &str) -> bool {
+    text.bytes().fold(0, |harm, b| harm | HARM[usize::from(b)]) == 0
+}
+
+/// Appends the usual text, whose bytes are all harmless: as it is, or between quotes. Returns false for any other.
+pub(crate) fn push_usual(out: &mut String, text: &str) -> bool {
+    if !is_harmless_text(text) {
+        return false;
+    }
+    if is_ambiguous(text) {
+        out.push('\'');
+        out.push_str(text);
+        out.push('\'');
+    } else {
+        out.push_str(text);
+    }
+    true
 }
 
 /// Returns true for the usual text: harmless bytes, and blanks and colons with a harmless byte after them.
@@ -167,6 +189,9 @@ pub(crate) fn push_line(out: &mut String, indent: usize) {
 
 /// Appends a string; `indent` is the column of continuation lines.
 pub(crate) fn push_scalar(out: &mut String, text: &str, indent: usize) {
+    if push_usual(out, text) {
+        return;
+    }
     match style_of(text) {
         Style::Plain => out.push_str(text),
         Style::Single => push_single(out, text, indent),
@@ -271,6 +296,11 @@ mod tests {
                     false => analyse(&text).style(&text),
                 };
                 assert_eq!(style_of(&text), long, "{text:?}");
+                let (mut usual, mut quoted) = (String::new(), String::new());
+                push_single(&mut quoted, &text, 0);
+                if push_usual(&mut usual, &text) {
+                    assert_eq!(usual, if long == Style::Plain { text } else { quoted });
+                }
             }
         }
     }

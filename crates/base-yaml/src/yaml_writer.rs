@@ -5,7 +5,7 @@
 
 use crate::Sink;
 use crate::number::{lossy_float, push_float, push_int};
-use crate::scalar::{is_multiline, push_line, push_scalar};
+use crate::scalar::{is_multiline, push_line, push_scalar, push_usual};
 
 /// Longer keys stand behind `? `, as do keys with line breaks.
 const SIMPLE_KEY_BYTES: usize = 128;
@@ -164,7 +164,9 @@ impl Sink for YamlWriter {
         let Some(frame) = self.frames.last_mut() else { return };
         Self::begin_entry(&mut self.out, frame);
         let indent = frame.indent;
-        if key.len() > SIMPLE_KEY_BYTES || is_multiline(key) {
+        if key.len() <= SIMPLE_KEY_BYTES && push_usual(&mut self.out, key) {
+            self.lead = Lead::Key;
+        } else if key.len() > SIMPLE_KEY_BYTES || is_multiline(key) {
             self.out.push_str("? ");
             push_scalar(&mut self.out, key, indent + 2);
             push_line(&mut self.out, indent);
