@@ -66,9 +66,18 @@ pub(crate) const COMMANDS: &[Command] = &[
 ];
 
 fn main() -> ExitCode {
+    keep_large_blocks();
     base_secret::Redactor::install_for_program(|text| say::err(format_args!("{text}")));
     let code = command();
     if say::is_lost() && code == ExitCode::SUCCESS { ExitCode::from(EXIT_WRONG) } else { code }
+}
+
+/// Makes the allocator keep large blocks that are free: glibc gives them back to the system at once, and takes the next one from
+/// there page by page, until one of this size was given back. (Other allocators do not mind.)
+fn keep_large_blocks() {
+    /// The largest that glibc would ever keep is 32 MiB.
+    const LARGEST: usize = 31 << 20;
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST)));
 }
 
 fn command() -> ExitCode {
