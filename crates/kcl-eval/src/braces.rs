@@ -47,6 +47,9 @@ impl Machine<'_> {
             }
             key => {
                 let value = self.expr(entry.value)?;
+                if let Some(name) = self.plain_key(key) {
+                    return self.written_entry(name.clone(), entry, value);
+                }
                 let origin = self.origin;
                 let written = !matches!(key, Key::Computed(_));
                 let key = self.entry_key(key)?;
@@ -61,6 +64,19 @@ impl Machine<'_> {
                 }
                 self.computed_entry(&key, entry, value)
             }
+        }
+    }
+
+    // The key that an entry has just as it is written: the usual one.
+    fn plain_key<'k>(&self, key: &'k Key) -> Option<&'k Str> {
+        match key {
+            Key::Name(name) => {
+                let usual = !self.packages[self.pkg].outline.has_aliases
+                    && (self.marks.is_empty() || !self.is_loop_key(name));
+                usual.then_some(name)
+            }
+            Key::Str(name) | Key::Indexed(name, _) => Some(name),
+            _ => None,
         }
     }
 
@@ -100,6 +116,7 @@ impl Machine<'_> {
         Ok(())
     }
 
+    #[inline]
     fn written_entry(&mut self, key: Str, entry: &AstEntry, value: Value) -> Eval<()> {
         let tracked = self.origins.is_some();
         if let Some(frame) = self.packages[self.pkg].frames.top_mut() {

@@ -61,8 +61,8 @@ impl Machine<'_> {
         match &**func {
             Function::SchemaType(schema) => {
                 let schema = self.schema(schema.id).clone();
-                let run =
-                    Run { config, args: Rc::new(args), kwargs: Rc::new(kwargs), position, again: false };
+                let (args, kwargs) = self.kept_arguments(args, kwargs);
+                let run = Run { config, args, kwargs, position, again: false };
                 self.run_schema(&schema, run)
             }
             Function::RuleType(id) => {
@@ -82,14 +82,9 @@ impl Machine<'_> {
         args: Vec<Value>,
         kwargs: Vec<(Str, Value)>,
     ) -> Eval<Value> {
-        let run = Run {
-            config: Rc::default(),
-            args: Rc::new(args),
-            kwargs: Rc::new(kwargs),
-            position: Position::default(),
-            again: false,
-        };
-        self.run_schema(schema, run)
+        let (args, kwargs) = self.kept_arguments(args, kwargs);
+        let position = Position::default();
+        self.run_schema(schema, Run { config: Rc::default(), args, kwargs, position, again: false })
     }
 
     /// Makes an instance.
@@ -105,7 +100,7 @@ impl Machine<'_> {
             args: run.args,
             kwargs: run.kwargs,
             position: run.position,
-            frames: RefCell::new(vec![None; links.parts.len()]),
+            frames: RefCell::new(Vec::new()),
             active: Cell::new(0),
             declared: RefCell::new(vec![None; shape.names.len()]),
             index_key: RefCell::new(None),
@@ -186,9 +181,11 @@ impl Machine<'_> {
         self.bind_params(&schema.def().params, building.args.to_vec(), building.kwargs.to_vec())?;
         self.marks = marks;
         let frame = self.packages[self.pkg].frames.capture().pop();
-        if let Some(slot) = building.frames.borrow_mut().get_mut(part as usize) {
-            *slot = frame;
+        let mut frames = building.frames.borrow_mut();
+        if frames.len() <= part as usize {
+            frames.resize(part as usize + 1, None);
         }
+        frames[part as usize] = frame;
         Ok(())
     }
 
@@ -283,7 +280,7 @@ impl Machine<'_> {
         let instance = Instance {
             schema: schema.reference.clone(),
             attrs,
-            config_keys: Rc::new(building.config.keys().cloned().collect()),
+            config_keys: schema.config_keys(&building.config),
             args: building.args.clone(),
             kwargs: building.kwargs.clone(),
             position: building.position,

@@ -135,12 +135,11 @@ impl<'p> Machine<'p> {
 
     fn bind_turn(&mut self, targets: &[Ident], (first, second, origin): Turn) {
         self.origin = origin;
-        if let Some(target) = targets.first() {
-            self.bind_local(&target.name, first);
-            self.mark(&target.name);
+        let Some(frame) = self.packages[self.pkg].frames.top_mut() else { return };
+        for (at, (target, value)) in targets.iter().zip([first, second]).enumerate() {
+            frame.bind_again(at, &target.name, value, origin);
         }
-        if let Some(target) = targets.get(1) {
-            self.bind_local(&target.name, second);
+        for target in targets.iter().take(2) {
             self.mark(&target.name);
         }
     }

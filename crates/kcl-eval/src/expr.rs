@@ -41,10 +41,16 @@ impl<'p> Machine<'p> {
             }
         };
         if self.origins.is_some() {
-            self.origin = Default::default();
-            self.trace(node.span, OriginKind::Written);
+            self.trace_written(id);
         }
         Ok(value)
+    }
+
+    // Apart, so that literals are cheap when nobody asks where they stand.
+    #[cold]
+    fn trace_written(&mut self, id: ExprId) {
+        self.origin = Default::default();
+        self.trace(self.tree(self.pkg).expr_span(id), OriginKind::Written);
     }
 
     fn compound(&mut self, id: ExprId, expr: &'p Expr) -> Eval<Value> {

@@ -25,6 +25,9 @@ use crate::schema::Schema;
 /// The current line before a call, and the place of the call around it.
 pub(crate) type CallSite = ((u32, u32), Option<(u32, u32)>);
 
+/// What a schema was given, as its instances keep it: by position, and by name.
+pub(crate) type Arguments = (Rc<Vec<Value>>, Rc<Vec<(Str, Value)>>);
+
 /// A running program.
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p Program,
@@ -80,6 +83,10 @@ pub(crate) struct Machine<'p> {
     pub(crate) asked: RefCell<Vec<Str>>,
     /// Where interpolated strings are put together.
     pub(crate) scratch: String,
+    /// Built-in functions that were read.
+    pub(crate) builtins: RefCell<FxHashMap<Str, Value>>,
+    /// What most instances are made with: no arguments.
+    pub(crate) no_arguments: Arguments,
     /// Regular expressions that were compiled.
     pub(crate) patterns: kcl_std::Patterns,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
@@ -154,6 +161,8 @@ impl<'p> Machine<'p> {
             log: String::new(),
             asked: RefCell::default(),
             scratch: String::new(),
+            builtins: RefCell::default(),
+            no_arguments: Arguments::default(),
             patterns: kcl_std::Patterns::default(),
             output: None,
             replaced_at: Place::None,
@@ -167,6 +176,15 @@ impl<'p> Machine<'p> {
     /// Returns the tree of a package; it outlives the machine, so nothing stays borrowed.
     pub(crate) fn tree(&self, package: usize) -> &'p Tree {
         &self.program.packages[package].tree
+    }
+
+    /// Returns arguments as instances keep them: those that are none are shared.
+    pub(crate) fn kept_arguments(&self, args: Vec<Value>, kwargs: Vec<(Str, Value)>) -> Arguments {
+        let (none, unnamed) = &self.no_arguments;
+        (
+            if args.is_empty() { none.clone() } else { Rc::new(args) },
+            if kwargs.is_empty() { unnamed.clone() } else { Rc::new(kwargs) },
+        )
     }
 
     /// Returns how many scopes are open in the running package.

@@ -16,8 +16,21 @@ use crate::record::Record;
 impl Machine<'_> {
     /// Reads a plain name: local marks first, then the instance under construction, frames, globals, built-ins.
     pub(crate) fn load(&mut self, name: &Str) -> Eval<Value> {
-        let marked = self.is_marked(name);
-        if !marked && let Some(record) = self.record().cloned() {
+        if !self.is_marked(name) {
+            return self.load_unmarked(name);
+        }
+        // What is marked is bound in some frame.
+        match self.packages[self.pkg].frames.lookup(name) {
+            Some(entry) => {
+                self.origin = entry.origin;
+                Ok(entry.value.clone())
+            }
+            None => self.read_global(self.pkg, name, true),
+        }
+    }
+
+    fn load_unmarked(&mut self, name: &Str) -> Eval<Value> {
+        if let Some(record) = self.record().cloned() {
             // In a lambda the innermost scope comes first, if it has the name; further out the instance does.
             if self.cx.own_lambda != OwnLambda::None
                 && let Some(entry) = self.packages[self.pkg].frames.top().and_then(|frame| frame.get(name))
@@ -36,9 +49,9 @@ impl Machine<'_> {
                 Some(i) if matches!(self.cx.own_lambda, OwnLambda::Method(_) | OwnLambda::Woken(_)) => {
                     record.stored(i)
                 }
-                _ => self.read_attribute(&record, name)?,
+                _ => self.read_attribute(&record, name, position)?,
             };
-            if !value.is_undefined() || self.is_own_target(&record, name) {
+            if !value.is_undefined() || self.is_own_target(&record, name, position) {
                 return Ok(value);
             }
             if position.is_some() {
@@ -46,22 +59,21 @@ impl Machine<'_> {
             }
         }
         let package = &self.packages[self.pkg];
-        // What is marked is bound in some frame.
-        if (marked || package.is_framed(name))
+        if package.is_framed(name)
             && let Some(entry) = package.frames.lookup(name)
-            && (marked || !self.global_wins(name))
+            && !self.global_wins(name)
         {
             // In a body what is not set is looked for further out.
-            if !marked && !self.records.is_empty() && entry.value.is_undefined() {
+            if !self.records.is_empty() && entry.value.is_undefined() {
                 return self.read_variable(name);
             }
             let found = (entry.value.clone(), entry.origin);
-            if marked || !self.records.is_empty() || self.keep_captured(name, &found) {
+            if !self.records.is_empty() || self.keep_captured(name, &found) {
                 self.origin = found.1;
                 return Ok(found.0);
             }
         }
-        self.read_global(self.pkg, name, marked)
+        self.read_global(self.pkg, name, false)
     }
 
     // What an unset attribute or parameter may stand for: a global variable, but no schema and no built-in function (`max?: int`).
@@ -143,21 +155,20 @@ impl Machine<'_> {
     }
 
     // A statement that reads the attribute it sets means that attribute, set or not, and nothing further out.
-    fn is_own_target(&self, record: &Record, name: &str) -> bool {
+    fn is_own_target(&self, record: &Record, name: &str, position: Option<usize>) -> bool {
         self.targets.last().is_some_and(|t| t == name)
-            && record
-                .position(name)
+            && position
                 .is_some_and(|i| record.lazy.borrow()[i].level == 0 || record.shape.setters[i].len() <= 1)
     }
 
-    fn read_attribute(&mut self, record: &Rc<Record>, name: &str) -> Eval<Value> {
+    fn read_attribute(&mut self, record: &Rc<Record>, name: &str, position: Option<usize>) -> Eval<Value> {
         if let Some(building) = &record.instance
             && let Some((key, value)) = &*building.index_key.borrow()
             && key == name
         {
             return Ok(value.clone());
         }
-        match record.position(name) {
+        match position {
             Some(i) if record.shape.setters[i].is_empty() && is_elsewhere(record, i) => Ok(Value::Undefined),
             // A name whose setters are not known is read as it was first stored.
             Some(i) if record.shape.setters[i].is_empty() => Ok(match &record.lazy.borrow()[i].cache {
@@ -200,17 +211,21 @@ impl Machine<'_> {
 
     fn read_symbol(&self, package: usize, name: &str) -> Value {
         match self.symbol(package, name) {
-            Some(Symbol::Schema(id)) => {
-                let reference = self.schema(id).reference.clone();
-                Value::Func(Rc::new(Function::SchemaType(reference)))
-            }
+            Some(Symbol::Schema(id)) => self.schema(id).value.clone(),
             Some(Symbol::Rule(id)) => Value::Func(Rc::new(Function::RuleType(id))),
             Some(Symbol::Alias(..)) => self.read_alias(package, name),
-            _ => match kcl_std::builtin(name) {
-                Some(id) => Value::Func(Rc::new(Function::Builtin(id))),
-                None => Value::Undefined,
-            },
+            _ => self.read_builtin(name),
         }
+    }
+
+    fn read_builtin(&self, name: &str) -> Value {
+        if let Some(known) = self.builtins.borrow().get(name) {
+            return known.clone();
+        }
+        let Some(id) = kcl_std::builtin(name) else { return Value::Undefined };
+        let function = Value::Func(Rc::new(Function::Builtin(id)));
+        self.builtins.borrow_mut().insert(name.into(), function.clone());
+        function
     }
 
     // An alias of a schema can be instantiated; other aliases are not values.
@@ -222,16 +237,12 @@ impl Machine<'_> {
             kcl_syntax::ast::Type::Named(parts) => parts,
             // The text of the type is read as a name.
             kcl_syntax::ast::Type::Basic(_) => {
-                let name = crate::host::type_text(self.tree(pkg), ty);
-                return kcl_std::builtin(&name)
-                    .map_or(Value::Undefined, |id| Value::Func(Rc::new(Function::Builtin(id))));
+                return self.read_builtin(&crate::host::type_text(self.tree(pkg), ty));
             }
             _ => return Value::Undefined,
         };
         match self.find_symbol(pkg, parts) {
-            Some(Symbol::Schema(id)) => {
-                Value::Func(Rc::new(Function::SchemaType(self.schema(id).reference.clone())))
-            }
+            Some(Symbol::Schema(id)) => self.schema(id).value.clone(),
             Some(Symbol::Alias(pkg, _)) if parts.len() == 1 && parts[0].name != name => {
                 self.read_alias(pkg, &parts[0].name)
             }

@@ -80,13 +80,9 @@ impl Machine<'_> {
                 if !self.dict_fits(schema, dict)? {
                     return Ok(value);
                 }
-                let run = Run {
-                    config: dict.clone(),
-                    args: Rc::default(),
-                    kwargs: Rc::default(),
-                    position: self.position_of(dict),
-                    again: false,
-                };
+                let (args, kwargs) = self.no_arguments.clone();
+                let position = self.position_of(dict);
+                let run = Run { config: dict.clone(), args, kwargs, position, again: false };
                 // An empty dict that leaves required attributes open is tried, but stays a dict.
                 let hopeless = direct && dict.is_empty() && self.needs_values(schema)?;
                 let instance = self.run_schema(schema, run)?;

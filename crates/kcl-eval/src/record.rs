@@ -220,7 +220,7 @@ pub(crate) struct Building {
     pub(crate) args: Rc<Vec<Value>>,
     pub(crate) kwargs: Rc<Vec<(Str, Value)>>,
     pub(crate) position: Position,
-    /// Parameters of each body of the chain, once bound.
+    /// Parameters of each body of the chain, once bound; most have none.
     pub(crate) frames: RefCell<Vec<Option<Rc<Frame>>>>,
     /// The body that is running.
     pub(crate) active: Cell<u32>,

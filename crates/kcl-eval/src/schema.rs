@@ -1,11 +1,11 @@
 //! Schemas and rules as the evaluator sees them: identity, chain of bodies, attribute types.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use kcl_syntax::ast::{Dotted, RuleDef, SchemaDef, Stmt, StmtId, Tree};
-use kcl_value::{SchemaRef, Str};
+use kcl_value::{Dict, Function, SchemaRef, Str, Value};
 use rustc_hash::FxHashMap;
 
 use crate::fault::Eval;
@@ -19,7 +19,11 @@ use crate::rtype::{RType, SchemaAt};
 /// A schema of a running program. Bases and mixins are looked up when it is first used, so they may be defined further down.
 pub(crate) struct Schema {
     pub(crate) reference: Rc<SchemaRef>,
+    /// The schema as a value.
+    pub(crate) value: Value,
     pub(crate) package: usize,
+    /// What was configured for the instance that was made last.
+    config_keys: RefCell<Rc<Vec<Str>>>,
     outline: Arc<Outline>,
     index: u32,
     stmt: StmtId,
@@ -97,14 +101,26 @@ impl Schema {
     pub(crate) fn new(outline: &Arc<Outline>, index: u32, path: Str, package: usize, id: u32) -> Self {
         let row = &outline.schemas[index as usize];
         let reference = SchemaRef { name: row.name.clone(), package: path, id, home: (outline.home, index) };
+        let reference = Rc::new(reference);
         Schema {
-            reference: Rc::new(reference),
+            value: Value::Func(Rc::new(Function::SchemaType(reference.clone()))),
+            reference,
             package,
+            config_keys: RefCell::default(),
             outline: outline.clone(),
             index,
             stmt: row.stmt,
             links: OnceCell::new(),
         }
+    }
+
+    /// Returns the keys of a configuration; those of instances that are made alike are shared.
+    pub(crate) fn config_keys(&self, config: &Dict) -> Rc<Vec<Str>> {
+        let mut last = self.config_keys.borrow_mut();
+        if last.len() != config.len() || !config.keys().eq(last.iter()) {
+            *last = Rc::new(config.keys().cloned().collect());
+        }
+        last.clone()
     }
 
     /// Returns the tree that it is written in.

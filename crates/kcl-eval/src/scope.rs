@@ -68,6 +68,7 @@ impl Frame {
     }
 
     /// Makes a key mean the value in the dict.
+    #[inline]
     pub(crate) fn set_together(&mut self, name: &str) {
         if !self.apart.is_empty() {
             self.apart.retain(|(key, _)| key != name);
@@ -81,6 +82,17 @@ impl Frame {
     pub(crate) fn bind(&mut self, name: Str, value: Value, origin: OriginId) {
         self.set_together(&name);
         self.vars.insert(name, Entry { value, origin, ..Entry::new(Value::Undefined, kcl_value::Op::Union) });
+    }
+
+    /// As [`Frame::bind`], for the variable of a loop, which is bound again in every turn; `at` is its number.
+    pub(crate) fn bind_again(&mut self, at: usize, name: &Str, value: Value, origin: OriginId) {
+        match self.vars.entry_near(at, name) {
+            Some(entry) if self.apart.is_empty() => {
+                entry.value = value;
+                entry.origin = origin;
+            }
+            _ => self.bind(name.clone(), value, origin),
+        }
     }
 }
 
@@ -135,6 +147,7 @@ impl Frames {
     }
 
     /// Returns the innermost frame for change.
+    #[inline]
     pub(crate) fn top_mut(&mut self) -> Option<&mut Frame> {
         self.stack.last_mut().map(Rc::make_mut)
     }

@@ -71,10 +71,17 @@ impl Dict {
     }
 
     /// Returns the position of a key.
+    #[inline]
     pub fn position(&self, key: &str) -> Option<usize> {
         if self.slots.len() < INDEX_FROM {
-            return self.slots.iter().position(|(k, _)| k == key);
+            return self.slots.iter().position(|(k, _)| is_same(k, key));
         }
+        self.indexed_position(key)
+    }
+
+    // Apart, so that the usual scan stays small.
+    #[inline(never)]
+    fn indexed_position(&self, key: &str) -> Option<usize> {
         let index = self.index.get_or_init(|| Box::new(index_of(&self.slots)));
         index.find(key, |i| &self.slots[i].0)
     }
@@ -113,6 +120,7 @@ impl Dict {
     }
 
     /// Adds an entry whose key is known not to be there.
+    #[inline]
     pub fn push_new(&mut self, key: Str, entry: Entry) {
         if let Some(index) = self.index.get_mut() {
             index.insert_new(&key, self.slots.len());
@@ -156,10 +164,25 @@ impl Dict {
         self.slots.get(i).map(|(k, e)| (k, e))
     }
 
+    /// Returns the entry of a key that is probably at a position, for change.
+    pub fn entry_near(&mut self, i: usize, key: &str) -> Option<&mut Entry> {
+        let i = match self.slots.get(i) {
+            Some((k, _)) if is_same(k, key) => i,
+            _ => self.position(key)?,
+        };
+        self.at_mut(i)
+    }
+
     /// Returns the entry at a position for change.
     pub fn at_mut(&mut self, i: usize) -> Option<&mut Entry> {
         self.slots.get_mut(i).map(|(_, e)| e)
     }
+}
+
+/// Most names differ in their length or their first letter: then nothing is called to compare them.
+#[inline]
+fn is_same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.as_bytes().first() == b.as_bytes().first() && a == b
 }
 
 fn index_of(slots: &[(Str, Entry)]) -> KeyIndex {
