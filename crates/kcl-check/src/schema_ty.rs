@@ -4,6 +4,7 @@
 //! mistakes of each schema are buffered and come out in source order.
 
 use base_diag::Span;
+use indexmap::map::Entry;
 use kcl_syntax::ast::{
     DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, SchemaKind, Stmt, StmtId, Str,
 };
@@ -247,7 +248,14 @@ impl<R: Recorder> Checker<'_, R> {
     }
 
     fn add_attr(&mut self, name: &Str, new: AttrInfo, span: Span, info: &mut SchemaInfo) {
-        let own = info.attrs.get(name).cloned();
+        let (at, own) = match info.attrs.entry(name.clone()) {
+            Entry::Occupied(known) => (known.index(), Some(known.get().clone())),
+            Entry::Vacant(free) => {
+                let at = free.index();
+                free.insert(new.clone());
+                (at, None)
+            }
+        };
         let old = own.clone().or_else(|| self.base_attr(info, name));
         let mut new = new;
         if let Some(old) = old {
@@ -264,8 +272,10 @@ impl<R: Recorder> Checker<'_, R> {
             self.check_index_value(name, &new, &index);
         }
         // The first declaration decides; a later one may only add a default.
-        let has_default = new.has_default;
-        info.attrs.entry(name.clone()).or_insert(new).has_default |= has_default;
+        match own {
+            Some(_) => info.attrs[at].has_default |= new.has_default,
+            None => info.attrs[at] = new,
+        }
     }
 
     /// An attribute of the base, as far as the base was built.

@@ -167,7 +167,15 @@ impl<R: Recorder> Checker<'_, R> {
             self.declare(&name, TyId::ANY);
         }
         for stmt in &def.body {
-            self.stmt(*stmt);
+            match self.tree.stmt(*stmt) {
+                // Its type is built: there is nothing to look at but the place.
+                Stmt::Attr(attr) if attr.default.is_none() && !attr.selected => {
+                    self.last_span = attr.name.span;
+                }
+                _ => {
+                    self.stmt(*stmt);
+                }
+            }
         }
         self.checks(&def.checks);
         self.leave();

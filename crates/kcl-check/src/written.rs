@@ -4,7 +4,7 @@
 //! name), as the reference does.
 
 use base_diag::Span;
-use kcl_syntax::ast::{BasicType, LiteralType, Str, Type, TypeId};
+use kcl_syntax::ast::{BasicType, Ident, LiteralType, Str, Type, TypeId};
 
 use crate::checker::Checker;
 use crate::globals::GlobalKind;
@@ -43,6 +43,9 @@ impl<R: Recorder> Checker<'_, R> {
             Type::Basic(BasicType::Str) => TyId::STR,
             Type::Literal(literal) => self.types.intern(literal_type(literal)),
             Type::Named(parts) => {
+                if let Some(ty) = self.own_schema(parts) {
+                    return ty;
+                }
                 let parts: Vec<Str> = parts.iter().map(|p| p.name.clone()).collect();
                 let ty = self.named_type(&parts, at);
                 if self.is_borrowed(&parts) {
@@ -84,6 +87,18 @@ impl<R: Recorder> Checker<'_, R> {
                 let ret = self.optional_type(*ret, at);
                 self.types.intern(Ty::Func(FuncTy { params, ret, variadic: false }.into()))
             }
+        }
+    }
+
+    /// What most names of types are: a schema of the package, and outside of everything that could hide it.
+    fn own_schema(&mut self, parts: &[Ident]) -> Option<TyId> {
+        let [name] = parts else { return None };
+        match self.globals.get(&name.name).filter(|_| self.scopes.is_empty())?.kind {
+            GlobalKind::Schema(id) => {
+                let ty = self.types.schema(id, false);
+                Some(self.as_instance(ty))
+            }
+            _ => None,
         }
     }
 

@@ -28,8 +28,31 @@ pub(crate) enum ScanError {
     },
 }
 
+/// Reads an int that is nothing but digits: nearly all are. Others are left to [`split_suffix`] and [`int`].
+pub(crate) fn plain_int(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let fits = (1..=18).contains(&bytes.len()) && (bytes[0] != b'0' || bytes.len() == 1);
+    let plain = fits && bytes.iter().all(u8::is_ascii_digit);
+    plain.then(|| bytes.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
+}
+
+/// How many digits begin a text, if they are a whole number without prefix, fraction and suffix.
+fn plain_digits(bytes: &[u8]) -> Option<usize> {
+    let len = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let ends = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'.');
+    let plain = (bytes.first() != Some(&b'0') || len == 1) && bytes.get(len).is_none_or(ends);
+    plain.then_some(len)
+}
+
 /// Finds the end of the number at the start of `text`, which begins with a digit.
 pub(crate) fn scan(text: &str) -> Scanned {
+    match plain_digits(text.as_bytes()) {
+        Some(len) => Scanned { len, float: false, error: None },
+        None => scan_any(text),
+    }
+}
+
+fn scan_any(text: &str) -> Scanned {
     let bytes = text.as_bytes();
     let (base, prefix) = base_of(bytes);
     let mut pos = prefix;
@@ -176,4 +199,54 @@ pub(crate) fn float(text: &str) -> Option<f64> {
 pub(crate) fn lexer_reported(digits: &str) -> bool {
     let plain = digits.as_bytes().first() != Some(&b'0') || digits.len() == 1;
     !plain && scan(digits).error.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: [&str; 16] = [
+        "0",
+        "7",
+        "12",
+        "007",
+        "08",
+        "017",
+        "0x1f",
+        "0b1",
+        "1_0",
+        "1_",
+        "12Ki",
+        "1i",
+        "1e3",
+        "999999999999999999",
+        "9223372036854775808",
+        "18446744073709551616",
+    ];
+
+    #[test]
+    fn plain_numbers_end_where_all_numbers_end() {
+        for number in NUMBERS {
+            for end in ["", " ", "\n", ",", "]", ".", ".5", "..", ".x", "_", "a", "é", "\u{2028}", "-1"] {
+                let text = format!("{number}{end}");
+                let (ours, all) = (scan(&text), scan_any(&text));
+                let told = (all.len, all.float, all.error.is_some());
+                assert_eq!((ours.len, ours.float, ours.error.is_some()), told, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_int_is_the_int_of_its_digits() {
+        let mut plain = 0;
+        for number in NUMBERS {
+            if let Some(value) = plain_int(number) {
+                plain += 1;
+                let (digits, suffix) = split_suffix(number);
+                assert!(suffix.is_none() && !lexer_reported(digits), "{number}");
+                assert_eq!(Some(value), int(digits), "{number}");
+            }
+        }
+        assert_eq!(plain, 4);
+    }
 }

@@ -22,12 +22,16 @@ pub fn package_folder() -> Option<PathBuf> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
+fn unreadable(path: &Path, why: &str) -> String {
+    format!("{} {why}", path.display())
+}
+
 impl Files for Disk {
     fn read(&self, path: &Path) -> Result<Arc<str>, String> {
         if Embedded::has(path) {
             return Embedded.read(path);
         }
-        sources::read_shared(path).map_err(|why| format!("{} {why}", path.display()))
+        sources::read_shared(path).map_err(|why| unreadable(path, &why))
     }
 
     fn is_file(&self, path: &Path) -> bool {
@@ -66,6 +70,17 @@ impl Files for Disk {
         let mut names: Vec<String> = entries.filter_map(source).collect();
         names.sort_unstable();
         Arc::new(names)
+    }
+
+    fn read_all(&self, paths: &[PathBuf]) -> Vec<Result<Arc<str>, String>> {
+        let several = paths.first().filter(|first| paths.len() > 1 && !Embedded::has(first));
+        match several.and_then(|first| sources::Folder::of(first)) {
+            Some(folder) => {
+                let read = |path: &PathBuf| folder.read_shared(path).map_err(|why| unreadable(path, &why));
+                paths.iter().map(read).collect()
+            }
+            None => paths.iter().map(|path| self.read(path)).collect(),
+        }
     }
 
     fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {

@@ -24,6 +24,10 @@ pub trait Files: Sync {
         names.sort_unstable();
         Arc::new(names)
     }
+    /// Reads the files of a package, an answer for each: those of one folder may cost less together.
+    fn read_all(&self, paths: &[PathBuf]) -> Vec<Result<Arc<str>, String>> {
+        paths.iter().map(|path| self.read(path)).collect()
+    }
     /// Proves that a folder holds the package of a sum; `packages` is where `kcl mod` keeps them, and the seals of folders. Files that
     /// somebody gives by hand are believed.
     ///
@@ -54,6 +58,10 @@ impl<T: Files + ?Sized> Files for &T {
 
     fn sources(&self, path: &Path) -> Arc<Vec<String>> {
         (**self).sources(path)
+    }
+
+    fn read_all(&self, paths: &[PathBuf]) -> Vec<Result<Arc<str>, String>> {
+        (**self).read_all(paths)
     }
 
     fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Loading: entries and the closure of their imports, parsed, in the order in which they are evaluated.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -173,7 +174,7 @@ struct Open {
 }
 
 /// What the meaning of an import depends on: the root of the module, the folder of the file if the path is relative, the path.
-type Asked = (PathBuf, Option<PathBuf>, String);
+type Asked = (OsString, Option<OsString>, String);
 
 struct Loader<'a> {
     compiler: &'a Compiler<'a>,
@@ -227,7 +228,8 @@ impl Loader<'_> {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
-        let texts = files.iter().map(|path| (path.into(), self.files.read(path))).collect();
+        let texts = self.files.read_all(files);
+        let texts = files.iter().zip(texts).map(|(path, text)| (path.into(), text)).collect();
         let parsed = self.compiler.packages().parsed(texts, parse_package);
         let ids: Vec<FileId> = parsed.files.iter().map(|f| self.sources.add_file(f.clone())).collect();
         for diagnostic in &parsed.diagnostics {
@@ -350,7 +352,7 @@ impl Loader<'_> {
 
     fn resolve(&mut self, root: &Path, importer: &Path, import: &Import) -> Arc<Result<Found, Lost>> {
         let folder = if import.dots > 0 { importer.parent() } else { None };
-        let asked = (root.to_path_buf(), folder.map(Path::to_path_buf), import.raw_path());
+        let asked = (root.into(), folder.map(OsString::from), import.raw_path());
         let found = self
             .resolved
             .entry(asked)
@@ -468,7 +470,8 @@ fn parse_package(files: &[PackageFile], number: u64) -> Parsed {
                 Arc::from("")
             }
         };
-        let id = sources.add(path.to_string_lossy(), text.clone());
+        let shown = path.to_str().map_or_else(|| path.to_string_lossy().into_owned(), str::to_owned);
+        let id = sources.add(shown, text.clone());
         diagnostics.extend(parser.add(&text, id));
         parsed_files.extend(sources.get(id).cloned());
     }

@@ -6,6 +6,7 @@
 use std::collections::hash_map::Entry;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -18,6 +19,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A file of a package: where it is, and what it says or why it cannot be read. Paths are normalised: their bytes tell them apart.
 pub(crate) type PackageFile = (OsString, Result<Arc<str>, String>);
+
+/// The files that a parsed package is found by. All of them are compared, but not hashed: whole texts would be read at every look,
+/// while mostly a path and a length tell, and equal texts are mostly one text.
+#[derive(PartialEq, Eq)]
+struct Content(Arc<[PackageFile]>);
+
+impl Hash for Content {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for (path, text) in self.0.iter() {
+            path.hash(state);
+            let text = text.as_ref().map_or_else(String::as_bytes, |text| text.as_bytes());
+            state.write_usize(text.len());
+            text.first_chunk::<16>().hash(state);
+            text.last_chunk::<16>().hash(state);
+        }
+    }
+}
 
 /// A parsed package.
 #[derive(Clone, Debug)]
@@ -98,7 +116,7 @@ fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[derive(Default)]
 struct Known {
-    parsed: Shared<Arc<[PackageFile]>, Parsed>,
+    parsed: Shared<Content, Parsed>,
     compiled: Shared<Address, Compiled>,
     /// How many numbers were given.
     given: AtomicU64,
@@ -140,7 +158,7 @@ impl Packages {
         files: Arc<[PackageFile]>,
         parse: impl FnOnce(&[PackageFile], u64) -> Parsed,
     ) -> Arc<Parsed> {
-        let slot = match open(&self.0.parsed).entry(files.clone()) {
+        let slot = match open(&self.0.parsed).entry(Content(files.clone())) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(new) => {
                 self.0.bytes.fetch_add(size(&files), Ordering::Relaxed);
@@ -168,7 +186,7 @@ impl Packages {
     /// Drops the packages that contain one of the files, and those on top of them.
     pub(crate) fn forget(&self, texts: &FxHashSet<Arc<OsStr>>) {
         let mut gone: FxHashSet<u64> = FxHashSet::default();
-        open(&self.0.parsed).retain(|files, parsed| {
+        open(&self.0.parsed).retain(|Content(files), parsed| {
             let hit = files.iter().any(|(path, _)| texts.contains(path.as_os_str()));
             if hit {
                 self.0.bytes.fetch_sub(size(files), Ordering::Relaxed);
@@ -206,4 +224,25 @@ pub(crate) fn size(files: &[PackageFile]) -> u64 {
         OVERHEAD + (path.len() + text) as u64
     };
     OVERHEAD + files.iter().map(file).sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    #[test]
+    fn packages_that_hash_alike_are_told_apart() {
+        let of = |text: Result<&str, &str>| {
+            let text = text.map(Arc::from).map_err(str::to_owned);
+            Content([(OsString::from("/p/a.k"), text)].into())
+        };
+        let (start, end) = ("schema Alike:\n    \"\"\"", "\"\"\"\n    x: int = 1\n");
+        let texts = ["one", "two"].map(|middle| format!("{start}{middle}{end}"));
+        let [one, two] = [of(Ok(&texts[0])), of(Ok(&texts[1]))];
+        let hash = |content: &Content| rustc_hash::FxBuildHasher.hash_one(content);
+        assert_eq!(hash(&one), hash(&two));
+        assert!(one != two && one == of(Ok(&texts[0])) && one != of(Err(&texts[0])));
+    }
 }

@@ -9,10 +9,13 @@ use rustc_hash::FxHashMap;
 use crate::files::Files;
 use crate::reads::Fact;
 
+/// What a file says, or why it cannot be read.
+type Text = Result<Arc<str>, String>;
+
 /// What is known of one path.
 struct Known {
     path: Arc<OsStr>,
-    text: Option<Result<Arc<str>, String>>,
+    text: Option<Text>,
     is_file: Option<bool>,
     is_dir: Option<bool>,
     names: Option<Arc<Vec<String>>>,
@@ -37,6 +40,40 @@ struct Table {
     /// How often something was forgotten.
     revision: u64,
     known: FxHashMap<Arc<OsStr>, Box<Known>>,
+}
+
+impl Table {
+    fn answer<T: Clone>(
+        &mut self,
+        path: &Path,
+        slot: impl Fn(&mut Known) -> &mut Option<T>,
+    ) -> Option<(Arc<OsStr>, T)> {
+        let known = self.known.get_mut(path.as_os_str())?;
+        let answer = slot(known).clone()?;
+        Some((known.path.clone(), answer))
+    }
+
+    /// Keeps an answer to a question that was asked at a revision; the first one of that revision counts.
+    fn keep<T: Clone>(
+        &mut self,
+        revision: u64,
+        path: &Path,
+        slot: impl Fn(&mut Known) -> &mut Option<T>,
+        answer: T,
+    ) -> (Arc<OsStr>, T) {
+        // What was asked before a change was told is an answer, but not one to keep.
+        if self.revision != revision {
+            return (path.as_os_str().into(), answer);
+        }
+        if let Some(known) = self.known.get_mut(path.as_os_str()) {
+            return (known.path.clone(), slot(known).get_or_insert(answer).clone());
+        }
+        let mut known = Box::new(Known::new(path));
+        let path = known.path.clone();
+        *slot(&mut known) = Some(answer.clone());
+        self.known.insert(path.clone(), known);
+        (path, answer)
+    }
 }
 
 /// The files as they were when somebody first asked.
@@ -68,30 +105,33 @@ impl<'f> Snapshot<'f> {
     ) -> (Arc<OsStr>, T) {
         let revision = {
             let mut table = self.table();
-            if let Some(known) = table.known.get_mut(path.as_os_str())
-                && let Some(answer) = slot(known).clone()
-            {
-                return (known.path.clone(), answer);
+            if let Some(known) = table.answer(path, &slot) {
+                return known;
             }
             table.revision
         };
         let answer = ask(&*self.files);
-        let mut table = self.table();
-        // What was asked before a change was told is an answer, but not one to keep.
-        if table.revision != revision {
-            return (path.as_os_str().into(), answer);
-        }
-        if let Some(known) = table.known.get_mut(path.as_os_str()) {
-            return (known.path.clone(), slot(known).get_or_insert(answer).clone());
-        }
-        let mut known = Box::new(Known::new(path));
-        let path = known.path.clone();
-        *slot(&mut known) = Some(answer.clone());
-        table.known.insert(path.clone(), known);
-        (path, answer)
+        self.table().keep(revision, path, slot, answer)
     }
 
-    fn text(&self, path: &Path) -> (Arc<OsStr>, Result<Arc<str>, String>) {
+    fn texts(&self, paths: &[PathBuf]) -> Vec<(Arc<OsStr>, Text)> {
+        let (known, revision) = {
+            let mut table = self.table();
+            let known = paths.iter().map(|path| table.answer(path, |known| &mut known.text));
+            (known.collect::<Vec<_>>(), table.revision)
+        };
+        let unknown = paths.iter().zip(&known).filter(|(_, known)| known.is_none());
+        let unknown: Vec<PathBuf> = unknown.map(|(path, _)| path.clone()).collect();
+        let mut read = self.files.read_all(&unknown).into_iter();
+        let mut table = self.table();
+        let mut answer = |path: &PathBuf| {
+            let text = read.next().unwrap_or_else(|| Err(format!("{} was not read", path.display())));
+            table.keep(revision, path, |known| &mut known.text, text)
+        };
+        paths.iter().zip(known).map(|(path, known)| known.unwrap_or_else(|| answer(path))).collect()
+    }
+
+    fn text(&self, path: &Path) -> (Arc<OsStr>, Text) {
         self.ask(path, |known| &mut known.text, |files| files.read(path))
     }
 
@@ -207,6 +247,15 @@ impl Files for Watched<'_> {
         let (path, names) = self.snapshot.sources(path);
         self.note(|| Fact::Sources(path, names.clone()));
         names
+    }
+
+    fn read_all(&self, paths: &[PathBuf]) -> Vec<Result<Arc<str>, String>> {
+        let read = self.snapshot.texts(paths).into_iter();
+        let noted = read.map(|(path, text)| {
+            self.note(|| Fact::Text(path, text.clone()));
+            text
+        });
+        noted.collect()
     }
 
     fn prove(&self, folder: &Path, sum: &str, packages: Option<&Path>) -> Result<(), String> {

@@ -2,10 +2,15 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
 
 /// What stands behind the words of a call.
 #[derive(Debug, Default)]
@@ -75,7 +80,7 @@ impl Found {
             Err(error) => return self.error(folder, &error),
         };
         self.looked.push(folder.to_path_buf());
-        let mut paths: Vec<(PathBuf, std::io::Result<fs::FileType>)> =
+        let mut paths: Vec<(PathBuf, io::Result<fs::FileType>)> =
             entries.into_iter().map(|entry| (entry.path(), entry.file_type())).collect();
         paths.sort_by(|a, b| a.0.cmp(&b.0));
         for (path, kind) in paths {
@@ -105,9 +110,9 @@ impl Found {
         }
     }
 
-    fn error(&mut self, path: &Path, error: &std::io::Error) {
+    fn error(&mut self, path: &Path, error: &io::Error) {
         let message = match error.kind() {
-            std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+            io::ErrorKind::NotFound => "does not exist".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
         self.errors.push((path.display().to_string(), message));
@@ -139,15 +144,53 @@ thread_local! {
 /// A sentence that goes on after the path.
 pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    read_into(&mut bytes, path)?;
+    read_into(&mut bytes, File::open(path))?;
     Ok(bytes)
 }
 
 /// Reads the text of a file, for many owners.
 pub(crate) fn read_shared(path: &Path) -> Result<Arc<str>, String> {
+    text_in(File::open(path))
+}
+
+/// A folder that is open: a file in it is found without the way to the folder.
+pub(crate) struct Folder<'p> {
+    path: &'p [u8],
+    open: OwnedFd,
+}
+
+impl<'p> Folder<'p> {
+    /// Opens the folder of a file, if it has one.
+    pub(crate) fn of(file: &'p Path) -> Option<Folder<'p>> {
+        let path = file.parent().filter(|path| !path.as_os_str().is_empty())?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty())).ok()?;
+        Some(Folder { path: path.as_os_str().as_bytes(), open })
+    }
+
+    /// As [`read_shared`].
+    pub(crate) fn read_shared(&self, path: &Path) -> Result<Arc<str>, String> {
+        text_in(match self.name_of(path) {
+            Some(name) => {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let open = || rustix::fs::openat(&self.open, name, flags, Mode::empty());
+                rustix::io::retry_on_intr(open).map(File::from).map_err(io::Error::from)
+            }
+            None => File::open(path),
+        })
+    }
+
+    /// The name of a file that stands in this folder itself.
+    fn name_of<'f>(&self, path: &'f Path) -> Option<&'f OsStr> {
+        let name = path.as_os_str().as_bytes().strip_prefix(self.path)?.strip_prefix(b"/")?;
+        (!name.contains(&b'/')).then(|| OsStr::from_bytes(name))
+    }
+}
+
+fn text_in(file: io::Result<File>) -> Result<Arc<str>, String> {
     let mut bytes = BUFFER.take();
     bytes.clear();
-    let read = read_into(&mut bytes, path);
+    let read = read_into(&mut bytes, file);
     let text = read.and_then(|()| match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(text.into()),
         Err(_) => text_of(bytes.clone()).map(Into::into),
@@ -158,9 +201,9 @@ pub(crate) fn read_shared(path: &Path) -> Result<Arc<str>, String> {
     text
 }
 
-fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<(), String> {
-    let problem = |error: std::io::Error| format!("cannot be read: {error}");
-    let file = File::open(path).map_err(problem)?;
+fn read_into(bytes: &mut Vec<u8>, file: io::Result<File>) -> Result<(), String> {
+    let problem = |error: io::Error| format!("cannot be read: {error}");
+    let file = file.map_err(problem)?;
     bytes.reserve_exact(SMALL as usize);
     (&file).take(SMALL).read_to_end(bytes).map_err(problem)?;
     if bytes.len() as u64 == SMALL {
@@ -192,7 +235,7 @@ pub fn texts(paths: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
 /// # Errors
 /// Why it cannot be written; the old text is still there.
 pub fn replace(path: &Path, text: &str) -> Result<(), String> {
-    let problem = |error: std::io::Error| format!("cannot be written: {error}");
+    let problem = |error: io::Error| format!("cannot be written: {error}");
     fs::metadata(path).map_err(problem)?;
     base_file::replace(path, text.as_bytes(), base_file::How::Plain).map_err(problem)
 }
@@ -212,6 +255,27 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_read_by_its_folder_as_by_its_path() {
+        let folder = std::env::temp_dir().join(format!("kcl-folder-{}", std::process::id()));
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::write(folder.join("a.k"), "a = 1\n").unwrap();
+        fs::write(folder.join("sub/b.k"), "b = 2\n").unwrap();
+        std::os::unix::fs::symlink("sub/b.k", folder.join("link.k")).unwrap();
+        let first = folder.join("a.k");
+        let open = Folder::of(&first).unwrap();
+        for name in ["a.k", "link.k", "sub/b.k", "sub", "none.k", "none/a.k"] {
+            let path = folder.join(name);
+            assert_eq!(open.read_shared(&path), read_shared(&path), "{name}");
+        }
+        let beside = folder.with_extension("x");
+        fs::write(&beside, "c = 3\n").unwrap();
+        assert_eq!(open.read_shared(&beside).as_deref(), Ok("c = 3\n"));
+        assert!(Folder::of(Path::new("a.k")).is_none() && Folder::of(Path::new("/none/a.k")).is_none());
+        fs::remove_file(&beside).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn files_of_every_size_are_read_whole() {

@@ -88,11 +88,11 @@ fn merge(tree: &mut Tree, list: &[Declaration], last: &Declaration) {
     let config = schema.config;
     let mut entries = Vec::new();
     for decl in list {
+        let Expr::Schema(schema) = tree.expr(decl.value) else { continue };
+        let config = schema.config;
         // A comprehension in braces has no entries: it is lost (as in the reference).
-        if let Expr::Schema(schema) = tree.expr(decl.value)
-            && let Expr::Config(more) = tree.expr(schema.config)
-        {
-            entries.extend(more.iter().cloned());
+        if let Expr::Config(more) = &mut tree.exprs[config.0 as usize].kind {
+            entries.extend(std::mem::take(more));
         }
     }
     let entries = group(tree, entries);
@@ -129,6 +129,11 @@ fn group_value(tree: &mut Tree, value: ExprId) {
         _ => return,
     };
     let Expr::Config(entries) = &mut tree.exprs[config.0 as usize].kind else { return };
+    // Most have one entry, which is a group as it is.
+    if let [only] = entries.as_ref() {
+        let value = only.value;
+        return group_value(tree, value);
+    }
     let entries = std::mem::take(entries).into_vec();
     let entries = group(tree, entries);
     tree.exprs[config.0 as usize].kind = Expr::Config(entries.into_boxed_slice());

@@ -1,6 +1,7 @@
 //! Braces: entries, if entries, dict comprehensions, dotted keys.
 
 use base_diag::Span;
+use smallvec::SmallVec;
 
 use super::Parser;
 use crate::ast::{Entry, EntryOp, Expr, ExprId, Ident, Key};
@@ -19,7 +20,7 @@ impl<S: Sink> Parser<'_, S> {
         let (start, mark) = (self.start(), self.mark());
         self.bump();
         let multiline = self.at(T::Newline);
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: SmallVec<[Entry; 4]> = SmallVec::new();
         let mut clauses = Vec::new();
         let mut first = self.here();
         loop {

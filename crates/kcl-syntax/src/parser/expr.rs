@@ -24,10 +24,20 @@ impl<S: Sink> Parser<'_, S> {
     /// `simple [if simple else expr]`.
     pub(super) fn expr(&mut self) -> ExprId {
         let start = self.start();
-        match self.deeper(Self::expr_inner) {
-            Some(id) => id,
-            None => self.add(Expr::Missing, start),
-        }
+        let found = match self.at_lone_literal() {
+            true => self.deeper(Self::operand),
+            false => self.deeper(Self::expr_inner),
+        };
+        found.unwrap_or_else(|| self.add(Expr::Missing, start))
+    }
+
+    /// True at a literal that is the whole expression: most values of data are.
+    fn at_lone_literal(&self) -> bool {
+        let literal = matches!(
+            self.kind,
+            T::Int | T::Float | T::Str | T::KwTrue | T::KwFalse | T::KwNone | T::KwUndefined
+        );
+        literal && matches!(self.peek(1), T::Newline | T::Comma | T::RBracket | T::RBrace | T::RParen)
     }
 
     fn expr_inner(&mut self) -> ExprId {

@@ -88,7 +88,7 @@ impl<S: Sink> Parser<'_, S> {
         self.add_node(mark, NodeKind::Index, Expr::Index { value, index, optional }, start)
     }
 
-    fn operand(&mut self) -> ExprId {
+    pub(super) fn operand(&mut self) -> ExprId {
         match self.kind {
             T::Int => self.int(),
             T::Float => self.float(),
@@ -115,11 +115,13 @@ impl<S: Sink> Parser<'_, S> {
 
     pub(super) fn int(&mut self) -> ExprId {
         let (start, text) = (self.start(), self.token_text());
-        let (digits, suffix) = numbers::split_suffix(text);
-        let value = self.int_value(digits);
-        let kind = match suffix {
-            Some(suffix) => Expr::Unit(value, suffix),
-            None => Expr::Int(value),
+        let kind = match numbers::plain_int(text) {
+            Some(value) => Expr::Int(value),
+            None => {
+                let (digits, suffix) = numbers::split_suffix(text);
+                let value = self.int_value(digits);
+                suffix.map_or(Expr::Int(value), |suffix| Expr::Unit(value, suffix))
+            }
         };
         let mark = self.mark();
         self.bump();

@@ -66,3 +66,17 @@ fn many_errors_stay_linear() {
     assert_eq!(tree.files[0].body.len(), 20_000);
     assert!(diags.len() >= 20_000);
 }
+
+#[test]
+fn a_literal_is_as_deep_as_any_operand() {
+    for depth in 90..=kcl_syntax::MAX_DEPTH as usize + 10 {
+        let wrong = |value: &str| {
+            let text = format!("x = {}{value}{}\n", "[".repeat(depth), "]".repeat(depth));
+            !errors(&text).is_empty()
+        };
+        for literal in ["1", "1.5", "True", "None", "'a'", "'${a}'"] {
+            let other = if literal.contains('$') { "'${a}' + b" } else { "a" };
+            assert_eq!(wrong(literal), wrong(other), "{literal} at {depth}");
+        }
+    }
+}

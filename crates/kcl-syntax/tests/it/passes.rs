@@ -137,3 +137,10 @@ fn override_values_and_paths() {
     assert!(override_error("=2").starts_with("Invalid spec format"));
     assert!(override_error("a=").starts_with("Invalid spec format"));
 }
+
+#[test]
+fn entries_inside_single_entries_are_grouped() {
+    let merged = |text: &str| dump(&checked_tree(files(&[text]), &[]).0);
+    let text = "a: A {b = {c = {x = 1, y: 1, x = 2}}}\na: A {d: S {e: {f += [1], f: 2}}, g = {}}\n";
+    assert_eq!(merged(text), ["a: A {b = {c = {x = 2, y: 1}}, d: S {e: {f += [1], f: 2}}, g = {}}"]);
+}
