@@ -232,6 +232,22 @@ fn pages_that_are_no_longer_made_go_and_nothing_else_does() {
 }
 
 #[test]
+fn an_index_signature_is_not_inherited() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = "schema B:\n    [...str]: int\n\nschema D(B):\n    a: int\n";
+    write(dir.path(), &[("a.k", code), ("ok.json", "{\"a\": 1}"), ("more.json", "{\"a\": 1, \"b\": 2}")]);
+    assert_eq!(kcl(dir.path(), &["vet", "ok.json", "a.k", "-s", "D"]).status.code(), Some(0));
+    assert_eq!(kcl(dir.path(), &["vet", "more.json", "a.k", "-s", "D"]).status.code(), Some(1));
+    for format in ["json-schema", "openapi"] {
+        let done = kcl(dir.path(), &["doc", "--format", format]);
+        let document: serde_json::Value = serde_json::from_str(out(&done)).unwrap();
+        let schemas = document.get("$defs").unwrap_or(&document["components"]["schemas"]);
+        assert_eq!(schemas["D"]["additionalProperties"], false, "{document}");
+        assert_eq!(schemas["B"]["additionalProperties"]["type"], "integer", "{document}");
+    }
+}
+
+#[test]
 fn whatever_a_docstring_says_is_escaped() {
     let dir = tempfile::tempdir().unwrap();
     let nasty = "<script>alert('x')</script> & \\\"q\\\" </pre> ${1} | [a](javascript:alert(1))";
