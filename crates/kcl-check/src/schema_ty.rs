@@ -6,7 +6,7 @@
 use base_diag::Span;
 use indexmap::map::Entry;
 use kcl_syntax::ast::{
-    DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, SchemaKind, Stmt, StmtId, Str,
+    DottedRef, Ident, IndexSignature, Param, RuleDef, SchemaDef, SchemaKind, Stmt, StmtId, Str, Type,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -294,7 +294,13 @@ impl<R: Recorder> Checker<'_, R> {
     }
 
     fn index_signature(&mut self, def: &SchemaDef, signature: &IndexSignature) -> IndexInfo {
-        let key = self.resolve_type(signature.key);
+        let mut key = self.resolve_type(signature.key);
+        if matches!(self.tree.ty(signature.key), Type::Function(..)) {
+            // Quirk: a key in parentheses is looked up as a name.
+            let name = Str::from(self.text(key));
+            self.undefined(&name, self.tree.type_span(signature.key));
+            key = TyId::ANY;
+        }
         let val = self.resolve_type(signature.value);
         let is_string = match self.types.kind(key) {
             Ty::Str | Ty::StrLit(_) => true,

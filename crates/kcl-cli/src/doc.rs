@@ -177,7 +177,7 @@ fn document(module: &Module, wish: &Wish) -> Result<Output, String> {
         Format::Markdown if wish.target.is_none() => {
             Output::One { name: "README.md", text: kcl_doc::markdown_page(model, &options) }
         }
-        Format::Markdown => Output::Many(kcl_doc::markdown(model, &options)),
+        Format::Markdown => Output::Many { list: ".kcl-doc-md", files: kcl_doc::markdown(model, &options) },
         Format::OpenApi => Output::One { name: "openapi.json", text: kcl_doc::openapi(model, &options) },
         Format::JsonSchema => {
             options.root = wish.schema.as_ref().map(|name| kcl_doc::find_schema(model, name)).transpose()?;
@@ -189,7 +189,7 @@ fn document(module: &Module, wish: &Wish) -> Result<Output, String> {
                 .iter()
                 .map(|(path, text)| Source { path: path.clone(), text: text.to_string() })
                 .collect();
-            Output::Many(kcl_doc::site(model, &sources, &options))
+            Output::Many { list: ".kcl-doc-html", files: kcl_doc::site(model, &sources, &options) }
         }
     })
 }

@@ -72,7 +72,8 @@ fn every_link_of_the_site_of_konfig_leads_somewhere() {
     assert_eq!(contents(&konfig()), before, "a module that is documented is only read");
     let files = contents(&target);
     let text = |path: &Path| String::from_utf8(files[path].clone()).unwrap();
-    let pages: Vec<&PathBuf> = files.keys().filter(|path| path.extension().unwrap() == "html").collect();
+    let pages: Vec<&PathBuf> =
+        files.keys().filter(|path| path.extension().is_some_and(|e| e == "html")).collect();
     let ids: BTreeMap<&PathBuf, BTreeSet<String>> = pages
         .iter()
         .map(|path| (*path, values(&text(path), "id").into_iter().map(str::to_owned).collect()))
@@ -206,6 +207,47 @@ fn links_that_lead_out_are_not_followed() {
 }
 
 #[test]
+fn pages_that_are_no_longer_made_go_and_nothing_else_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = "schema A:\n    x: int\n";
+    write(dir.path(), &[("kcl.mod", "[package]\nname = \"m\"\n"), ("a/a.k", schema), ("b/c/b.k", schema)]);
+    let made = |format: &str| {
+        let done = kcl(dir.path(), &["doc", "--format", format, "--target", "site"]);
+        assert_eq!((err(&done), done.status.code()), ("", Some(0)));
+        contents(&dir.path().join("site")).into_keys().collect::<BTreeSet<PathBuf>>()
+    };
+    let markdown = made("md");
+    let all = made("html");
+    write(dir.path(), &[("site/own.html", "mine"), ("site/.kcl-doc-x", ""), ("outside.html", "not yours")]);
+    let list = dir.path().join("site/.kcl-doc-html");
+    fs::write(&list, fs::read_to_string(&list).unwrap() + "../outside.html\n/etc/hostname\n").unwrap();
+    fs::remove_dir_all(dir.path().join("b")).unwrap();
+    let left = made("html");
+    assert!(dir.path().join("outside.html").exists() && left.contains(Path::new("own.html")), "{left:?}");
+    assert!(markdown.is_subset(&left), "another format's files stay");
+    let gone: Vec<&PathBuf> = all.difference(&left).collect();
+    assert!(gone.iter().any(|path| path.ends_with("m.b.c.html")), "{gone:?}");
+    assert!(gone.iter().all(|path| path.to_string_lossy().contains('b')), "{gone:?}");
+    assert!(left.iter().all(|path| !path.to_string_lossy().contains("b/c")), "{left:?}");
+}
+
+#[test]
+fn an_index_signature_is_not_inherited() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = "schema B:\n    [...str]: int\n\nschema D(B):\n    a: int\n";
+    write(dir.path(), &[("a.k", code), ("ok.json", "{\"a\": 1}"), ("more.json", "{\"a\": 1, \"b\": 2}")]);
+    assert_eq!(kcl(dir.path(), &["vet", "ok.json", "a.k", "-s", "D"]).status.code(), Some(0));
+    assert_eq!(kcl(dir.path(), &["vet", "more.json", "a.k", "-s", "D"]).status.code(), Some(1));
+    for format in ["json-schema", "openapi"] {
+        let done = kcl(dir.path(), &["doc", "--format", format]);
+        let document: serde_json::Value = serde_json::from_str(out(&done)).unwrap();
+        let schemas = document.get("$defs").unwrap_or(&document["components"]["schemas"]);
+        assert_eq!(schemas["D"]["additionalProperties"], false, "{document}");
+        assert_eq!(schemas["B"]["additionalProperties"]["type"], "integer", "{document}");
+    }
+}
+
+#[test]
 fn whatever_a_docstring_says_is_escaped() {
     let dir = tempfile::tempdir().unwrap();
     let nasty = "<script>alert('x')</script> & \\\"q\\\" </pre> ${1} | [a](javascript:alert(1))";
@@ -223,7 +265,7 @@ fn whatever_a_docstring_says_is_escaped() {
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     for (path, bytes) in contents(&dir.path().join("site")) {
         let text = String::from_utf8(bytes).unwrap();
-        if path.extension().unwrap() != "css" && !path.ends_with("site.js") {
+        if path.extension().is_none_or(|e| e != "css") && !path.ends_with("site.js") {
             for bad in ["<script>alert", "<img", "<b>", "<i>", "href=\"javascript:"] {
                 assert!(!text.contains(bad), "{}: {bad}", path.display());
             }

@@ -125,7 +125,7 @@ impl<'m> Writer<'m> {
         if !required.is_empty() {
             out.insert("required".into(), required.into());
         }
-        self.others(&lineage, &mut out, wanted);
+        self.others(schema, &lineage, &mut out, wanted);
         let texts: Vec<Json> =
             checks.iter().filter(|check| check.constraints.is_empty()).map(|c| text_of(c)).collect();
         if !texts.is_empty() {
@@ -134,12 +134,18 @@ impl<'m> Writer<'m> {
         out
     }
 
-    /// What else an instance may have.
-    fn others(&self, lineage: &[&Schema], out: &mut Map<String, Json>, wanted: &mut Vec<SchemaRef>) {
+    /// What else an instance may have. An index signature is not inherited, neither from a base nor from a mixin.
+    fn others(
+        &self,
+        schema: &Schema,
+        lineage: &[&Schema],
+        out: &mut Map<String, Json>,
+        wanted: &mut Vec<SchemaRef>,
+    ) {
         let unknown_base = lineage.iter().any(|owner| {
             owner.bases.iter().chain(&owner.mixins).any(|base| self.model.schema(base).is_none())
         });
-        match lineage.iter().rev().find_map(|owner| owner.index.as_ref()) {
+        match &schema.index {
             Some(index) => {
                 let value = self.ty(&index.value, wanted);
                 out.insert("additionalProperties".into(), Json::Object(value));

@@ -126,7 +126,7 @@ impl Printer<'_> {
 
     /// Writes a comment where it stands: after what is on its line, or on a line of its own.
     pub(crate) fn comment(&mut self, leaf: &Leaf, blanks: Blanks) {
-        let text = self.tree.leaf_text(leaf).trim_end();
+        let text = crate::comments::text_of(self.tree.leaf_text(leaf));
         let ends = self.line_ends(leaf.span.start);
         if ends == 0 && !self.out.is_empty() {
             self.out.push_str("  ");

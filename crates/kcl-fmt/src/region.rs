@@ -80,7 +80,7 @@ impl Printer<'_> {
         }
         let mut line_start = false;
         let body = leaves.take_while(|leaf| leaf.span.end <= region.end);
-        let mut text = String::new();
+        let (mut text, mut end) = (String::new(), 0);
         for leaf in body {
             let raw = tree.leaf_text(leaf);
             if leaf.kind == LeafKind::Blank {
@@ -91,11 +91,11 @@ impl Printer<'_> {
             line_start = text.ends_with('\n');
             if !matches!(leaf.kind, LeafKind::Blank | LeafKind::Token(T::Newline)) {
                 last = (leaf.span.end, leaf.kind == LeafKind::Comment);
+                end = text.len();
             }
         }
-        let text = crate::printer::unix_lines(&text);
-        let text = text.trim_end();
-        self.out.push_str(text);
+        let text = crate::printer::unix_lines(&text[..end]);
+        self.out.push_str(crate::comments::text_of(&text));
         self.resume(last.0, last.1);
     }
 }

@@ -107,3 +107,12 @@ fn deep_and_long_texts_end_soon() {
     judge(&"# c\n".repeat(100_000)).unwrap();
     judge(&format!("a = [{}]\n", "1, ".repeat(200_000))).unwrap();
 }
+
+#[test]
+fn a_comment_keeps_every_blank() {
+    let text = "# head  \r\na=1 # one \t\n# fmt: off\nb=2 # two  \n# three  \n# fmt: on  \n";
+    let done = kcl_fmt::format(text, base_diag::FileId(0)).text;
+    assert_eq!(done, "# head  \na = 1  # one \t\n# fmt: off\nb=2 # two  \n# three  \n# fmt: on  \n");
+    assert_eq!(kcl_fmt::comments(text), kcl_fmt::comments(&done));
+    assert!(judge(text).unwrap());
+}

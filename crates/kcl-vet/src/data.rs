@@ -52,6 +52,8 @@ pub struct Source {
     pub path: String,
     /// The whole text.
     pub text: Arc<str>,
+    /// How it is written.
+    pub format: Format,
     /// What stands in it; empty documents are left out.
     pub documents: Vec<Document>,
 }
@@ -82,7 +84,7 @@ impl Source {
     pub fn new(path: impl Into<String>, text: Arc<str>, format: Format) -> Result<Source, Unreadable> {
         let path = path.into();
         match read(&text, format) {
-            Ok(documents) => Ok(Source { path, text, documents }),
+            Ok(documents) => Ok(Source { path, text, format, documents }),
             Err(mistake) => Err(unreadable(path, text, format, mistake)),
         }
     }

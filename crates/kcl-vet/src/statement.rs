@@ -35,11 +35,13 @@ pub(crate) struct Assigned {
     pub(crate) attribute: Str,
     pub(crate) schema: SchemaName,
     pub(crate) node: Arc<Node>,
+    /// Entries stand in the order of their keys, not in that of the data.
+    pub(crate) by_key: bool,
 }
 
 impl Statements for Assigned {
     fn add_to(&self, tree: &mut Tree, base: u32) -> Vec<StmtId> {
-        let mut builder = Builder { tree, base, schema: &self.schema };
+        let mut builder = Builder { tree, base, schema: &self.schema, by_key: self.by_key };
         let span = builder.span(self.node.span);
         let mut body = Vec::new();
         if let SchemaName::Imported { package, .. } = &self.schema {
@@ -82,6 +84,7 @@ struct Builder<'a> {
     tree: &'a mut Tree,
     base: u32,
     schema: &'a SchemaName,
+    by_key: bool,
 }
 
 impl Builder<'_> {
@@ -139,7 +142,12 @@ impl Builder<'_> {
     }
 
     fn entries(&mut self, entries: &[MapEntry]) -> Box<[Entry]> {
-        entries.iter().map(|entry| self.entry(entry)).collect()
+        if !self.by_key {
+            return entries.iter().map(|entry| self.entry(entry)).collect();
+        }
+        let mut sorted: Vec<&MapEntry> = entries.iter().collect();
+        sorted.sort_by(|a, b| a.key.cmp(&b.key));
+        sorted.into_iter().map(|entry| self.entry(entry)).collect()
     }
 
     fn entry(&mut self, entry: &MapEntry) -> Entry {

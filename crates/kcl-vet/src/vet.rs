@@ -9,7 +9,7 @@ use kcl::{Compiler, Entry, Formats, Outside, Request};
 use kcl_syntax::program::Program;
 
 use crate::choice::{Choice, binds, choose, package_of, parts};
-use crate::data::{Document, Source};
+use crate::data::{Document, Format, Source};
 use crate::kinds::{Kind, Kinds};
 use crate::statement::{Assigned, Imports, SchemaName};
 
@@ -123,6 +123,8 @@ impl<'c, 'f> Vet<'c, 'f> {
             attribute: self.attribute.clone(),
             schema: schema.clone(),
             node: document.node.clone(),
+            // The reference reads JSON so, which shows in the order of errors. What is printed keeps its order.
+            by_key: source.format == Format::Json && !self.fill,
         };
         let mut request = self.request.clone();
         request.entries.push(Entry::Made {
@@ -150,10 +152,10 @@ impl<'c, 'f> Vet<'c, 'f> {
             log: outcome.log,
             filled,
         };
-        unknown_first(&document.node, &mut verdict.diagnostics);
-        verdict.diagnostics.iter_mut().for_each(|d| in_data(d, &verdict.sources, source));
+        let document = &document.node;
+        verdict.diagnostics.iter_mut().for_each(|d| in_data(d, &mut verdict.sources, source, document));
         if schema != SchemaName::None {
-            scalars(source, &document.node, &mut verdict);
+            scalars(source, document, &mut verdict);
         }
         verdict
     }
@@ -240,38 +242,6 @@ fn span(node: &Node) -> Span {
     Span::new(node.span.start as u32, node.span.end as u32)
 }
 
-/// Of data, unlike of code, the reference tells first what is wrong further inside, then which keys an instance does not know, then
-/// what its own values are.
-fn unknown_first(node: &Node, diagnostics: &mut [Diagnostic]) {
-    if diagnostics.len() < 2 {
-        return;
-    }
-    let entries = match &node.value {
-        Data::List(items) => return items.iter().for_each(|item| unknown_first(item, diagnostics)),
-        Data::Map(entries) => entries,
-        _ => return,
-    };
-    let start = |diagnostic: &Diagnostic| match diagnostic.place() {
-        Place::Span(_, span) => Some(span.start as usize),
-        _ => None,
-    };
-    let inside = |diagnostic: &Diagnostic| {
-        start(diagnostic)
-            .is_some_and(|at| (node.span.start..node.span.end.max(node.span.start + 1)).contains(&at))
-    };
-    let rank = |diagnostic: &Diagnostic| {
-        let own = entries.iter().any(|entry| Some(entry.key_span.start) == start(diagnostic));
-        match own {
-            false => 0,
-            true if diagnostic.id == "unknown-attribute" => 1,
-            true => 2,
-        }
-    };
-    let Some(first) = diagnostics.iter().position(inside) else { return };
-    let count = diagnostics[first..].iter().take_while(|diagnostic| inside(diagnostic)).count();
-    diagnostics[first..first + count].sort_by_key(rank);
-}
-
 fn is_in(place: Place, sources: &SourceMap, text: &Arc<str>) -> bool {
     match place {
         Place::Span(file, _) | Place::Line(file, _) => {
@@ -281,15 +251,24 @@ fn is_in(place: Place, sources: &SourceMap, text: &Arc<str>) -> bool {
     }
 }
 
-/// A rule that cannot be computed is told at the data that it is about, with the rule beside it.
-fn in_data(diagnostic: &mut Diagnostic, sources: &SourceMap, source: &Source) {
+/// A rule that cannot be computed is told at the data that it is about, with the rule beside it. What says nothing about
+/// the data, as an empty mapping that lacks a value, is told at the document.
+fn in_data(diagnostic: &mut Diagnostic, sources: &mut SourceMap, source: &Source, document: &Node) {
     let is_data = |place: Place| is_in(place, sources, &source.text);
-    if is_data(diagnostic.place()) {
+    if is_data(diagnostic.place()) || diagnostic.code != Code::EVALUATION {
         return;
     }
-    let Some(at) = diagnostic.labels.iter().position(|label| is_data(label.place)) else { return };
     let mut labels = diagnostic.labels.clone();
-    let data = labels.remove(at);
+    let data = match labels.iter().position(|label| is_data(label.place)) {
+        Some(at) => labels.remove(at),
+        // An assertion of the code says by itself what it is about.
+        None if diagnostic.id == "assertion-failed" => return,
+        None => {
+            let start = Span::new(document.span.start as u32, document.span.start as u32 + 1);
+            let place = Place::Span(sources.add(source.path.clone(), source.text.clone()), start);
+            Label { place, message: "in this document".to_owned() }
+        }
+    };
     labels.insert(0, data);
     let title = diagnostic.title().to_owned();
     diagnostic.telling = Some(Telling { title, labels });

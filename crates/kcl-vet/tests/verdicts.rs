@@ -215,14 +215,32 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
-fn keys_that_are_unknown_come_before_wrong_values() {
+fn errors_come_in_the_order_of_keys_in_json_and_of_lines_in_yaml() {
     let code = "schema S:\n    a: int\n    b: {str:int}\n";
-    let found = json(code, "{\"a\": \"x\", \"c\": 1, \"b\": {}}");
-    assert_eq!(found, ["1:12: Cannot add member 'c' to schema 'S'", "1:2: expected int, got str(x)"]);
-    assert_eq!(
-        json(code, "{\"a\": 1, \"b\": {\"k\": true}, \"c\": 1}")[0],
-        "1:16: expected int, got bool(True)"
-    );
+    let [unknown, wrong] = ["Cannot add member 'c' to schema 'S'", "expected int, got str(x)"];
+    let found = json(code, "{\"c\": 1, \"a\": \"x\", \"b\": {}}");
+    assert_eq!(found, [format!("1:10: {wrong}"), format!("1:2: {unknown}")]);
+    assert_eq!(yaml(code, "c: 1\na: x\nb: {}\n"), [format!("1:1: {unknown}"), format!("2:1: {wrong}")]);
+    let filled = Wish { fill: true, ..Wish::default() };
+    let found = told(code, "{\"c\": 1, \"a\": \"x\", \"b\": {}}", Format::Json, &filled);
+    assert_eq!(found.len(), 2);
+    let signature = "schema S:\n    [str]: T\nschema T:\n    n: int\n    check:\n        n > 0\n";
+    let found = json(signature, "{\"z\": {\"n\": 0}, \"a\": {\"n\": 0}}");
+    assert_eq!(found[0], "1:24: Instance check failed");
+}
+
+#[test]
+fn an_empty_mapping_that_lacks_a_value_is_told_in_the_data() {
+    let code = "schema S:\n    t: T\nschema T:\n    n: int\n    check:\n        n > 0\n";
+    let source = Source::new("data", "{\"t\": {}}".into(), Format::Json).unwrap();
+    let compiler = Compiler::new(MemoryFiles::default());
+    let vet = Vet::new(&compiler, Request::source("code.k", code), &Wish::default()).unwrap();
+    let verdict = vet.check(&source, &source.documents[0], &NoOutside);
+    assert!(!verdict.is_ok());
+    for diagnostic in &verdict.diagnostics {
+        let shown = base_diag::to_json(diagnostic, &verdict.sources);
+        assert_eq!(shown["labels"][0]["file"], "data", "{shown}");
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
-//! `cargo xtask oracle --vet|--lint|--test N [SEED]`: what commands of `kcl` say beside the wheel's `ValidateCode`, `LintPath` and
-//! `Test`, on generated packages and data. Scripts make them and compare.
+//! `cargo xtask oracle --fmt|--vet|--lint|--test N [SEED]`: what commands of `kcl` say beside the wheel's parser, `ValidateCode`,
+//! `LintPath` and `Test`, on generated programs, packages and data. Scripts make them and compare.
 
 use crate::ChoreResult;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// The flag, the script under `xtask/oracle`, and its first words.
-const COMMANDS: &[(&str, &str, &[&str])] =
-    &[("--vet", "vet.py", &[]), ("--lint", "authors.py", &["lint"]), ("--test", "authors.py", &["test"])];
+const COMMANDS: &[(&str, &str, &[&str])] = &[
+    ("--fmt", "fmt.py", &[]),
+    ("--vet", "vet.py", &[]),
+    ("--lint", "authors.py", &["lint"]),
+    ("--test", "authors.py", &["test"]),
+];
 
 /// Runs the comparison that a flag names; none if it is no such flag.
 pub(super) fn main(flag: &str, words: &[String]) -> Option<ChoreResult> {
@@ -16,7 +20,7 @@ pub(super) fn main(flag: &str, words: &[String]) -> Option<ChoreResult> {
 }
 
 fn compare(script: &str, first: &[&str], words: &[String]) -> ChoreResult {
-    let usage = "usage: cargo xtask oracle --vet|--lint|--test N [SEED]";
+    let usage = "usage: cargo xtask oracle --fmt|--vet|--lint|--test N [SEED]";
     let (count, seed) = match words {
         [count] => (count.as_str(), "1"),
         [count, seed] => (count.as_str(), seed.as_str()),

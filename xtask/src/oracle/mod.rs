@@ -58,7 +58,7 @@ struct Wish {
 
 const USAGE: &str = "usage: cargo xtask oracle [--spec [--self-check | --update]] [--generated N] [--mutate N] [--calls N] [--faulty N] [--idioms N]\n\
     \x20      [--seed S] [--dir FOLDER] [--filter TEXT] [--out FOLDER] [--limit N] [--allow N] [--broken N] [--each N] [--no-shrink] [--print] [--both] [--jobs 1]\n\
-    \x20      cargo xtask oracle --vet|--lint|--test N [SEED]\n\
+    \x20      cargo xtask oracle --fmt|--vet|--lint|--test N [SEED]\n\
     \x20      cargo xtask oracle cty N [SEED]\n\
     \x20      cargo xtask oracle rpc [--update]\n\
     \x20      cargo xtask oracle terraform [--filter TEXT] [--random N] [--seed S]";

@@ -137,7 +137,14 @@ fn apply(tree: &mut Tree, file: usize, spec: &Override<'_>, text: &str) -> Resul
         put(&mut tree.exprs[first_expr..], Span::new(old.start, old.start));
     }
     if !done {
-        let place = first_declaration(tree, name).map_or(place, |at| Span::new(at.start, at.start));
+        // What is added to a variable of a later file comes before its declaration.
+        let end = end_of_file(&tree.files[file]);
+        let declared = first_declaration(tree, name);
+        let place = match declared.filter(|at| op != EntryOp::Insert || at.start < end.start) {
+            Some(at) => Span::new(at.start, at.start),
+            None if declared.is_some() => end,
+            None => place,
+        };
         let statement = new_statement(tree, name, rest, op, value, place);
         tree.files[file].body.push(statement);
     }
