@@ -422,7 +422,8 @@ mod tests {
     fn a_certificate_is_not_a_network() {
         let told = |what: &str| {
             let error = ureq::Error::Io(std::io::Error::other(what.to_owned()));
-            unreachable(&Registry { host: "reg.example.org".to_owned(), plain: false }, &error).to_string()
+            let host = "reg.example.org".to_owned();
+            unreachable(&Registry { host, plain: false }, &error).next.unwrap_or_default()
         };
         assert!(told("invalid peer certificate: UnknownIssuer").contains("SSL_CERT_FILE"));
         assert!(told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own"));

@@ -284,7 +284,7 @@ fn what_is_not_the_format_is_told() {
     };
     assert!(wrong(Mode::Json, "{").contains("a.json"));
     assert!(wrong(Mode::Json, "[1]").contains("must be a mapping"));
-    assert!(wrong(Mode::JsonSchema, "{\"type\": \"string\"}").contains("no object with properties"));
+    assert!(wrong(Mode::JsonSchema, "{\"title\": \"x\"}").contains("no object with properties"));
     assert!(wrong(Mode::OpenApi, "{}").contains("is no OpenAPI document"));
     assert!(wrong(Mode::OpenApi, "{\"openapi\": \"3.1.0\", \"paths\": {}}").contains("names no schemas"));
     assert!(wrong(Mode::Crd, "a: 1").contains("no CustomResourceDefinition"));
