@@ -280,3 +280,33 @@ fn overrides_at_the_same_time_are_all_there() {
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 101);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn renames_and_overrides_at_the_same_time_are_all_there() {
+    let names: String = (0..4).map(|thread| format!("r{thread}x0 = {thread}\n")).collect();
+    let folder = files(&[("main.k", names.as_str())]);
+    let root = folder.path().canonicalize().unwrap().display().to_string();
+    let file = format!("{root}/main.k");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (root, file) = (&root, &file);
+            scope.spawn(move || {
+                for n in 0..10 {
+                    let args = RenameArgs {
+                        package_root: root.clone(),
+                        symbol_path: format!("r{thread}x{n}"),
+                        file_paths: vec![file.clone()],
+                        new_name: format!("r{thread}x{}", n + 1),
+                    };
+                    rename::rename(&args, &Budget::default()).unwrap();
+                    let specs = vec![format!("v{thread}x{n}={n}")];
+                    let args = OverrideFileArgs { file: file.clone(), specs, ..OverrideFileArgs::default() };
+                    assert!(overrides::override_file(&args, &Budget::default()).unwrap().result);
+                }
+            });
+        }
+    });
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 44, "{text}");
+    assert!((0..4).all(|thread| text.contains(&format!("r{thread}x10 = {thread}\n"))), "{text}");
+}

@@ -12,9 +12,9 @@ mod oci_auth;
 mod oci_push;
 mod oci_signatures;
 mod resolve;
-mod signature;
 mod store;
 mod tree;
+mod vendor;
 mod watch;
 mod write;
 
@@ -23,6 +23,7 @@ pub use oci::{Client, Registry};
 pub use resolve::{Kept, Options, Resolution, read_lock, resolve};
 pub use store::{Store, compare, write_folder};
 pub use tree::{read_kept, read_module};
+pub use vendor::vendor;
 pub use watch::Watch;
 pub use write::replace;
 

@@ -4,14 +4,14 @@
 use std::io::Read;
 
 use data_encoding::HEXLOWER;
-use kcl_mod::{Content, Limits, Links, unpack};
+use kcl_mod::{Content, unpack_layer};
+use kcl_sign::{Proof, Trust, digest};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
 use crate::credentials::{self, Credentials};
-use crate::signature::Trust;
 use crate::watch::Watch;
 use crate::{Trouble, oci_auth};
 
@@ -129,13 +129,13 @@ impl Client {
         Ok((content, tag))
     }
 
-    /// The same; with somebody to trust, a package that they have not signed is refused before it is fetched. Also returns who signed.
+    /// The same; with somebody to trust, a package that they have not signed is refused before it is fetched. Also returns who signed, and the proof.
     pub(crate) fn signed_package(
         &mut self,
         repository: &str,
         tag: Option<&str>,
         trust: Option<&Trust>,
-    ) -> Result<(Content, String, Option<String>), Trouble> {
+    ) -> Result<(Content, String, Option<(String, Proof)>), Trouble> {
         let tag = match tag {
             Some(tag) => tag.to_owned(),
             None => {
@@ -157,15 +157,15 @@ impl Client {
         repository: &str,
         tag: &str,
         trust: Option<&Trust>,
-    ) -> Result<(Content, Option<String>), Trouble> {
+    ) -> Result<(Content, Option<(String, Proof)>), Trouble> {
         let shown = format!("{}/{repository}:{tag}", self.registry.host);
         let url = self.registry.url(&format!("{repository}/manifests/{tag}"));
         let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED)])?;
         let answer = self.expect(answer, &shown, &[StatusCode::OK])?;
-        let bytes = self.text(answer, &shown)?;
-        let manifest: Value = serde_json::from_slice(&bytes).map_err(|_| self.no_registry())?;
+        let told = String::from_utf8(self.text(answer, &shown)?).map_err(|_| self.no_registry())?;
+        let manifest: Value = serde_json::from_str(&told).map_err(|_| self.no_registry())?;
         let who = match trust {
-            Some(trust) => Some(self.signer(repository, &digest(&bytes), &shown, trust)?),
+            Some(trust) => Some(self.signer(repository, &digest(told.as_bytes()), &shown, trust)?),
             None => None,
         };
         let layers = manifest.get("layers").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -180,13 +180,9 @@ impl Client {
         let size = layer.get("size").and_then(Value::as_u64);
         let bytes = self.blob(repository, text("digest"), size, &shown)?;
         let damaged = |e: String| Trouble::new(format!("{shown} cannot be unpacked: {e}")).next(ASK_AUTHOR);
-        let zipped = text("mediaType").ends_with("gzip") || bytes.starts_with(&[0x1f, 0x8b]);
-        let unpacked = if zipped {
-            unpack(flate2::read::GzDecoder::new(bytes.as_slice()), Limits::default(), Links::Refuse)
-        } else {
-            unpack(bytes.as_slice(), Limits::default(), Links::Refuse)
-        };
-        Ok((unpacked.map_err(damaged)?.0, who))
+        let content = unpack_layer(&bytes).map_err(damaged)?;
+        let signed = who.map(|(who, evidence)| (who, Proof { manifest: told, evidence, layer: bytes }));
+        Ok((content, signed))
     }
 
     /// Fetches a blob. No more is taken than the size that the manifest promises: a digest is known only at the end.
@@ -385,10 +381,6 @@ fn is_timeout(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
 }
 
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
-}
-
 fn damaged(what: String) -> Trouble {
     Trouble::new(what).next("the registry, or something before it, is damaged; nothing was kept")
 }
@@ -405,11 +397,36 @@ fn unreachable(registry: &Registry, error: &ureq::Error) -> Trouble {
         ureq::Error::Timeout(_) => {
             Trouble::new(format!("{host} does not answer in time")).next("try again, or work with --offline")
         }
+        // A handshake of TLS fails as a read does.
+        ureq::Error::Io(e) if e.to_string().contains("peer certificate") => {
+            let next = match e.to_string().contains("CaUsedAsEndEntity") {
+                true => "it shows the certificate of an authority (CA:TRUE): a server needs one of its own, which that may sign",
+                false => "`SSL_CERT_FILE` names a file of certificates to trust",
+            };
+            Trouble::new(format!("the certificate of {host} is not one that this machine trusts: {e}")).next(next)
+        }
         ureq::Error::Io(e) => Trouble::new(format!("cannot reach {host}: {e}"))
             .next("is the name right, and is there a network?"),
         // What answers in TLS is no HTTP.
         other if registry.plain => Trouble::new(format!("cannot reach {host}: {other}")).next(ASK_TLS),
         other => Trouble::new(format!("cannot reach {host}: {other}"))
             .next("does it speak TLS, and does this machine trust its certificate? `SSL_CERT_FILE` names others to trust"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_not_a_network() {
+        let told = |what: &str| {
+            let error = ureq::Error::Io(std::io::Error::other(what.to_owned()));
+            let host = "reg.example.org".to_owned();
+            unreachable(&Registry { host, plain: false }, &error).next.unwrap_or_default()
+        };
+        assert!(told("invalid peer certificate: UnknownIssuer").contains("SSL_CERT_FILE"));
+        assert!(told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own"));
+        assert!(told("Connection refused").contains("is there a network"));
     }
 }

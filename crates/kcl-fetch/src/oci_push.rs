@@ -1,11 +1,12 @@
 //! Uploads of packages to a registry.
 
 use kcl_mod::{Content, Package, pack, sum};
+use kcl_sign::digest;
 use serde_json::{Value, json};
 use ureq::http::StatusCode;
 
 use crate::Trouble;
-use crate::oci::{ACCEPTED, Client, digest};
+use crate::oci::{ACCEPTED, Client};
 
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -5,7 +5,7 @@ use ureq::http::StatusCode;
 
 use crate::Trouble;
 use crate::oci::Client;
-use crate::signature::{self, Signed, Trust};
+use kcl_sign::{Evidence, Signed, Trust};
 
 /// Signatures of one manifest that are read.
 const MAX_SIGNATURES: usize = 16;
@@ -15,34 +15,37 @@ const ACCEPTED: &str = "application/vnd.oci.image.manifest.v1+json, application/
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 
 impl Client {
-    /// Who signed a manifest, of those that are trusted.
+    /// Who signed a manifest, of those that are trusted, and everything that was found about it.
     pub(crate) fn signer(
         &mut self,
         repository: &str,
         digest: &str,
         shown: &str,
         trust: &Trust,
-    ) -> Result<String, Trouble> {
-        let found = self.signatures(repository, digest, shown)?;
-        trust.signer(digest, &found).map_err(|why| {
+    ) -> Result<(String, Vec<Evidence>), Trouble> {
+        let evidence = self.signatures(repository, digest, shown)?;
+        let found: Vec<Signed> = evidence.iter().filter_map(Evidence::signed).collect();
+        let who = trust.signer(digest, &found).map_err(|why| {
             Trouble::new(format!("{shown} is refused by [signatures] of kcl.mod: {why}")).next(
                 "nothing was fetched; ask its author for a signature, or change the policy if you trust it",
             )
-        })
+        })?;
+        Ok((who, evidence))
     }
 
-    fn signatures(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<Signed>, Trouble> {
+    fn signatures(&mut self, repository: &str, digest: &str, shown: &str) -> Result<Vec<Evidence>, Trouble> {
         let mut found = Vec::new();
         let tag = digest.replace(':', "-");
         for layer in self.layers_below(repository, &format!("{tag}.sig"), shown)? {
             let payload = self.blob(repository, told(&layer, "digest"), size(&layer), shown)?;
-            found.extend(signature::of_layer(&layer, payload));
+            let annotations = layer.get("annotations").cloned().unwrap_or_default();
+            found.extend(String::from_utf8(payload).ok().map(|text| Evidence::Layer(annotations, text)));
         }
         for manifest in self.referring(repository, digest, &tag, shown)? {
             for layer in self.layers_below(repository, told(&manifest, "digest"), shown)? {
                 if told(&layer, "mediaType").starts_with(BUNDLE) {
                     let bundle = self.blob(repository, told(&layer, "digest"), size(&layer), shown)?;
-                    found.extend(signature::of_bundle(&bundle));
+                    found.extend(String::from_utf8(bundle).ok().map(Evidence::Bundle));
                 }
             }
         }

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Requirement, Source};
+use kcl_sign::{Proof, Trust};
 use toml::Table;
 
 use crate::oci::{Client, Registry};
-use crate::signature::Trust;
 use crate::store::Store;
 use crate::watch::Watch;
 use crate::{Trouble, git};
@@ -194,7 +194,22 @@ impl Job<'_> {
             return true;
         };
         let known = locked.sum.as_ref().zip(locked.signed_by.as_ref());
-        known.is_some_and(|(sum, who)| self.store.was_signed(sum, print, who))
+        known.is_some_and(|(sum, who)| self.store.was_signed(sum, print, who) || self.is_proved(locked, sum, who))
+    }
+
+    /// Whether a proof that was kept, here or with the vendored package, holds under the policy of now.
+    fn is_proved(&self, locked: &Locked, sum: &str, who: &str) -> bool {
+        let Some((trust, print)) = &self.trust else { return false };
+        let vendored = self.root.join(kcl_mod::vendored_proof(&locked.full_name()));
+        let kept = kcl_mod::proof_file(sum).map(|file| self.store.root().join(file));
+        let holds = |file: PathBuf| {
+            let proof = Proof::read(&std::fs::read_to_string(file).ok()?).ok()?;
+            (proof.signer(trust, sum).ok()? == who).then_some(proof)
+        };
+        let Some(proof) = [Some(vendored), kept].into_iter().flatten().find_map(holds) else { return false };
+        // A note that cannot be written costs time, nothing else.
+        let _ = self.store.note_signed(sum, print, who, &proof);
+        true
     }
 
     fn must_be_signed(&self, source: &LockedSource) -> bool {
@@ -216,7 +231,7 @@ impl Job<'_> {
             _ => self.store.lock(&need.identity())?,
         };
         let locked = self.locked(need);
-        let (content, source, signed_by) = match &need.source {
+        let (content, source, signed) = match &need.source {
             Source::Git { url, pin } => {
                 let (content, source) = self.git(need, (url, pin), locked, &held)?;
                 (content, source, None)
@@ -241,11 +256,12 @@ impl Job<'_> {
             .next("somebody changed what stands there; if that is right: `kcl mod update NAME`"));
         }
         let (sum, folder) = self.store.keep(&content)?;
-        if let (Some((_, print)), Some(who)) = (&self.trust, &signed_by) {
-            self.store.note_signed(&sum, print, who)?;
+        if let (Some((_, print)), Some((who, proof))) = (&self.trust, &signed) {
+            self.store.note_signed(&sum, print, who, proof)?;
         }
         let (package, needs) = manifest(&folder, Some(&folder))?;
         let (name, version) = (need.import_name(), package.version);
+        let signed_by = signed.map(|(who, _)| who);
         let locked = Locked { name, version, sum: Some(sum), signed_by, source };
         Ok(Found { locked, folder, needs })
     }
@@ -304,7 +320,7 @@ impl Job<'_> {
         need: &Requirement,
         address: &str,
         locked: Option<&Locked>,
-    ) -> Result<(Content, LockedSource, Option<String>), Trouble> {
+    ) -> Result<(Content, LockedSource, Option<(String, Proof)>), Trouble> {
         let split = |address: &str| {
             let parts = address.split_once('/').map(|(host, path)| (host.to_owned(), path.to_owned()));
             parts.ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))
@@ -317,8 +333,8 @@ impl Job<'_> {
             Some(LockedSource::Oci { tag, .. }) => Some(tag.as_str()),
             _ => need.version.as_deref(),
         };
-        let (content, tag, signed_by) = client.signed_package(&path, tag, trust)?;
-        Ok((content, LockedSource::Oci { registry: host, repository, tag }, signed_by))
+        let (content, tag, signed) = client.signed_package(&path, tag, trust)?;
+        Ok((content, LockedSource::Oci { registry: host, repository, tag }, signed))
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use data_encoding::HEXLOWER;
 use kcl_mod::{Content, folder_name, sum};
 use kcl_seal::{Broken, Seals};
+use kcl_sign::Proof;
 use sha2::{Digest, Sha256};
 
 use crate::Trouble;
@@ -77,8 +78,14 @@ impl Store {
         self.signed(sum).is_some_and(|(_, text)| text.lines().any(|line| line == note))
     }
 
-    /// Notes who signed a content, as it was found under a policy.
-    pub(crate) fn note_signed(&self, sum: &str, print: &str, who: &str) -> Result<(), Trouble> {
+    /// Notes who signed a content, as it was found under a policy, and what proves it.
+    pub(crate) fn note_signed(
+        &self,
+        sum: &str,
+        print: &str,
+        who: &str,
+        proof: &Proof,
+    ) -> Result<(), Trouble> {
         let Some((path, text)) = self.signed(sum) else { return Ok(()) };
         if self.was_signed(sum, print, who) {
             return Ok(());
@@ -87,7 +94,16 @@ impl Store {
             let told = |e| Trouble::new(format!("cannot make {}: {e}", folder.display()));
             std::fs::create_dir_all(folder).map_err(told)?;
         }
+        // First what proves it: whoever sees the note finds this.
+        if let Some(file) = kcl_mod::proof_file(sum) {
+            crate::replace(&self.root.join(file), proof.write().as_bytes())?;
+        }
         crate::replace(&path, format!("{text}{}\n", kcl_mod::signed_note(print, who)).as_bytes())
+    }
+
+    /// Returns the proof that the content of a sum was signed, if there is one.
+    pub fn proof(&self, sum: &str) -> Option<String> {
+        std::fs::read_to_string(self.root.join(kcl_mod::proof_file(sum)?)).ok()
     }
 
     fn signed(&self, sum: &str) -> Option<(PathBuf, String)> {

@@ -6,10 +6,10 @@ use kcl_model::{
 };
 
 use crate::cel;
-use crate::inside::{contains, counted};
+use crate::inside::{DEPENDENT, Place, counted};
 use crate::merge::Merged;
 use crate::object::{all, entries, is_true, items, text, texts};
-use crate::predicate::{About, Own, demands, exactly_one, is_set, joined, says_object, wrapped};
+use crate::predicate::{About, LOGIC, Own, demands, is_set, says_object};
 use crate::rules;
 use crate::schema::Reader;
 
@@ -52,12 +52,10 @@ impl Reader<'_, '_> {
             for (part, document) in rest {
                 self.exactly(attribute, &part, document, schema, &mut checks);
             }
+            // Without a name, all that is demanded of it is lost, not only its own rules.
             if quote_name(&attribute.name).starts_with('"') && checks.len() > before {
                 checks.truncate(before);
-                let name = &attribute.name;
-                self.warnings.push(format!(
-                    "{schema}: `{name}` has no name in a check: what is demanded of it is not checked"
-                ));
+                self.warnings.push(no_name(schema, &attribute.name));
             }
         }
         for name in &merged.apart {
@@ -67,21 +65,7 @@ impl Reader<'_, '_> {
         for (part, document) in &merged.parts {
             self.own_checks(part, own, *document, schema, &mut checks, &mut notes);
         }
-        let hidden = |check: &Check| {
-            attributes.iter().any(|attribute| {
-                let name = attribute.name.as_str();
-                CALLED.contains(&name)
-                    && [format!("{name}("), format!("{name}.")]
-                        .iter()
-                        .any(|call| check.condition.contains(call))
-            })
-        };
-        let before = checks.len();
-        checks.retain(|check| !hidden(check));
-        if checks.len() < before {
-            self.warnings
-                .push(format!("{schema}: an attribute hides a function that its rules need: not checked"));
-        }
+        keep_sayable(schema, attributes, &mut checks, &mut self.warnings);
         let mut seen = std::collections::BTreeSet::new();
         checks.retain(|check| seen.insert((check.condition.clone(), check.guard.clone())));
         (checks, notes)
@@ -205,27 +189,19 @@ impl Reader<'_, '_> {
     /// `not`, `if`, `anyOf`, `oneOf` of a value.
     fn logic(&mut self, node: &Node, expression: &str, ty: &Type, document: usize, found: &mut Vec<Demand>) {
         let about = About::Value(expression, ty);
-        if let Some(not) = node.get("not") {
-            match self.condition(not, &about, document, 0) {
-                Some(condition) => found.push(format!("not ({condition})").into()),
-                None => self.warnings.push(format!("{expression}: `not` is not checked")),
-            }
-        }
-        match self.implied(node, &about, document, 0) {
-            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
-            None => self.warnings.push(format!("{expression}: `if` is not checked")),
-        }
-        for (word, exact) in [("anyOf", false), ("oneOf", true)] {
-            let branches = items(node, word);
+        for word in LOGIC {
             // The type says what alternatives are, if they say nothing else.
             let says_more = |branch: &Node| all(branch).iter().any(|e| e.key != "type" && e.key != "format");
-            if !branches.iter().any(says_more) || ty.members().iter().any(|m| matches!(m, Type::Schema(_))) {
+            let alternatives = matches!(word, "anyOf" | "oneOf");
+            let of_type = !items(node, word).iter().any(says_more)
+                || ty.members().iter().any(|member| matches!(member, Type::Schema(_)));
+            if alternatives && of_type {
                 continue;
             }
-            let parts: Option<Vec<String>> =
-                branches.iter().map(|branch| self.condition(branch, &about, document, 0)).collect();
-            if let Some(parts) = parts.filter(|parts| !parts.iter().any(|part| part == "True") || exact) {
-                found.push(if exact { exactly_one(&parts) } else { joined(&parts, "or") }.into());
+            match self.stated(word, node, &about, document, 0) {
+                Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
+                None if alternatives => {}
+                None => self.warnings.push(format!("{expression}: `{word}` is not checked")),
             }
         }
     }
@@ -243,14 +219,6 @@ impl Reader<'_, '_> {
         for name in texts(node, "required") {
             found.push(format!("{} in {expression}", quote(name)).into());
         }
-        for entry in entries(node, "dependentRequired").iter().chain(entries(node, "dependencies")) {
-            let Data::List(_) = &entry.value.value else { continue };
-            for name in texts(node.get("dependentRequired").unwrap_or(node), &entry.key) {
-                let condition =
-                    format!("{} not in {expression} or {} in {expression}", quote(&entry.key), quote(name));
-                found.push(condition.into());
-            }
-        }
     }
 
     /// Elements by their places, elements that a list must contain, and keys of elements that may not stand twice.
@@ -263,30 +231,12 @@ impl Reader<'_, '_> {
         found: &mut Vec<Demand>,
     ) {
         let Type::List(item) = ty else { return };
-        if let Some(contained) = node.get("contains") {
-            match self.condition(contained, &About::Value("item", item), document, 0) {
-                Some(condition) => {
-                    let said = contains(node, expression, "item", &condition);
-                    found.extend(said.into_iter().map(Demand::from));
-                }
-                None => self.warnings.push(format!("{expression}: `contains` is not checked")),
-            }
+        match self.contained(node, expression, ("item", item), document, 0) {
+            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
+            None => self.warnings.push(format!("{expression}: `contains` is not checked")),
         }
-        let places = crate::schema::places(node);
-        for (at, place) in places.iter().enumerate() {
-            let element = format!("{expression}[{at}]");
-            if let Some(condition) = self.condition(place, &About::Value(&element, item), document, 0)
-                && condition != "True"
-            {
-                found.push(format!("len({expression}) <= {at} or {}", wrapped(&condition)).into());
-            }
-        }
-        let closed = ["items", "additionalItems"]
-            .iter()
-            .any(|word| node.get(word).is_some_and(|rest| rest.value == Data::Bool(false)));
-        if !places.is_empty() && closed {
-            found.push(format!("len({expression}) <= {}", places.len()).into());
-        }
+        let placed = self.placed(node, expression, item, document, 0);
+        found.extend(placed.into_iter().flatten().map(Demand::from));
         if self.structural {
             found.extend(self.list_keys(node, expression, item).map(Demand::from));
         }
@@ -333,39 +283,21 @@ impl Reader<'_, '_> {
         let attributes = own.attributes;
         let mut found: Vec<Demand> = Vec::new();
         let mut lost = Vec::new();
-        for (word, exact) in [("anyOf", false), ("oneOf", true)] {
-            let branches = items(node, word);
-            if branches.is_empty() {
-                continue;
-            }
-            let parts: Option<Vec<String>> =
-                branches.iter().map(|branch| self.condition(branch, &about, document, 0)).collect();
-            match parts {
+        for word in LOGIC {
+            match self.stated(word, node, &about, document, 0) {
+                Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
                 None => lost.push(word),
-                Some(parts) if exact => found.push(exactly_one(&parts).into()),
-                Some(parts) if parts.iter().any(|part| part == "True") => {}
-                Some(parts) => found.push(joined(&parts, "or").into()),
             }
         }
-        if let Some(not) = node.get("not") {
-            match self.condition(not, &about, document, 0) {
-                Some(condition) => found.push(format!("not ({condition})").into()),
-                None => lost.push("not"),
-            }
-        }
-        match self.implied(node, &about, document, 0) {
-            Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
-            None => lost.push("if"),
-        }
-        for word in ["dependentRequired", "dependentSchemas", "dependencies"] {
+        for word in DEPENDENT {
             for entry in entries(node, word) {
-                match self.depending(&entry.key, &entry.value, own, document) {
-                    Some(condition) => found.push(condition.into()),
+                match self.depending(entry, &about, &Place::Own(own), document, 0) {
+                    Some(condition) => found.extend(condition.map(Demand::from)),
                     None => lost.push(word),
                 }
             }
         }
-        match counted(node, own) {
+        match counted(node, own, "") {
             Some(parts) => found.extend(parts.into_iter().map(Demand::from)),
             None => lost.push("minProperties` or `maxProperties"),
         }
@@ -383,27 +315,6 @@ impl Reader<'_, '_> {
         self.validations(node, &cel::Own::Attributes(attributes), "", notes, &mut found);
         let as_check = |Demand { condition, message }| Check { condition, message, ..Check::default() };
         checks.extend(found.into_iter().filter(|demand| demand.condition != "True").map(as_check));
-    }
-
-    /// What holds if an attribute is there: others are there, or an object is kept.
-    fn depending(&mut self, key: &str, node: &Node, own: Own<'_>, document: usize) -> Option<String> {
-        let attributes = own.attributes;
-        let written = |name: &str| {
-            attributes.iter().find(|attribute| attribute.name == name)?;
-            Some(quote_name(name)).filter(|written| !written.starts_with('"'))
-        };
-        let demanded = match &node.value {
-            Data::List(names) => {
-                let mut parts = Vec::new();
-                for name in names {
-                    let Data::Str(name) = &name.value else { return None };
-                    parts.push(is_set(&written(name)?));
-                }
-                joined(&parts, "and")
-            }
-            _ => self.condition(node, &About::Own(own), document, 0)?,
-        };
-        Some(format!("{} in [None, Undefined] or {}", written(key)?, wrapped(&demanded)))
     }
 
     /// `x-kubernetes-validations`: what translates is demanded, what does not is noted.
@@ -438,6 +349,47 @@ impl Reader<'_, '_> {
     pub(crate) fn known_schema(&self, name: &SchemaRef) -> Option<Schema> {
         find(&self.packages, name)
     }
+}
+
+/// Takes out checks that KCL would read as something else, and tells them: about attributes whose names are written in quotes, which
+/// are texts in a check, and with functions that an attribute hides.
+pub(crate) fn keep_sayable(
+    schema: &str,
+    attributes: &[Attribute],
+    checks: &mut Vec<Check>,
+    warnings: &mut Vec<String>,
+) {
+    let unnamed: Vec<(&str, String)> = attributes
+        .iter()
+        .map(|attribute| (attribute.name.as_str(), quote_name(&attribute.name)))
+        .filter(|(_, written)| written.starts_with('"'))
+        .collect();
+    // Of texts, only the name of an attribute is asked whether it is set or compared.
+    let speaks_of = |check: &Check, name: &str, written: &str| {
+        let subject = |constraint: &Constraint| matches!(&constraint.subject,
+            Subject::Attribute(of) | Subject::Each(of) | Subject::EachValue(of) if of == name);
+        check.constraints.iter().any(subject) || check.condition.contains(&is_set(written))
+    };
+    for (name, written) in &unnamed {
+        let before = checks.len();
+        checks.retain(|check| !speaks_of(check, name, written));
+        if checks.len() < before {
+            warnings.push(no_name(schema, name));
+        }
+    }
+    let called = |check: &Check, name: &str| {
+        [format!("{name}("), format!("{name}.")].iter().any(|call| check.condition.contains(call))
+    };
+    let hiding: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).filter(|n| CALLED.contains(n)).collect();
+    let before = checks.len();
+    checks.retain(|check| !hiding.iter().any(|name| called(check, name)));
+    if checks.len() < before {
+        warnings.push(format!("{schema}: an attribute hides a function that its rules need: not checked"));
+    }
+}
+
+fn no_name(schema: &str, attribute: &str) -> String {
+    format!("{schema}: `{attribute}` has no name in a check: what is demanded of it is not checked")
 }
 
 pub(crate) fn find(

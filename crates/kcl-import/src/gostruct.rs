@@ -6,7 +6,7 @@ mod tag;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kcl_model::{
-    Attribute, Doc, IndexSignature, Model, Package, Rule, Schema, SchemaRef, Subject, Type, Value, quote_name,
+    Attribute, Doc, IndexSignature, Rule, Schema, SchemaRef, Subject, Type, Value, quote_name,
 };
 
 use self::file::{Declared, GoField, GoType};
@@ -53,11 +53,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     }
     // The writer turns the order round.
     reader.schemas.reverse();
-    let model = Model {
-        packages: vec![Package { schemas: reader.schemas, ..Package::default() }],
-        ..Model::default()
-    };
-    Ok(Imported { files: write::write(&model, &input.name)?, warnings: reader.warnings })
+    write::write_one(reader.schemas, reader.warnings, &input.name)
 }
 
 fn is_exported(name: &str) -> bool {
@@ -245,12 +241,10 @@ impl Reader {
             }
         }
         let written = quote_name(&name);
-        if !written.starts_with('"') {
-            let mut add =
-                |subject: Subject, rule: Rule| schema.checks.push(check(subject, &written, rule, optional));
-            found.rules.into_iter().for_each(|rule| add(Subject::Attribute(name.clone()), rule));
-            found.each.into_iter().for_each(|rule| add(Subject::Each(name.clone()), rule));
-        }
+        let mut add =
+            |subject: Subject, rule: Rule| schema.checks.push(check(subject, &written, rule, optional));
+        found.rules.into_iter().for_each(|rule| add(Subject::Attribute(name.clone()), rule));
+        found.each.into_iter().for_each(|rule| add(Subject::Each(name.clone()), rule));
         let told = told.filter(|value: &Value| fits(value, &found.ty, &|_| None)).map(default);
         let (ty, doc) = (found.ty, field.doc.clone());
         schema.attributes.push(Attribute { name, ty, optional, default: told, doc, ..Attribute::default() });

@@ -1,13 +1,89 @@
 //! Conditions about what is inside of a value: elements, entries, attributes.
 
-use base_yaml::{Data, Node};
-use kcl_model::{Schema, Type, is_identifier, quote, quote_name};
+use base_yaml::{Data, MapEntry, Node};
+use kcl_model::{Type, is_identifier, quote, quote_name};
 
 use crate::kinds::Seen;
 use crate::object::{all, entries, number, texts};
-use crate::predicate::{About, Own, is_set, joined, only_named, wrapped};
+use crate::predicate::{About, Own, is_set, joined, name_of, only_named, wrapped};
 use crate::rules;
 use crate::schema::{Reader, places};
+
+/// Words that say what holds if a member is there.
+pub(crate) const DEPENDENT: [&str; 3] = ["dependentRequired", "dependentSchemas", "dependencies"];
+
+/// Where the members of an object stand.
+pub(crate) enum Place<'p> {
+    /// They are names in its check block.
+    Own(Own<'p>),
+    /// They are attributes of an instance: what stands before their names.
+    Instance(&'p str, Own<'p>),
+    /// They are entries of a map, all of one type.
+    Map(&'p str, &'p Type),
+}
+
+/// A member of an object.
+pub(crate) struct Member {
+    value: String,
+    ty: Type,
+    /// The key and the map, if it is written as `map[key]`: then it cannot be asked for when it is absent.
+    entry: Option<(String, String)>,
+}
+
+impl Place<'_> {
+    /// A member as it is written; none if it cannot be.
+    fn member(&self, key: &str) -> Option<Member> {
+        let (before, own) = match self {
+            Place::Own(own) => ("", own),
+            Place::Instance(before, own) => (*before, own),
+            Place::Map(map, ty) if is_identifier(key) => {
+                return Some(Member { value: format!("{map}?.{key}"), ty: (*ty).clone(), entry: None });
+            }
+            Place::Map(map, ty) => {
+                let (value, entry) = (format!("{map}[{}]", quote(key)), (quote(key), (*map).to_owned()));
+                return Some(Member { value, ty: (*ty).clone(), entry: Some(entry) });
+            }
+        };
+        let attribute = own.attributes.iter().find(|attribute| attribute.name == key)?;
+        let name = name_of(own.attributes, key).filter(|_| before.is_empty() || is_identifier(key))?;
+        Some(Member { value: format!("{before}{name}"), ty: attribute.ty.clone(), entry: None })
+    }
+
+    /// Whether no object here can have a member of this name.
+    fn is_never(&self, key: &str) -> bool {
+        match self {
+            Place::Own(own) | Place::Instance(_, own) => {
+                !own.open && own.attributes.iter().all(|attribute| attribute.name != key)
+            }
+            Place::Map(..) => false,
+        }
+    }
+}
+
+impl Member {
+    fn present(&self) -> String {
+        match &self.entry {
+            Some((key, map)) => format!("{key} in {map}"),
+            None => is_set(&self.value),
+        }
+    }
+
+    fn absent(&self) -> String {
+        match &self.entry {
+            Some((key, map)) => format!("{key} not in {map}"),
+            None => format!("{} in [None, Undefined]", self.value),
+        }
+    }
+
+    /// A condition that counts if it is there.
+    fn unless_absent(&self, condition: &str) -> Option<String> {
+        match condition {
+            "True" => None,
+            "False" => Some(self.absent()),
+            condition => Some(format!("{} or {}", self.absent(), wrapped(condition))),
+        }
+    }
+}
 
 impl Reader<'_, '_> {
     /// Elements, attributes and keys of a value.
@@ -23,10 +99,13 @@ impl Reader<'_, '_> {
             Type::List(item) => self.element_parts(node, &seen.expression, item, document, depth, parts),
             Type::Schema(name) => {
                 let schema = self.known_schema(name)?;
-                self.instance_parts(node, &seen.expression, &schema, document, depth, parts)
+                let own = Own { attributes: &schema.attributes, open: schema.index.is_some() };
+                self.instance_parts(node, seen, own, document, depth, parts)
             }
             Type::Dict(_, value) => {
-                self.entry_parts(node, &seen.expression, value, document, depth, parts)?;
+                let about = About::Value(&seen.expression, &seen.ty);
+                let place = Place::Map(&seen.expression, value);
+                self.named_parts(node, &about, &place, document, depth, parts)?;
                 self.key_parts(node, &seen.expression, value, document, depth, parts)
             }
             _ => Some(()),
@@ -42,7 +121,30 @@ impl Reader<'_, '_> {
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        let placed = places(node);
+        parts.extend(self.placed(node, expression, item, document, depth)?);
+        let variable = format!("item{depth}");
+        if let Some(rest) = node.get("items").filter(|_| places(node).is_empty()) {
+            let inner = self.condition(rest, &About::Value(&variable, item), document, depth + 1)?;
+            match inner.as_str() {
+                "True" => {}
+                "False" => parts.push(format!("len({expression}) <= 0")),
+                inner => parts.push(format!("all {variable} in {expression} {{ {inner} }}")),
+            }
+        }
+        parts.extend(self.contained(node, expression, (&variable, item), document, depth + 1)?);
+        Some(())
+    }
+
+    /// Elements by their places, and those behind them.
+    pub(crate) fn placed(
+        &mut self,
+        node: &Node,
+        expression: &str,
+        item: &Type,
+        document: usize,
+        depth: u32,
+    ) -> Option<Vec<String>> {
+        let (placed, mut parts) = (places(node), Vec::new());
         for (at, place) in placed.iter().enumerate() {
             let element = format!("{expression}[{at}]");
             let inner = self.condition(place, &About::Value(&element, item), document, depth + 1)?;
@@ -50,99 +152,108 @@ impl Reader<'_, '_> {
                 parts.push(format!("len({expression}) <= {at} or {}", wrapped(&inner)));
             }
         }
-        let rest = match node.get("items").filter(|items| !matches!(items.value, Data::List(_))) {
-            Some(rest) => Some(rest),
-            None => node.get("additionalItems").filter(|_| !placed.is_empty()),
+        let items = node.get("items").filter(|items| !matches!(items.value, Data::List(_)));
+        let Some(rest) = items.or_else(|| node.get("additionalItems")).filter(|_| !placed.is_empty()) else {
+            return Some(parts);
         };
-        let variable = format!("item{depth}");
-        if let Some(rest) = rest {
-            let inner = self.condition(rest, &About::Value(&variable, item), document, depth + 1)?;
-            match (inner.as_str(), placed.len()) {
-                ("True", _) => {}
-                ("False", count) => parts.push(format!("len({expression}) <= {count}")),
-                (_, 0) => parts.push(format!("all {variable} in {expression} {{ {inner} }}")),
-                (_, count) => parts.push(format!(
-                    "all place{depth}, {variable} in {expression} {{ place{depth} < {count} or {} }}",
-                    wrapped(&inner)
-                )),
-            }
+        let (variable, count) = (format!("item{depth}"), placed.len());
+        let inner = self.condition(rest, &About::Value(&variable, item), document, depth + 1)?;
+        match inner.as_str() {
+            "True" => {}
+            "False" => parts.push(format!("len({expression}) <= {count}")),
+            inner => parts.push(format!(
+                "all place{depth}, {variable} in {expression} {{ place{depth} < {count} or {} }}",
+                wrapped(inner)
+            )),
         }
-        if let Some(contained) = node.get("contains") {
-            let inner = self.condition(contained, &About::Value(&variable, item), document, depth + 1)?;
-            parts.extend(contains(node, expression, &variable, &inner));
-        }
-        Some(())
+        Some(parts)
+    }
+
+    /// Elements that a list must contain.
+    pub(crate) fn contained(
+        &mut self,
+        node: &Node,
+        expression: &str,
+        (variable, item): (&str, &Type),
+        document: usize,
+        depth: u32,
+    ) -> Option<Vec<String>> {
+        let Some(wanted) = node.get("contains") else { return Some(Vec::new()) };
+        let inner = self.condition(wanted, &About::Value(variable, item), document, depth)?;
+        Some(contains(node, expression, variable, &inner))
     }
 
     /// The attributes of an instance.
     fn instance_parts(
         &mut self,
         node: &Node,
-        expression: &str,
-        schema: &Schema,
+        seen: &Seen,
+        own: Own<'_>,
         document: usize,
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        const NOT_SAID: &[&str] = &["minProperties", "maxProperties", "patternProperties", "propertyNames"];
+        const NOT_SAID: &[&str] = &["patternProperties", "propertyNames"];
         if NOT_SAID.iter().any(|word| node.get(word).is_some()) {
             return None;
         }
-        let type_of = |key: &str| {
-            let found = schema.attributes.iter().find(|a| a.name == key).map(|a| a.ty.clone());
-            found.filter(|_| is_identifier(key))
-        };
-        for name in texts(node, "required") {
-            type_of(name)?;
-            parts.push(is_set(&format!("{expression}?.{name}")));
-        }
-        for entry in entries(node, "properties") {
-            let ty = type_of(&entry.key)?;
-            let place = format!("{expression}?.{}", entry.key);
-            let inner = self.condition(&entry.value, &About::Value(&place, &ty), document, depth + 1)?;
-            if inner != "True" {
-                parts.push(format!("{place} in [None, Undefined] or {}", wrapped(&inner)));
-            }
-        }
-        let own = Own { attributes: &schema.attributes, open: schema.index.is_some() };
-        only_named(node, own, &format!("{expression}?."), parts)
+        let before = format!("{}?.", seen.expression);
+        let about = About::Value(&seen.expression, &seen.ty);
+        self.named_parts(node, &about, &Place::Instance(&before, own), document, depth, parts)?;
+        parts.extend(counted(node, own, &before)?);
+        only_named(node, own, &before, parts)
     }
 
-    /// The entries of a map that have names.
-    fn entry_parts(
+    /// Members of an object that have names: those that must be there, what they are, and what others they need.
+    pub(crate) fn named_parts(
         &mut self,
         node: &Node,
-        expression: &str,
-        value: &Type,
+        about: &About<'_>,
+        place: &Place<'_>,
         document: usize,
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
         for name in texts(node, "required") {
-            parts.push(match is_identifier(name) {
-                true => is_set(&format!("{expression}?.{name}")),
-                false => format!("{} in {expression}", quote(name)),
-            });
+            parts.push(place.member(name)?.present());
         }
         for entry in entries(node, "properties") {
-            let (place, absent) = match is_identifier(&entry.key) {
-                true => {
-                    let place = format!("{expression}?.{}", entry.key);
-                    (place.clone(), format!("{place} in [None, Undefined]"))
-                }
-                false => {
-                    let key = quote(&entry.key);
-                    (format!("{expression}[{key}]"), format!("{key} not in {expression}"))
-                }
-            };
-            let inner = self.condition(&entry.value, &About::Value(&place, value), document, depth + 1)?;
-            match inner.as_str() {
-                "True" => {}
-                "False" => parts.push(absent),
-                inner => parts.push(format!("{absent} or {}", wrapped(inner))),
+            if place.is_never(&entry.key) && entry.value.value == Data::Bool(false) {
+                continue;
+            }
+            let member = place.member(&entry.key)?;
+            let said = About::Value(&member.value, &member.ty);
+            let inner = self.condition(&entry.value, &said, document, depth + 1)?;
+            parts.extend(member.unless_absent(&inner));
+        }
+        for word in DEPENDENT {
+            for entry in entries(node, word) {
+                parts.extend(self.depending(entry, about, place, document, depth + 1)?);
             }
         }
         Some(())
+    }
+
+    /// What holds if a member is there: others are there, or an object is kept.
+    pub(crate) fn depending(
+        &mut self,
+        entry: &MapEntry,
+        about: &About<'_>,
+        place: &Place<'_>,
+        document: usize,
+        depth: u32,
+    ) -> Option<Option<String>> {
+        let demanded = match &entry.value.value {
+            Data::List(names) => {
+                let present = |name: &Node| match &name.value {
+                    Data::Str(name) => Some(place.member(name)?.present()),
+                    _ => None,
+                };
+                joined(&names.iter().map(present).collect::<Option<Vec<_>>>()?, "and")
+            }
+            _ => self.condition(&entry.value, about, document, depth)?,
+        };
+        Some(place.member(&entry.key)?.unless_absent(&demanded))
     }
 
     /// The entries of a map that have no names, and the names of all of them.
@@ -190,7 +301,7 @@ impl Reader<'_, '_> {
 }
 
 /// How many elements of a list a condition must hold for.
-pub(crate) fn contains(node: &Node, expression: &str, variable: &str, condition: &str) -> Vec<String> {
+fn contains(node: &Node, expression: &str, variable: &str, condition: &str) -> Vec<String> {
     let bound = |key: &str| match node.get(key).and_then(number) {
         Some(kcl_model::Value::Int(n)) => Some(n),
         _ => None,
@@ -212,8 +323,9 @@ pub(crate) fn contains(node: &Node, expression: &str, variable: &str, condition:
 /// So many attributes are counted one by one.
 const MAX_COUNTED: usize = 60;
 
-/// `minProperties` and `maxProperties` of an object whose attributes can all be counted; none if they cannot.
-pub(crate) fn counted(node: &Node, own: Own<'_>) -> Option<Vec<String>> {
+/// `minProperties` and `maxProperties` of an object whose attributes can all be counted; none if they cannot. `before` is what stands
+/// before a name.
+pub(crate) fn counted(node: &Node, own: Own<'_>, before: &str) -> Option<Vec<String>> {
     let number = |word: &str| match node.get(word).and_then(number) {
         Some(kcl_model::Value::Int(n)) => Some(n),
         _ => None,
@@ -226,6 +338,7 @@ pub(crate) fn counted(node: &Node, own: Own<'_>) -> Option<Vec<String>> {
     if own.open || names.len() > MAX_COUNTED || names.iter().any(|name| name.starts_with('"')) {
         return None;
     }
+    let names: Vec<String> = names.iter().map(|name| format!("{before}{name}")).collect();
     let count = format!("len([one for one in [{}] if {}])", names.join(", "), is_set("one"));
     let least = least.map(|n| format!("{count} >= {n}"));
     Some(least.into_iter().chain(most.map(|n| format!("{count} <= {n}"))).collect())

@@ -39,6 +39,9 @@ impl Kind {
                 "patternProperties",
                 "additionalProperties",
                 "propertyNames",
+                "dependentRequired",
+                "dependentSchemas",
+                "dependencies",
             ],
         }
     }

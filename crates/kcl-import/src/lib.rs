@@ -106,7 +106,7 @@ pub struct Imported {
 /// # Errors
 /// A sentence with the place: not the format, or a reference that leads nowhere or is refused.
 pub fn import(input: &Input<'_>, mode: Mode, package: &str) -> Result<Imported, String> {
-    match mode {
+    let mut imported = match mode {
         Mode::Json | Mode::Yaml | Mode::Toml => data::import(input, mode),
         Mode::JsonSchema => schema_file::import(input),
         Mode::OpenApi => openapi::import(input, package),
@@ -114,5 +114,9 @@ pub fn import(input: &Input<'_>, mode: Mode, package: &str) -> Result<Imported, 
         Mode::Terraform => terraform::import(input),
         Mode::Proto => proto::import(input),
         Mode::GoStruct => gostruct::import(input),
-    }
+    }?;
+    // What is met many times is told once.
+    let mut told = std::collections::BTreeSet::new();
+    imported.warnings.retain(|warning| told.insert(warning.clone()));
+    Ok(imported)
 }

@@ -13,10 +13,11 @@ pub(crate) fn import(input: &Input<'_>, package: &str) -> Result<Imported, Strin
     let mut documents = Documents::new(input)?;
     let root = documents.root().clone();
     let section = section(&root).ok_or_else(|| {
-        format!(
-            "{} is no OpenAPI document: it has neither `definitions` nor `components.schemas`",
-            input.name
-        )
+        let what = match ["openapi", "swagger"].iter().any(|word| root.get(word).is_some()) {
+            true => "names no schemas (what stands in its operations has no name)",
+            false => "is no OpenAPI document",
+        };
+        format!("{} {what}: it has neither `definitions` nor `components.schemas`", input.name)
     })?;
     let place = |_: &Documents<'_>, spot: &Spot| split_name(package, spot);
     let mut reader = Reader::new(&mut documents, &place);

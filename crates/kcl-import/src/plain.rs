@@ -69,9 +69,17 @@ impl Reader<'_, '_> {
             ("array", Type::List(item)) => {
                 (&["prefixItems", "contains", "additionalItems"], Some(("items", item)))
             }
-            ("object", Type::Dict(_, value)) => {
-                (&["properties", "patternProperties", "propertyNames"], Some(("additionalProperties", value)))
-            }
+            ("object", Type::Dict(_, value)) => (
+                &[
+                    "properties",
+                    "patternProperties",
+                    "propertyNames",
+                    "dependentRequired",
+                    "dependentSchemas",
+                    "dependencies",
+                ],
+                Some(("additionalProperties", value)),
+            ),
             ("string" | "integer" | "number" | "boolean" | "null", _) => return true,
             _ => return false,
         };

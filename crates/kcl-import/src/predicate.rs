@@ -6,6 +6,7 @@
 use base_yaml::{Data, Node};
 use kcl_model::{Attribute, Type, Value, quote_name};
 
+use crate::inside::{Place, counted};
 use crate::kinds::{Kind, seen};
 use crate::object::{all, entries, items, text, texts, value};
 use crate::rules;
@@ -49,6 +50,9 @@ const KNOWN: &[&str] = &[
     "anyOf",
     "const",
     "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
     "else",
     "enum",
     "exclusiveMaximum",
@@ -78,6 +82,9 @@ const KNOWN: &[&str] = &[
     "type",
     "uniqueItems",
 ];
+
+/// Words that say how objects belong together.
+pub(crate) const LOGIC: [&str; 4] = ["anyOf", "oneOf", "not", "if"];
 
 /// Whether a word demands something.
 pub(crate) fn demands(key: &str) -> bool {
@@ -182,7 +189,7 @@ impl Reader<'_, '_> {
         (parts.iter().map(String::len).sum::<usize>() <= MAX_LENGTH).then_some(parts)
     }
 
-    /// `allOf`, `anyOf`, `oneOf`, `not`, `if`.
+    /// `allOf`, and the words of logic.
     fn combined(
         &mut self,
         node: &Node,
@@ -191,43 +198,47 @@ impl Reader<'_, '_> {
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        let each = |reader: &mut Self, word: &str| -> Option<Vec<String>> {
-            items(node, word).iter().map(|part| reader.condition(part, about, document, depth + 1)).collect()
-        };
-        parts.extend(each(self, "allOf")?);
-        let any = each(self, "anyOf")?;
-        if !any.is_empty() && !any.iter().any(|part| part == "True") {
-            parts.push(joined(&any, "or"));
+        for part in items(node, "allOf") {
+            parts.push(self.condition(part, about, document, depth + 1)?);
         }
-        let one = each(self, "oneOf")?;
-        if !one.is_empty() {
-            parts.push(exactly_one(&one));
+        for word in LOGIC {
+            parts.extend(self.stated(word, node, about, document, depth + 1)?);
         }
-        if let Some(not) = node.get("not") {
-            parts.push(format!("not ({})", self.condition(not, about, document, depth + 1)?));
-        }
-        parts.extend(self.implied(node, about, document, depth)?);
         Some(())
     }
 
-    /// `if`, `then` and `else`.
-    pub(crate) fn implied(
+    /// What one of the words of logic states; none if that cannot be said.
+    pub(crate) fn stated(
         &mut self,
+        word: &str,
         node: &Node,
         about: &About<'_>,
         document: usize,
         depth: u32,
     ) -> Option<Vec<String>> {
-        let Some(test) = node.get("if") else { return Some(Vec::new()) };
-        let test = self.condition(test, about, document, depth + 1)?;
+        let mut inner = |node: &Node| self.condition(node, about, document, depth);
         let mut parts = Vec::new();
-        if let Some(then) = node.get("then") {
-            let then = self.condition(then, about, document, depth + 1)?;
-            parts.push(format!("not ({test}) or {}", wrapped(&then)));
-        }
-        if let Some(other) = node.get("else") {
-            let other = self.condition(other, about, document, depth + 1)?;
-            parts.push(format!("{} or {}", wrapped(&test), wrapped(&other)));
+        match (word, node.get(word)) {
+            (_, None) => {}
+            ("not", Some(not)) => parts.push(format!("not ({})", inner(not)?)),
+            ("if", Some(test)) => {
+                let test = inner(test)?;
+                if let Some(then) = node.get("then") {
+                    parts.push(format!("not ({test}) or {}", wrapped(&inner(then)?)));
+                }
+                if let Some(other) = node.get("else") {
+                    parts.push(format!("{} or {}", wrapped(&test), wrapped(&inner(other)?)));
+                }
+            }
+            _ => {
+                let branches: Vec<String> = items(node, word).iter().map(inner).collect::<Option<_>>()?;
+                match word {
+                    _ if branches.is_empty() => {}
+                    "oneOf" => parts.push(exactly_one(&branches)),
+                    _ if branches.iter().any(|branch| branch == "True") => {}
+                    _ => parts.push(joined(&branches, "or")),
+                }
+            }
         }
         Some(parts)
     }
@@ -240,8 +251,7 @@ impl Reader<'_, '_> {
         depth: u32,
         parts: &mut Vec<String>,
     ) -> Option<()> {
-        const NOT_SAID: &[&str] =
-            &["minProperties", "maxProperties", "enum", "const", "patternProperties", "propertyNames"];
+        const NOT_SAID: &[&str] = &["enum", "const", "patternProperties", "propertyNames"];
         if NOT_SAID.iter().any(|word| node.get(word).is_some()) {
             return None;
         }
@@ -249,25 +259,9 @@ impl Reader<'_, '_> {
             parts.push("False".to_owned());
             return Some(());
         }
-        for name in texts(node, "required") {
-            parts.push(is_set(&name_of(own.attributes, name)?));
-        }
-        for entry in entries(node, "properties") {
-            let name = name_of(own.attributes, &entry.key);
-            let ty = own.attributes.iter().find(|a| a.name == entry.key).map(|a| a.ty.clone());
-            if entry.value.value == Data::Bool(false) {
-                // What nobody can set is not set.
-                if let Some(name) = name {
-                    parts.push(format!("{name} in [None, Undefined]"));
-                }
-                continue;
-            }
-            let (name, ty) = (name?, ty?);
-            let inner = self.condition(&entry.value, &About::Value(&name, &ty), document, depth + 1)?;
-            if inner != "True" {
-                parts.push(format!("{name} in [None, Undefined] or {}", wrapped(&inner)));
-            }
-        }
+        let place = Place::Own(own);
+        self.named_parts(node, &About::Own(own), &place, document, depth, parts)?;
+        parts.extend(counted(node, own, "")?);
         only_named(node, own, "", parts)
     }
 

@@ -5,7 +5,7 @@ mod file;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kcl_model::{
-    Attribute, Check, Decorator, Doc, Model, Package, Rule, Schema, SchemaRef, Subject, Type, Value,
+    Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, Value,
     quote_name,
 };
 
@@ -61,8 +61,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     }
     // The writer turns the order round.
     schemas.reverse();
-    let model = Model { packages: vec![Package { schemas, ..Package::default() }], ..Model::default() };
-    Ok(Imported { files: write::write(&model, &input.name)?, warnings: reader.warnings })
+    write::write_one(schemas, reader.warnings, &input.name)
 }
 
 #[derive(Default)]

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use base_yaml::{Data, Limits, Node, parse_documents, parse_json};
+use base_yaml::{Data, Limits, MapEntry, Node, parse_documents, parse_json};
 
 use crate::Input;
 use crate::object::finite;
 
 /// How many files one import may read.
 const MAX_FILES: usize = 200;
+
+/// Where definitions stand.
+pub(crate) const SECTIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// Where something stands: a document and the pointer in it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,11 +66,20 @@ impl<'a> Documents<'a> {
     /// Follows a reference of a document.
     pub(crate) fn find(&mut self, from: usize, reference: &str) -> Result<Spot, String> {
         let (file, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let own = self.roots[from].get("$id").or_else(|| self.roots[from].get("id"));
-        let is_own = file.is_empty()
-            || matches!(own.map(|id| &id.value), Some(Data::Str(id)) if id.trim_end_matches('#') == file);
-        let document = if is_own { from } else { self.open(from, file, reference)? };
-        let pointer = percent_decoded(fragment);
+        if let Some(inside) = self.embedded(from, file) {
+            return Ok(Spot { document: from, pointer: inside + &percent_decoded(fragment) });
+        }
+        let own = id(&self.roots[from]);
+        let is_own = file.is_empty() || own.is_some_and(|id| id.trim_end_matches('#') == file);
+        // What has an address beside our own stands beside us.
+        let folder = own.and_then(|id| Some(&id[..=id.rfind('/')?])).filter(|folder| folder.contains("://"));
+        let beside = folder.and_then(|folder| file.strip_prefix(folder)).unwrap_or(file).to_owned();
+        let document = if is_own { from } else { self.open(from, &beside, reference)? };
+        let mut pointer = percent_decoded(fragment);
+        // Many write the root so; strictly it is a member without a name.
+        if pointer == "/" && self.roots[document].get("").is_none() {
+            pointer.clear();
+        }
         if !pointer.is_empty() && !pointer.starts_with('/') {
             return self
                 .anchor(document, &pointer)
@@ -78,6 +90,24 @@ impl<'a> Documents<'a> {
             Some(_) => Ok(spot),
             None => Err(format!("`{reference}` leads nowhere in {}", self.paths[document])),
         }
+    }
+
+    /// The pointer to a definition that has an address of its own, which is the one that is wanted.
+    fn embedded(&self, document: usize, file: &str) -> Option<String> {
+        let root = &self.roots[document];
+        if file.is_empty() || id(root) == Some(file) {
+            return None;
+        }
+        let base = id(root).and_then(|id| Some(&id[..=id.rfind('/')?])).unwrap_or_default();
+        let absolute = |id: &str| if id.contains("://") { id.to_owned() } else { format!("{base}{id}") };
+        for section in SECTIONS {
+            let Some(Data::Map(entries)) = root.get(section).map(|s| &s.value) else { continue };
+            let wanted = |entry: &&MapEntry| id(&entry.value).is_some_and(|id| absolute(id) == absolute(file));
+            if let Some(entry) = entries.iter().find(wanted) {
+                return Some(format!("/{section}/{}", entry.key.replace('~', "~0").replace('/', "~1")));
+            }
+        }
+        None
     }
 
     /// Returns what stands at a spot.
@@ -94,7 +124,7 @@ impl<'a> Documents<'a> {
     }
 
     fn anchor(&self, document: usize, name: &str) -> Option<Spot> {
-        for section in ["$defs", "definitions"] {
+        for section in SECTIONS {
             let Some(Data::Map(entries)) = self.roots[document].get(section).map(|s| &s.value) else {
                 continue;
             };
@@ -123,11 +153,27 @@ impl<'a> Documents<'a> {
         if self.roots.len() >= MAX_FILES {
             return Err(format!("more than {MAX_FILES} files are referred to"));
         }
-        let text = (self.input.load)(&path).map_err(|message| format!("`{reference}`: {message}"))?;
+        // An address often has no ending where a file has one.
+        let read = (self.input.load)(&path).map(|text| (path.clone(), text)).or_else(|message| {
+            let named = format!("{path}.json");
+            (self.input.load)(&named).map(|text| (named, text)).map_err(|_| message)
+        });
+        let (path, text) = read.map_err(|message| format!("`{reference}`: {message}"))?;
+        if let Some(known) = self.by_path.get(&path) {
+            return Ok(*known);
+        }
         self.roots.push(parse(&path, &text)?);
         self.paths.push(path.clone());
         self.by_path.insert(path, self.roots.len() - 1);
         Ok(self.roots.len() - 1)
+    }
+}
+
+/// The address that a schema gives itself.
+fn id(node: &Node) -> Option<&str> {
+    match node.get("$id").or_else(|| node.get("id")).map(|id| &id.value) {
+        Some(Data::Str(id)) => Some(id),
+        _ => None,
     }
 }
 

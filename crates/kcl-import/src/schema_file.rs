@@ -1,11 +1,12 @@
 //! JSON Schema: the root and everything that it refers to become one file.
 
 use base_yaml::Node;
-use kcl_model::{Model, Package};
+use kcl_model::{Model, Package, Type};
 
 use crate::names::{schema_name, stem};
+use crate::inside::is_silent;
 use crate::object::{entries, text};
-use crate::refs::{Documents, Spot};
+use crate::refs::{Documents, SECTIONS, Spot};
 use crate::schema::Reader;
 use crate::{Imported, Input, write};
 
@@ -15,11 +16,13 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     let place = |documents: &Documents<'_>, spot: &Spot| (String::new(), name(documents, spot));
     let mut reader = Reader::new(&mut documents, &place);
     let mut spots: Vec<Spot> = Vec::new();
-    if reader.is_schema(&root, 0) || text(&root, "$ref").is_some() {
-        spots.push(Spot { document: 0, pointer: String::new() });
-    }
+    let whole = Spot { document: 0, pointer: String::new() };
     // A document that only defines schemas is about all of them.
-    for section in ["$defs", "definitions"] {
+    let alias = match is_silent(&root) {
+        true => None,
+        false => alias(reader.spot(&whole)?),
+    };
+    for section in SECTIONS {
         for entry in entries(&root, section) {
             let key = entry.key.replace('~', "~0").replace('/', "~1");
             spots.push(Spot { document: 0, pointer: format!("/{section}/{key}") });
@@ -29,16 +32,37 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
         reader.spot(spot)?;
     }
     reader.tell_rules();
+    let alias = alias.map(|ty| {
+        let name = name(reader.documents, &whole);
+        let name = reader.names.entry(String::new()).or_default().unique(&name);
+        format!("\ntype {name} = {ty}\n")
+    });
     let mut schemas: Vec<_> = reader.packages.into_values().flatten().collect();
     let warnings = reader.warnings;
-    if schemas.is_empty() {
+    if schemas.is_empty() && alias.is_none() {
         return Err(format!("{} describes no object with properties: there is no schema in it", input.name));
     }
     for schema in &mut schemas {
         schema.place = None;
     }
     let model = Model { packages: vec![Package { schemas, ..Package::default() }], ..Model::default() };
-    Ok(Imported { files: write::write(&model, &input.name)?, warnings })
+    let mut files = write::write(&model, &input.name)?;
+    if let Some(alias) = alias {
+        match files.first_mut() {
+            Some((_, text)) => text.push_str(&alias),
+            None => files.push(("main.k".to_owned(), format!("{}{alias}", write::header(&input.name)))),
+        }
+    }
+    for (_, text) in &mut files {
+        *text = write::formatted(text)?;
+    }
+    Ok(Imported { files, warnings })
+}
+
+/// The type of a root that is no schema, as KCL writes it; none if it says nothing.
+fn alias(ty: Type) -> Option<String> {
+    let says = !matches!(ty, Type::Schema(_) | Type::Any);
+    says.then(|| ty.text(&|schema| schema.name.clone()))
 }
 
 /// The last part of `$id` or of the pointer; the root has the name of its file.

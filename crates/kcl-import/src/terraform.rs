@@ -2,7 +2,7 @@
 
 use base_yaml::{Data, Node};
 use kcl_model::{
-    Attribute, Check, Decorator, Doc, Model, Package, Rule, Schema, SchemaRef, Subject, Type, quote_name,
+    Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, quote_name,
 };
 
 use crate::checks::check;
@@ -36,9 +36,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     if reader.schemas.is_empty() {
         return Err(format!("{} has no resources", input.name));
     }
-    let package = Package { schemas: reader.schemas, ..Package::default() };
-    let model = Model { packages: vec![package], ..Model::default() };
-    Ok(Imported { files: write::write(&model, &input.name)?, warnings: reader.warnings })
+    write::write_one(reader.schemas, reader.warnings, &input.name)
 }
 
 #[derive(Default)]
@@ -89,7 +87,7 @@ impl Reader {
             true => vec![Decorator { name: "deprecated".into(), arguments: Vec::new() }],
             false => Vec::new(),
         };
-        if is_set && !quote_name(key).starts_with('"') {
+        if is_set {
             schema.checks.push(rule(key, Rule::Unique, optional));
         }
         schema.attributes.push(Attribute {
@@ -180,7 +178,7 @@ fn nested(key: &str, node: &Node, name: &str, schema: &mut Schema) {
     };
     let (min, max) = (length("min_items"), length("max_items"));
     let optional = min.is_none();
-    if matches!(ty, Type::List(_)) && !quote_name(key).starts_with('"') {
+    if matches!(ty, Type::List(_)) {
         schema.checks.extend(min.map(|n| rule(key, Rule::MinLen(n), optional)));
         schema.checks.extend(max.map(|n| rule(key, Rule::MaxLen(n), optional)));
     }

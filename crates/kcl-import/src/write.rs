@@ -6,6 +6,8 @@ use std::fmt::Write;
 use base_diag::FileId;
 use kcl_model::{Attribute, AttributeDoc, Model, Package, Schema, SchemaRef, docstring, quote_name};
 
+use crate::Imported;
+use crate::checks::keep_sayable;
 use crate::names::is_module;
 
 /// Writes every schema into the file that its place names; paths are from the root of the module.
@@ -27,6 +29,19 @@ pub(crate) fn write(model: &Model, made_from: &str) -> Result<Vec<(String, Strin
     }
     files.sort();
     Ok(files)
+}
+
+/// Writes the schemas of a format that makes one file.
+pub(crate) fn write_one(
+    mut schemas: Vec<Schema>,
+    mut warnings: Vec<String>,
+    made_from: &str,
+) -> Result<Imported, String> {
+    for schema in &mut schemas {
+        keep_sayable(&schema.name, &schema.attributes, &mut schema.checks, &mut warnings);
+    }
+    let model = Model { packages: vec![Package { schemas, ..Package::default() }], ..Model::default() };
+    Ok(Imported { files: write(&model, made_from)?, warnings })
 }
 
 /// The note at the top of every file.

@@ -116,3 +116,26 @@ fn compiled(text: &str) -> Imported {
     }
     made
 }
+
+#[test]
+fn rules_of_what_has_no_name_are_told_in_every_format() {
+    let proto = "syntax = \"proto3\";\nmessage M {\n  int32 a = 1 [json_name = \"@value\"];\n  int32 len = 2;\n\
+                 oneof x { string b = 3 [json_name = \"b-b\"]; string c = 4; }\n}\n";
+    let go = "package p\ntype M struct {\n  // +kubebuilder:validation:Minimum=1\n  A int `json:\"a-a\"`\n  Len string `json:\"len\"`\n\
+              // +kubebuilder:validation:MinLength=2\n  B string `json:\"b\"`\n}\n";
+    let terraform = r#"{"provider_schemas": {"p": {"resource_schemas": {"m": {"block": {"attributes":
+        {"a-a": {"type": ["set", "string"], "optional": true}}}}}}}}"#;
+    for (mode, text, told) in [
+        (Mode::Proto, proto, &["`@value`", "`b-b`"][..]),
+        (Mode::GoStruct, go, &["`a-a`", "hides a function"]),
+        (Mode::Terraform, terraform, &["`a-a`"]),
+    ] {
+        let made = read(mode, text);
+        let checked = kcl::Compiler::new(kcl::MemoryFiles::default())
+            .checked(&kcl::Request::source("main.k", made.files[0].1.as_str()));
+        assert!(checked.diagnostics.is_empty(), "{}\n{:?}", made.files[0].1, checked.diagnostics);
+        for word in told {
+            assert!(made.warnings.iter().any(|warning| warning.contains(word)), "{word}: {:?}", made.warnings);
+        }
+    }
+}

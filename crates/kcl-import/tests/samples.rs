@@ -164,7 +164,7 @@ fn what_the_schema_refuses_is_refused() {
 }
 
 #[test]
-fn messages_and_structs_say_what_their_formats_say() {
+fn messages_say_what_their_format_says() {
     let order = |more: &str| {
         verdict(
             "shop.proto",
@@ -212,7 +212,10 @@ fn messages_and_structs_say_what_their_formats_say() {
     );
     assert!(!text.contains("schema Unused"), "what nobody refers to stays in its own file: {text}");
     assert!(imported("types.proto").files[0].1.contains("schema Unused"));
+}
 
+#[test]
+fn structs_say_what_their_format_says() {
     let app = |more: &str| {
         verdict(
             "app.go",
@@ -281,8 +284,9 @@ fn what_is_not_the_format_is_told() {
     };
     assert!(wrong(Mode::Json, "{").contains("a.json"));
     assert!(wrong(Mode::Json, "[1]").contains("must be a mapping"));
-    assert!(wrong(Mode::JsonSchema, "{\"type\": \"string\"}").contains("no object with properties"));
+    assert!(wrong(Mode::JsonSchema, "{\"title\": \"x\"}").contains("no object with properties"));
     assert!(wrong(Mode::OpenApi, "{}").contains("is no OpenAPI document"));
+    assert!(wrong(Mode::OpenApi, "{\"openapi\": \"3.1.0\", \"paths\": {}}").contains("names no schemas"));
     assert!(wrong(Mode::Crd, "a: 1").contains("no CustomResourceDefinition"));
     assert!(wrong(Mode::Terraform, "{}").contains("provider_schemas"));
     assert!(wrong(Mode::Toml, "a = \nb").contains("a.json:"));

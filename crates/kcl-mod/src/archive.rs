@@ -138,6 +138,18 @@ pub fn pack(content: &Content) -> Result<Vec<u8>, String> {
     tar.into_inner().map_err(|e| e.to_string())
 }
 
+/// Reads the layer of a registry: a tar file, zipped or not, with the limits for packages of others.
+///
+/// # Errors
+/// As [`unpack`] does.
+pub fn unpack_layer(layer: &[u8]) -> Result<Content, String> {
+    let unpacked = match layer {
+        [0x1f, 0x8b, ..] => unpack(flate2::read::GzDecoder::new(layer), Limits::default(), Links::Refuse),
+        _ => unpack(layer, Limits::default(), Links::Refuse),
+    };
+    Ok(unpacked?.0)
+}
+
 /// Reads a tar file. `links` says what happens to links: refused, or left out and named in the second result.
 ///
 /// # Errors

@@ -14,10 +14,10 @@ mod sum;
 mod text;
 mod version;
 
-pub use archive::{Content, Limits, Links, pack, unpack};
+pub use archive::{Content, Limits, Links, pack, unpack, unpack_layer};
 pub use edit::{add, new_manifest, remove};
 pub use lock::{Lock, Locked, LockedSource};
-pub use policy::{Identity, Policy, mirrored, mirrors, signed_file, signed_note};
+pub use policy::{Identity, Policy, mirrored, mirrors, proof_file, signed_file, signed_note, vendored_proof};
 pub use requirement::{Package, Pin, Requirement, Source, all_requirements, package, requirements};
 pub use select::{Choice, Clash, Graph, Node, Passed};
 pub use sum::{folder_name, sum};

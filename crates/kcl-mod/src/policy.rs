@@ -107,7 +107,17 @@ pub fn signed_file(sum: &str) -> Option<String> {
     Some(format!("signed/{}", crate::folder_name(sum)?))
 }
 
-/// The line in that file: what was found under a policy.
+/// The file of a package store with the proof of that; none if the sum is not one of ours.
+pub fn proof_file(sum: &str) -> Option<String> {
+    Some(format!("{}.proof", signed_file(sum)?))
+}
+
+/// The file of a module with the proof of a package in its `vendor`, by the full name of that.
+pub fn vendored_proof(full_name: &str) -> String {
+    format!("vendor/{full_name}.proof")
+}
+
+/// The line in [`signed_file`]: what was found under a policy.
 pub fn signed_note(print: &str, who: &str) -> String {
     format!("{print} {}", who.replace('\n', " "))
 }

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use kcl_mod::{Lock, Locked, LockedSource, Policy, Requirement, Source};
+use kcl_sign::{Proof, Trust};
 
 use crate::files::{Files, normalise};
 use crate::manifest::read_manifest;
@@ -27,8 +28,35 @@ pub(crate) struct Dependency {
     by: PathBuf,
     /// The sum of its content; none for folders, and for what another tool keeps.
     sum: Option<String>,
-    /// Whether its signature was looked at, where the policy asks for one.
-    signed: bool,
+    /// The signature that the policy asks for and nobody has noted.
+    unseen: Option<Unseen>,
+}
+
+/// A signature that is looked at when its package is used.
+#[derive(Clone, Debug)]
+struct Unseen {
+    policy: Policy,
+    /// The module of the policy.
+    root: PathBuf,
+    /// Who signed, as the lock says.
+    who: Option<String>,
+    /// Where a proof may be.
+    proofs: Vec<PathBuf>,
+}
+
+impl Unseen {
+    /// Whether a proof that was kept holds under the policy of now.
+    fn is_proved(&self, files: &dyn Files, sum: &str) -> bool {
+        let load = |name: &str| Ok(files.read(&self.root.join(name))?.to_string());
+        let Some((who, trust)) = self.who.as_ref().zip(Trust::new(&self.policy, &load).ok()) else {
+            return false;
+        };
+        let holds = |path: &PathBuf| {
+            let proof = Proof::read(&files.read(path).ok()?).ok()?;
+            proof.signer(&trust, sum).ok().filter(|signer| signer == who)
+        };
+        self.proofs.iter().filter(|path| files.is_file(path)).any(|path| holds(path).is_some())
+    }
 }
 
 /// What is not proved yet.
@@ -74,7 +102,8 @@ impl Dependency {
             let next = "`kcl mod update` fetches it again, `kcl mod vendor` copies it anew";
             files.prove(&self.folder, sum, packages).map_err(|why| unproven(why, next))?;
         }
-        if self.signed {
+        let Some(unseen) = &self.unseen else { return Ok(()) };
+        if self.sum.as_ref().is_some_and(|sum| unseen.is_proved(files, sum)) {
             return Ok(());
         }
         let why =
@@ -156,7 +185,7 @@ impl Search<'_> {
         let (name, by) = (need.import_name(), module.to_path_buf());
         if let Source::Path(path) = &need.source {
             let folder = normalise(&module.join(path));
-            return Some(Dependency { name, folder, by, sum: None, signed: true });
+            return Some(Dependency { name, folder, by, sum: None, unseen: None });
         }
         let locked = self.lock.get(&name);
         // A sum of another tool cannot be compared.
@@ -175,13 +204,14 @@ impl Search<'_> {
                 |store: PathBuf| names.iter().map(|name| normalise(&store.join(name))).find(is_module);
             stores.into_iter().flatten().find_map(place)
         })?;
-        let signed = self.is_signed(need, locked);
-        Some(Dependency { name, folder, by, sum, signed })
+        let unseen = self.unseen(need, locked);
+        Some(Dependency { name, folder, by, sum, unseen })
     }
 
-    /// Whether somebody that the policy trusts has signed a package. The word of the lock proves nothing: `kcl mod` notes what it found.
-    fn is_signed(&self, need: &Requirement, locked: Option<&Locked>) -> bool {
-        let Some((policy, print)) = &self.signers else { return true };
+    /// Whether a signature must still be looked at. The word of the lock proves nothing: `kcl mod` notes what it found, and keeps what
+    /// proves it.
+    fn unseen(&self, need: &Requirement, locked: Option<&Locked>) -> Option<Unseen> {
+        let (policy, print) = self.signers.as_ref()?;
         let required = match (&need.source, locked.map(|locked| &locked.source)) {
             (Source::Oci(repository), _) => policy.requires(repository),
             (Source::Registry, Some(LockedSource::Oci { registry, repository, .. })) => {
@@ -198,7 +228,15 @@ impl Search<'_> {
             text.lines().any(|line| line == note).then_some(())
         };
         let known = locked.and_then(|locked| known(locked.sum.as_deref()?, locked.signed_by.as_deref()?));
-        !required || known.is_some()
+        if !required || known.is_some() {
+            return None;
+        }
+        let vendored = locked.map(|locked| self.root.join(kcl_mod::vendored_proof(&locked.full_name())));
+        let kept = locked.and_then(|locked| kcl_mod::proof_file(locked.sum.as_deref()?));
+        let kept = kept.and_then(|file| Some(self.request.vendor.as_ref()?.join(file)));
+        let proofs = [vendored, kept].into_iter().flatten().collect();
+        let who = locked.and_then(|locked| locked.signed_by.clone());
+        Some(Unseen { policy: policy.clone(), root: self.root.to_path_buf(), who, proofs })
     }
 }
 
@@ -268,6 +306,40 @@ mod tests {
         files.add("/m/kcl.mod.lock", "[dependencies.a");
         let told = found(&files).unwrap_err();
         assert!(matches!(told, Mistake::BadManifest { why } if why.contains("kcl.mod.lock:1")));
+    }
+
+    #[test]
+    fn a_proof_beside_a_vendored_package_needs_no_note() {
+        let mut files = crate::MemoryFiles::default();
+        let policy = "[signatures]\nkeys = [\"web.pub\"]\n";
+        files.add("/m/kcl.mod", format!("[dependencies]\nweb = \"1.0.0\"\n{policy}"));
+        files.add("/m/vendor/web_1.0.0/kcl.mod", "");
+        files.add("/m/web.pub", include_str!("../../kcl-sign/tests/web.pub"));
+        let text = include_str!("../../kcl-sign/tests/web.proof");
+        let sum = kcl_mod::sum(&kcl_mod::unpack_layer(&Proof::read(text).unwrap().layer).unwrap());
+        let policy = Policy::read(&policy.parse().unwrap()).unwrap();
+        let trust = Trust::new(&policy, &|name| Ok(files.read(&Path::new("/m").join(name))?.to_string()));
+        let who = Proof::read(text).unwrap().signer(&trust.unwrap(), &sum).unwrap();
+        let source = "reg = \"r\"\nrepo = \"web\"\noci_tag = \"1.0.0\"";
+        let lock = |who: &str, sum: &str| {
+            format!("[dependencies.web]\nversion = \"1.0.0\"\nsum = \"{sum}\"\nsigned_by = \"{who}\"\n{source}\n")
+        };
+        let request = Request { vendor: Some("/store".into()), ..Request::default() };
+        let proved = |files: &crate::MemoryFiles| {
+            let mut all = Unproved::new(dependencies(&request, files, Path::new("/m")).unwrap());
+            all.prove(Path::new("/m/vendor/web_1.0.0"), files, None).is_ok()
+        };
+        files.add("/m/kcl.mod.lock", lock(&who, &sum));
+        assert!(!proved(&files), "the word of the lock proves nothing");
+        files.add("/m/vendor/web_1.0.0.proof", text);
+        assert!(proved(&files));
+        files.add("/m/kcl.mod.lock", lock(&who, &format!("h1:{}=", "A".repeat(43))));
+        assert!(!proved(&files), "the proof is about another content");
+        files.add("/m/kcl.mod.lock", lock("key 0123456789abcdef", &sum));
+        assert!(!proved(&files), "the lock names another signer");
+        files.add("/m/kcl.mod.lock", lock(&who, &sum));
+        files.add("/m/web.pub", include_str!("../../kcl-sign/tests/stranger.pub"));
+        assert!(!proved(&files), "nobody that the policy names");
     }
 
     #[test]

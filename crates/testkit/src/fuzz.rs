@@ -152,14 +152,31 @@ pub fn overrides(bytes: &[u8]) {
 }
 
 /// Another name for what a path means: refused, or the program still compiles (which is proved by `kcl::rename` itself) and naming
-/// it back gives the same edits.
+/// it back is refused (the old name may be one that nothing new may have) or gives the program that was there, but for quotes.
 fn renamed(members: &[kcl_edit::Member], path: &kcl_syntax::source::SourcePath, new: &str) {
     let Ok((_, span)) = kcl_edit::named(members, path) else { return };
+    let before = &members[0].file.text;
+    let Some((first, after)) = with_name(before, span.start, new) else { return };
+    let old = before[first.start as usize..first.end as usize].trim_matches(['"', '\'', '$']);
+    let Some((_, back)) = with_name(&after, first.start, old) else { return };
+    let plain = |text: &str| text.replace(['"', '\'', '$'], "");
+    assert_eq!(plain(&back), plain(before), "named back, it is another program; between them:\n{after}");
+}
+
+/// The first place that gets the name, and the program with it; none if nothing changes.
+fn with_name(text: &str, at: u32, new: &str) -> Option<(base_diag::Span, String)> {
     let mut files = kcl::MemoryFiles::default();
-    files.add("/w/main.k", members[0].file.text.clone());
+    files.add("/w/main.k", text);
     let request = kcl::Request { work_dir: "/w".into(), ..kcl::Request::paths(["/w/main.k"]) };
-    let Ok(edits) = kcl::rename(&files, &[request], ("/w/main.k", span.start), new) else { return };
-    assert!(edits.is_sorted_by_key(|edit| edit.span.start), "edits overlap or are out of order: {edits:?}");
+    let edits = kcl::rename(&files, &[request], ("/w/main.k", at), new).ok()?;
+    let (mut out, mut from) = (String::new(), 0);
+    for edit in &edits {
+        let kept = text.get(from..edit.span.start as usize);
+        out += kept.unwrap_or_else(|| panic!("edits overlap, are out of order or cut a character: {edits:?}"));
+        out += &edit.text;
+        from = edit.span.end as usize;
+    }
+    Some((edits.first()?.span, out + &text[from..]))
 }
 
 /// The first line is a change (`set PATH=VALUE`, `append`, `unset`, `rename`, or an override), the rest a file: what is planned

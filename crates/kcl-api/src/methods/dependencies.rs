@@ -28,18 +28,16 @@ pub fn update_dependencies(args: &UpdateDependenciesArgs, _: &Budget) -> Answer<
         .ok_or_else(|| Failure::wrong("there is no home folder to keep packages in: set KCL_PKG_PATH"))?;
     let options = Options { default_registry: kcl_fetch::default_registry(), ..Options::default() };
     let resolution = kcl_fetch::resolve(&root, &store, &options).map_err(told)?;
-    let mut external_pkgs = Vec::new();
-    for kept in &resolution.packages {
-        let mut place = kept.folder.clone();
-        if args.vendor {
-            place = root.join("vendor").join(kept.locked.full_name());
-            let (_, content) = kcl_fetch::read_kept(&kept.folder).map_err(told)?;
-            kcl_fetch::write_folder(&place, &content).map_err(told)?;
-        }
-        let (pkg_name, pkg_path) = (kept.locked.name.clone(), place.display().to_string());
-        external_pkgs.push(ExternalPkg { pkg_name, pkg_path });
-    }
-    Ok(UpdateDependenciesResult { external_pkgs })
+    let copies = match args.vendor {
+        true => kcl_fetch::vendor(&root, &store, &resolution).map_err(told)?,
+        false => Vec::new(),
+    };
+    let external = |kept: &kcl_fetch::Kept| {
+        let copy = copies.iter().find(|(name, _)| *name == kept.locked.name);
+        let place = copy.map_or(&kept.folder, |(_, folder)| folder);
+        ExternalPkg { pkg_name: kept.locked.name.clone(), pkg_path: place.display().to_string() }
+    };
+    Ok(UpdateDependenciesResult { external_pkgs: resolution.packages.iter().map(external).collect() })
 }
 
 fn told(trouble: Trouble) -> Failure {

@@ -53,7 +53,7 @@ fn overridden(args: &OverrideFileArgs, path: &Path, turn: &mut Turn) -> Answer<O
     Ok(Some(OverrideFileResult { result, parse_errors: Vec::new() }))
 }
 
-fn is_ours(turn: &mut Turn, files: &[(&Path, &[u8])]) -> Answer<bool> {
+pub(super) fn is_ours(turn: &mut Turn, files: &[(&Path, &[u8])]) -> Answer<bool> {
     let name = files.first().map(|(path, _)| path.display().to_string()).unwrap_or_default();
     turn.is_ours(files).map_err(|error| Failure::wrong(format!("{name} cannot be changed: {error}")))
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use base_file::Turn;
 use kcl::{Disk, Entry, Files, MemoryFiles, Obstacle, Request, sources};
 use kcl_edit::{File, Member};
 use kcl_syntax::source::SourcePath;
 
+use super::overrides::is_ours;
 use super::{folder, request};
 use crate::messages::{RenameArgs, RenameCodeArgs, RenameCodeResult, RenameResult};
 use crate::{Answer, Budget, Failure};
@@ -21,11 +23,23 @@ pub fn rename(args: &RenameArgs, budget: &Budget) -> Answer<RenameResult> {
     let wish = Wish::new(&args.symbol_path, &args.new_name)?;
     let files: Vec<String> =
         args.file_paths.iter().map(|path| root.join(path).display().to_string()).collect();
-    let changed = wish.changes(&Disk, &request(root, &[], budget), &files)?;
-    for (path, text) in &changed {
-        sources::replace(Path::new(path), text).map_err(|why| Failure::wrong(format!("{path} {why}")))?;
+    let base = request(root, &[], budget);
+    let mut turn = Turn::default();
+    loop {
+        let before: Vec<Vec<u8>> =
+            files.iter().map(|path| std::fs::read(path).unwrap_or_default()).collect();
+        let changed = wish.changes(&Disk, &base, &files)?;
+        // All files count: somebody may have named it in one that did not.
+        let read: Vec<(&Path, &[u8])> =
+            files.iter().map(Path::new).zip(before.iter().map(Vec::as_slice)).collect();
+        if !is_ours(&mut turn, &read)? {
+            continue;
+        }
+        for (path, text) in &changed {
+            sources::replace(Path::new(path), text).map_err(|why| Failure::wrong(format!("{path} {why}")))?;
+        }
+        return Ok(RenameResult { changed_files: changed.into_keys().collect() });
     }
-    Ok(RenameResult { changed_files: changed.into_keys().collect() })
 }
 
 /// Renames in texts; returns those that changed.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kcl_fetch::{Options, Resolution};
 use kcl_mod::{LockedSource, Pin, Requirement, Source};
 
-use super::{Call, held, module_root, resolved, write_lock};
+use super::{Call, held, module_root, resolved, store, write_lock};
 use crate::wrong::Wrong;
 
 pub(super) fn init(call: &Call) -> Result<(), Wrong> {
@@ -181,7 +181,7 @@ pub(super) fn vendor(call: &Call) -> Result<(), Wrong> {
     call.no_words()?;
     let _held = held(&module_root()?);
     let (root, resolution) = call.resolve(&call.options()?)?;
-    let copies = copied(&root, &resolution)?;
+    let copies = kcl_fetch::vendor(&root, &store()?, &resolution)?;
     if !call.given.has("locked") {
         write_lock(&root, &resolution)?;
     }
@@ -191,20 +191,4 @@ pub(super) fn vendor(call: &Call) -> Result<(), Wrong> {
 
 fn counted(packages: usize) -> String {
     if packages == 1 { "1 package".to_owned() } else { format!("{packages} packages") }
-}
-
-/// Copies every package that was fetched into `vendor`; returns names in imports and folders.
-pub(super) fn copied(root: &Path, resolution: &Resolution) -> Result<Vec<(String, PathBuf)>, Wrong> {
-    let mut copies = Vec::new();
-    for kept in resolution.packages.iter().filter(|kept| kept.locked.sum.is_some()) {
-        let folder = root.join("vendor").join(kept.locked.full_name());
-        // What is there already and right may be what it would be copied from.
-        let right = kept.locked.sum.as_ref().is_some_and(|sum| kcl_fetch::compare(&folder, sum).is_ok());
-        if !right {
-            let (_, content) = kcl_fetch::read_kept(&kept.folder)?;
-            kcl_fetch::write_folder(&folder, &content)?;
-        }
-        copies.push((kept.locked.name.clone(), folder));
-    }
-    Ok(copies)
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use kcl_fetch::{Kept, Options, Resolution};
 use kcl_mod::{Locked, LockedSource};
 
-use super::change::copied;
-use super::{Call, write_lock};
+use super::{Call, store, write_lock};
 use crate::wrong::Wrong;
 
 /// Looking fetches what is missing, but changes nothing in the module.
@@ -60,7 +59,7 @@ pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
     let writes = call.given.has("update") || call.given.has("vendor");
     let _held = if writes { super::held(&super::module_root()?) } else { None };
     let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
-    let copies = if call.given.has("vendor") { copied(&root, &resolution)? } else { Vec::new() };
+    let copies = if call.given.has("vendor") { kcl_fetch::vendor(&root, &store()?, &resolution)? } else { Vec::new() };
     if writes {
         write_lock(&root, &resolution)?;
     }

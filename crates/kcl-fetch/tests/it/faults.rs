@@ -312,6 +312,15 @@ fn unsigned_and_wrongly_signed_packages_are_refused_before_they_are_fetched() {
     assert!(lab.resolve("app", &offline).unwrap_err().what.contains("looked at its signature"));
     lab.resolve("app", &Options::default()).unwrap();
     assert!(lab.resolve("app", &offline).is_ok());
+    // What is vendored takes its proof with it: a machine that has only the checkout asks no registry.
+    kcl_fetch::vendor(&lab.path("app"), &lab.store(), &resolution).unwrap();
+    std::fs::remove_dir_all(lab.path("store")).unwrap();
+    assert_eq!(lab.resolve("app", &offline).unwrap().lock, resolution.lock);
+    let proof = lab.path("app").join("vendor").join(format!("{}.proof", resolution.packages[0].locked.full_name()));
+    std::fs::remove_dir_all(lab.path("store")).unwrap();
+    std::fs::write(&proof, "{}").unwrap();
+    assert!(lab.resolve("app", &offline).unwrap_err().what.contains("looked at its signature"));
+    lab.resolve("app", &Options::default()).unwrap();
     // Another policy: who was trusted is not any more.
     lab.write("app/cosign.pub", &other.public_key_pem());
     for options in [Options::default(), Options { locked: true, ..Options::default() }] {

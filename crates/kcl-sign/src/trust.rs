@@ -19,7 +19,7 @@ const SIGNED: [&str; 2] = ["cosign container image signature", "https://sigstore
 const ISSUER: [&str; 2] = ["1.3.6.1.4.1.57264.1.1", "1.3.6.1.4.1.57264.1.8"];
 
 /// A policy with its keys and roots read.
-pub(crate) struct Trust {
+pub struct Trust {
     /// Keys (as SubjectPublicKeyInfo) with what they are called.
     keys: Vec<(String, Vec<u8>)>,
     identities: Vec<Identity>,
@@ -27,20 +27,23 @@ pub(crate) struct Trust {
 }
 
 /// A signature as it was found.
-pub(crate) struct Signed {
+pub struct Signed {
     /// What was signed.
-    pub(crate) message: Vec<u8>,
+    pub message: Vec<u8>,
     /// The signature.
-    pub(crate) signature: Vec<u8>,
+    pub signature: Vec<u8>,
     /// The certificate of the signer and those behind it, the signer's first; none if a key signed.
-    pub(crate) chain: Vec<Vec<u8>>,
+    pub chain: Vec<Vec<u8>>,
     /// The digest that the message is about.
-    pub(crate) about: String,
+    pub about: String,
 }
 
 impl Trust {
     /// Reads keys and roots; `load` gives the text of a file that the policy names.
-    pub(crate) fn new(
+    ///
+    /// # Errors
+    /// A file that cannot be read, or holds no key or certificate.
+    pub fn new(
         policy: &Policy,
         load: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Trust, String> {
@@ -69,8 +72,11 @@ impl Trust {
         Ok(trust)
     }
 
-    /// Says who has signed a digest; the error says why nobody counts.
-    pub(crate) fn signer(&self, digest: &str, found: &[Signed]) -> Result<String, String> {
+    /// Says who has signed a digest.
+    ///
+    /// # Errors
+    /// Why nobody counts.
+    pub fn signer(&self, digest: &str, found: &[Signed]) -> Result<String, String> {
         let mut reasons: Vec<String> = Vec::new();
         for signed in found {
             let reason = match signed.about == digest {
@@ -201,7 +207,7 @@ fn holds(spki: &[u8], message: &[u8], signature: &[u8]) -> bool {
 }
 
 /// The blocks of a PEM text with a label.
-pub(crate) fn pem(text: &str, label: &str) -> Vec<Vec<u8>> {
+fn pem(text: &str, label: &str) -> Vec<Vec<u8>> {
     let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
     let mut found = Vec::new();
     let mut rest = text;
@@ -215,8 +221,8 @@ pub(crate) fn pem(text: &str, label: &str) -> Vec<Vec<u8>> {
 }
 
 /// A layer of the tag `sha256-….sig`: its annotations, and the payload that they are about.
-pub(crate) fn of_layer(layer: &Value, payload: Vec<u8>) -> Option<Signed> {
-    let note = |key: &str| layer.get("annotations")?.get(key).and_then(Value::as_str);
+pub(crate) fn of_layer(annotations: &Value, payload: Vec<u8>) -> Option<Signed> {
+    let note = |key: &str| annotations.get(key).and_then(Value::as_str);
     let signature = BASE64.decode(note("dev.cosignproject.cosign/signature")?.as_bytes()).ok()?;
     let mut chain =
         note("dev.sigstore.cosign/certificate").map_or_else(Vec::new, |text| pem(text, "CERTIFICATE"));
