@@ -43,7 +43,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         words.iter().partition(|word| word.chars().all(|c| c.is_ascii_digit()));
     if names.len() > 1 {
         return Err(Failure::usage(format!("there is no release called `{}`", names[1]))
-            .next("releases are numbers: `kusion release list` shows them"));
+            .advise(Advice::new("releases are numbers: ", "release list").after(" shows them")));
     }
     let name = names.first().map(|name| name.as_str()).map(str::to_owned).or_else(|| given.last("workdir"));
     let mut numbers: Vec<ReleaseNo> =
