@@ -121,7 +121,7 @@ impl Ask<'_> {
         for (number, file) in self.own() {
             if let Some(error) = file.errors().first() {
                 let message = format!("{} does not parse: {}", file.name, error.message());
-                let refusal = Refusal::new("broken-file", message, "mend the file first");
+                let refusal = Refusal::new("broken-file", message, "correct the file first");
                 return Err(match error.place() {
                     base_diag::Place::Span(_, span) => refusal.at(number, span),
                     _ => refusal,

@@ -18,7 +18,7 @@ pub fn named(members: &[Member], path: &SourcePath) -> Result<(usize, Span), Ref
     };
     if let Some(broken) = members.iter().find(|member| !member.file.errors().is_empty()) {
         let message = format!("{} does not parse", broken.file.name);
-        return Err(Refusal::new("broken-file", message, "mend the file first"));
+        return Err(Refusal::new("broken-file", message, "correct the file first"));
     }
     if let Some(Step::Item { .. } | Step::Index(_)) = rest.last() {
         return Err(Refusal::new("no-name", "an item of a list has no name", "name a key or a variable"));

@@ -214,7 +214,7 @@ impl Reader<'_, '_> {
             for entry in inner.properties.into_iter().filter(|entry| says_a_type(&entry.node)) {
                 match merged.properties.iter().position(|known| known.key == entry.key) {
                     None => merged.properties.push(entry),
-                    // What alternatives describe differently is what one of them says; which one, the check of all of them tells.
+                    // Two alternatives describe the attribute differently: it may be either, and the check of the alternatives decides.
                     Some(at) if at >= before => {
                         let known = &mut merged.properties[at];
                         if value(&known.node) != value(&entry.node) && known.document == entry.document {

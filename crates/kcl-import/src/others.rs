@@ -89,7 +89,8 @@ impl Reader<'_, '_> {
         Ok(Some(IndexSignature { key_name, ..signature(Type::union(members)) }))
     }
 
-    /// What is demanded of the names of attributes that have none here; what those that have one break is told.
+    /// The conditions that the names of further attributes have to meet. Attributes that the schema names itself are looked at
+    /// here: one whose name breaks a condition is a warning.
     fn demanded_names(&mut self, merged: &Merged, closed: bool, listed: bool, schema: &str) -> Vec<String> {
         let mut names = Vec::new();
         let patterns: Vec<&str> = merged

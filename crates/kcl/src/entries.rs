@@ -75,13 +75,13 @@ pub(crate) fn hint(request: &Request, files: &dyn Files) -> String {
         if files.is_file(&path) {
             // It is there; if it cannot be read, the sentence says why.
             if files.read(&path).is_err() {
-                return "mend or rename the file, or name others".into();
+                return "correct or rename the file, or name others".into();
             }
             continue;
         }
         if files.is_dir(&path) {
             if files.list(&path).iter().any(|name| name.ends_with(".k")) {
-                return "mend or rename the file, or name others".into();
+                return "correct or rename the file, or name others".into();
             }
             return format!(
                 "the folder {given} has no .k files of its own (folders below it are not searched)"

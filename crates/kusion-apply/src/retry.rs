@@ -11,6 +11,8 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     pub first_delay: Duration,
     pub max_delay: Duration,
+    /// A platform that asks for a longer pause is not waited for: the step fails, and says what was asked.
+    pub max_asked: Duration,
 }
 
 impl Default for RetryPolicy {
@@ -19,6 +21,7 @@ impl Default for RetryPolicy {
             max_attempts: 8,
             first_delay: Duration::from_millis(200),
             max_delay: Duration::from_secs(20),
+            max_asked: Duration::from_secs(60),
         }
     }
 }
@@ -31,7 +34,7 @@ impl RetryPolicy {
             return None;
         }
         if let Some(asked) = error.retry_after {
-            return Some(asked);
+            return Some(asked).filter(|asked| *asked <= self.max_asked);
         }
         let doubled = self.first_delay.saturating_mul(1 << (attempt - 1).min(16)).min(self.max_delay);
         Some(doubled + doubled.mul_f64(spread(key, attempt) / 4.0))
@@ -74,5 +77,7 @@ mod tests {
         error.retry_after = Some(Duration::from_secs(7));
         assert_eq!(policy.delay(&error, 1, &key()), Some(Duration::from_secs(7)));
         assert_eq!(policy.delay(&RuntimeError::new(ErrorKind::Forbidden, "x"), 1, &key()), None);
+        error.retry_after = Some(Duration::from_secs(999_999));
+        assert_eq!(policy.delay(&error, 1, &key()), None, "nobody waits for eleven days");
     }
 }

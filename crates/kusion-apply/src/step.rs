@@ -159,16 +159,27 @@ fn runtime_of<'a>(input: &'a ApplyInput<'_>, step: &Step) -> Result<&'a dyn Runt
 
 /// Gives an object up that somebody else made. What another stack has taken, or somebody made anew, is not even touched.
 async fn release(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<(), RuntimeError> {
-    if matches!(step.reason, Reason::OwnedBy(_) | Reason::MadeAnew) {
-        return Ok(());
+    match step.reason {
+        Reason::OwnedBy(_) => Ok(()),
+        Reason::MadeAnew => prove_gone(input, runtime, step).await.map(|_| ()),
+        _ => {
+            let ask = delete_ask(input, step);
+            retrying(input, step, || runtime.release(ask.clone())).await
+        }
     }
-    let ask = delete_ask(input, step);
-    retrying(input, step, || runtime.release(ask.clone())).await
+}
+
+/// Proves that the recorded object is gone, whatever has its name now.
+async fn prove_gone(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
+    let uid = input.prior.get(&step.key).and_then(|record| record.uid.as_deref());
+    let ask = DeleteAsk { uid, ..delete_ask(input, step) };
+    let proved = retrying(input, step, || runtime.prove_gone(ask.clone())).await?;
+    Ok(if proved == Deleted::MadeAnew { End::MadeAnew } else { End::Gone })
 }
 
 async fn delete(input: &ApplyInput<'_>, runtime: &dyn Runtime, step: &Step) -> Result<End, RuntimeError> {
     if step.reason == Reason::AlreadyGone {
-        return Ok(End::Gone);
+        return prove_gone(input, runtime, step).await;
     }
     delete_with(input, runtime, step, delete_ask(input, step)).await
 }

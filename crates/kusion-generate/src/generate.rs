@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use kcl::{
     Compiler, DiskOutside, EMBEDDED_KONFIG, Files, Overlay, ReadOnly, Request, RunResult, Why, WhyAt, WhyStep,
 };
-use kusion_model::{Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec};
+use kusion_model::{
+    Attr, DigestKey, FieldPath, MovedField, Platforms, Resource, Segment, SourceRef, Spec, SpecError,
+};
 use serde_json::Value;
 
 use crate::collect::{Collected, Lost};
@@ -62,11 +64,8 @@ impl<'f> Generator<'f> {
         let collected = collect(&mut outcome);
         let collected = collected.map_err(|lost| told(&self.compiler, stack, &request, &outcome, &lost))?;
         let (values, paths): (Vec<Value>, Vec<String>) = collected.items.into_iter().unzip();
-        let mut spec = Spec::from_value(Value::Array(values), platforms, key).map_err(|e| {
-            FileProblem::new(e.to_string()).place(stack.stack_dir.display().to_string()).next(
-                "a resource has id, type and attributes; a manifest has apiVersion, kind and metadata.name",
-            )
-        })?;
+        let mut spec = Spec::from_value(Value::Array(values), platforms, key)
+            .map_err(|e| misfit(&self.compiler, stack, &request, &e))?;
         if let Some(why) = &outcome.why {
             for (resource, path) in spec.resources.iter_mut().zip(&paths) {
                 name_sources(resource, path, why, stack);
@@ -156,7 +155,7 @@ pub fn read_spec(
         .map_err(|e| FileProblem::new(e.to_string()).place(shown))
 }
 
-/// What would be lost, with its line. If the lines are not known the program is run once more for them.
+/// What would be lost, with its line.
 fn told(
     compiler: &Compiler<'_>,
     stack: &StackFolder,
@@ -164,29 +163,55 @@ fn told(
     outcome: &RunResult,
     lost: &Lost,
 ) -> FileProblem {
-    let again = match outcome.why {
-        Some(_) => None,
-        None => {
-            let again = Request { track_origins: true, ..request.clone() };
-            let again = run(compiler, stack, &again).ok();
-            again.and_then(|mut outcome| Some((collect(&mut outcome).err()?, outcome.why?)))
-        }
-    };
+    let again = with_lines(compiler, stack, request);
+    let again = again.and_then(|(collected, why)| Some((collected.err()?, why)));
     let (lost, why) = match &again {
         Some((lost, why)) => (lost, Some(why)),
-        None => (lost, outcome.why.as_ref()),
+        None => (lost, None),
     };
-    let step = why.and_then(|why| parents(&lost.path).find_map(|path| why.at(path)?.find(is_own)));
-    let place = match step {
-        Some(step) => format!("{}:{}", stack.shown(Path::new(&step.file)), step.line),
-        None => stack.stack_dir.display().to_string(),
-    };
-    let problem = lost_problem(lost).place(place);
+    let problem = lost_problem(lost).place(place(stack, why, &lost.path));
     match uses_models(&outcome.sources) && !renders(request) {
         true => problem.next(
             "the models of konfig are rendered by the last file of kcl.yaml: ${konfig:KCL_MOD}/render.k",
         ),
         false => problem,
+    }
+}
+
+/// What is no resource although it looks like one, with its line.
+fn misfit(compiler: &Compiler<'_>, stack: &StackFolder, request: &Request, error: &SpecError) -> FileProblem {
+    let at = match error {
+        SpecError::Resource { number, .. } => with_lines(compiler, stack, request).and_then(|found| {
+            let (collected, why) = found;
+            let (_, path) = collected.ok()?.items.into_iter().nth(number.checked_sub(1)?)?;
+            Some((why, path))
+        }),
+        _ => None,
+    };
+    let (why, path) = at.map_or((None, String::new()), |(why, path)| (Some(why), path));
+    FileProblem::new(error.to_string())
+        .place(place(stack, why.as_ref(), &path))
+        .next("a resource has id, type and attributes; a manifest has apiVersion, kind and metadata.name")
+}
+
+/// Runs the program once more, for the lines of what it gives.
+fn with_lines(
+    compiler: &Compiler<'_>,
+    stack: &StackFolder,
+    request: &Request,
+) -> Option<(Result<Collected, Lost>, Why)> {
+    let again = Request { track_origins: true, ..request.clone() };
+    let mut outcome = run(compiler, stack, &again).ok()?;
+    let collected = collect(&mut outcome);
+    Some((collected, outcome.why?))
+}
+
+/// The line of what stands at a path of the output, or of what is around it; else the folder.
+fn place(stack: &StackFolder, why: Option<&Why>, path: &str) -> String {
+    let step = why.and_then(|why| parents(path).find_map(|path| why.at(path)?.find(is_own)));
+    match step {
+        Some(step) => format!("{}:{}", stack.shown(Path::new(&step.file)), step.line),
+        None => stack.stack_dir.display().to_string(),
     }
 }
 

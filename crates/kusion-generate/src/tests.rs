@@ -71,6 +71,17 @@ fn a_stream_beside_the_models_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_manifest_that_is_none_is_told_with_its_line() {
+    let good = "{apiVersion = \"v1\", kind = \"ConfigMap\", metadata.name = \"a\"}";
+    let bad = "{apiVersion = \"v1\", kind = \"ConfigMap\"}";
+    for text in [format!("a = {good}\n\nb = {bad}\n"), format!("resources = [\n    {good}\n    {bad}\n]\n")] {
+        let problem = problem(&[("dev/main.k", &text)]);
+        assert!(problem.what.contains("`metadata.name`"), "{problem:?}");
+        assert_eq!(problem.place.as_deref(), Some("dev/main.k:3"), "{text}");
+    }
+}
+
+#[test]
 fn what_would_be_lost_is_named_with_its_line() {
     for (text, what, line) in [
         (format!("resources = [{HPA}]\nlabels = {{a = \"b\"}}\n"), "`labels` is", 2),

@@ -32,7 +32,7 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(1600),
 ];
 /// A server that asks for a longer pause than this is not waited for: a person waits too.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Api {
     pub(crate) fn new(client: Client, limit: Duration) -> Self {

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::failure::from_answer;
 use crate::kinds::{Asked, Kind};
+use crate::strict::Strict;
 
 /// What came back, whatever the code.
 #[derive(Debug)]
@@ -58,10 +59,12 @@ impl Answer {
         (is_status && same_code && text("status") == Some(word)).then_some(body)
     }
 
-    /// Returns the beginning of a text that is neither JSON nor a page for people.
+    /// Returns the beginning of a text that is neither JSON nor a page for people. Bytes that are no text, or steer a terminal, are
+    /// not shown to anybody.
     pub(crate) fn text(&self) -> Option<&str> {
+        let odd = |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && !c.is_whitespace());
         match &self.body {
-            Body::Other { looks: TEXT, text } => Some(text.trim()),
+            Body::Other { looks: TEXT, text } => Some(text.trim()).filter(|text| !text.contains(odd)),
             _ => None,
         }
     }
@@ -128,17 +131,19 @@ impl Answer {
 const EMPTY: &str = "an empty body";
 const PAGE: &str = "a page of HTML";
 const CUT: &str = "JSON that breaks off";
+const TWICE: &str = "JSON in which a key stands twice";
 const TEXT: &str = "text that is no JSON";
 
 fn read(bytes: &[u8]) -> Body {
     match serde_json::from_slice(bytes) {
-        Ok(value) => Body::Json(value),
+        Ok(Strict(value)) => Body::Json(value),
         Err(error) => {
             let text = String::from_utf8_lossy(&bytes[..bytes.len().min(500)]).into_owned();
             let looks = match text.trim_start().chars().next() {
                 None => EMPTY,
                 Some('<') => PAGE,
                 Some('{' | '[') if error.is_eof() => CUT,
+                Some('{' | '[') if error.is_data() => TWICE,
                 Some(_) => TEXT,
             };
             Body::Other { looks, text }
@@ -205,6 +210,21 @@ pub(crate) fn ended(asked: &Asked<'_>, uid: Option<&str>, mut answer: Answer) ->
     let taken = written(asked, &mut answer, Written::Stored);
     let object = taken.map_err(|error| answer.unproved(error))?;
     Ok(Ended::Leaving(Box::new(object)))
+}
+
+/// The answer to deleting one object in a dry run: whether it is there.
+pub(crate) fn is_there(asked: &Asked<'_>, answer: &Answer) -> Result<bool, RuntimeError> {
+    if is_not_found(asked, answer) {
+        return Ok(false);
+    }
+    let Body::Json(body) = &answer.body else { return Err(answer.failure("the object")) };
+    let is_object =
+        text(body, "/kind") == Some(&asked.kind.kind) && differs(asked, body, Written::DryRun).is_none();
+    let is_status = answer.status().is_some_and(|status| is_about(asked, status));
+    match answer.is_success() && (is_object || is_status) {
+        true => Ok(true),
+        false => Err(answer.unproved(answer.failure("the object, or that there is none"))),
+    }
 }
 
 /// One page of a list.
@@ -453,5 +473,23 @@ mod tests {
             error.message,
             "GET /x was answered with JSON that breaks off, not with a Secret (HTTP 200)"
         );
+    }
+
+    #[test]
+    fn a_dry_run_of_a_delete_tells_what_is_there() {
+        let kind = builtin_kind("v1", "ConfigMap").unwrap();
+        let ask =
+            |code, body: &Value| is_there(&kind.one("ns", "a"), &answer(code, body)).map_err(|e| e.kind);
+        let object =
+            json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "ns"}});
+        assert_eq!(ask(200, &object), Ok(true));
+        assert_eq!(ask(404, &not_found(json!({"name": "a", "kind": "configmaps"}))), Ok(false));
+        assert_eq!(
+            ask(404, &not_found(json!({"name": "b", "kind": "configmaps"}))),
+            Err(ErrorKind::Unreadable)
+        );
+        assert_eq!(ask(200, &json!({"kind": "Status"})), Err(ErrorKind::Unreadable));
+        let bytes = Answer::new("DELETE /x".to_owned(), 500, b"\x1f\x8b\x1b[2J");
+        assert_eq!(bytes.text(), None, "what steers a terminal is not shown");
     }
 }

@@ -6,6 +6,7 @@ use kube_meaning::immutable::is_fixed;
 use kusion_runtime::{ErrorKind, RuntimeError};
 use serde_json::Value;
 
+use crate::api::LONGEST_PAUSE;
 use crate::border::Answer;
 
 /// A short pause before asking again for something that is about to appear.
@@ -35,6 +36,9 @@ pub(crate) fn from_answer(answer: &Answer) -> RuntimeError {
         || error.message.contains("error looking up service account");
     if appears_soon && error.retry_after.is_none() {
         error.retry_after = Some(SOON);
+    }
+    if let Some(asked) = error.retry_after.filter(|asked| *asked > LONGEST_PAUSE) {
+        error.message.push_str(&format!(" (it asks to wait {} s)", asked.as_secs()));
     }
     error
 }
@@ -235,6 +239,8 @@ mod tests {
     #[test]
     fn retry_after_of_the_details_counts() {
         let error = status(504, "Timeout", json!({"retryAfterSeconds": 3}));
-        assert_eq!(error.retry_after, Some(Duration::from_secs(3)));
+        assert_eq!((error.retry_after, error.message.as_str()), (Some(Duration::from_secs(3)), "m"));
+        let error = status(429, "TooManyRequests", json!({"retryAfterSeconds": 999_999}));
+        assert_eq!(error.message, "m (it asks to wait 999999 s)");
     }
 }

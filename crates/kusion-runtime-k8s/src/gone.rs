@@ -67,6 +67,38 @@ impl KubeRuntime {
         ))
     }
 
+    /// Asks for the end of an object that a list did not show, in a dry run: a list may be an old one that something in between has
+    /// kept, and what is forgotten is nobody's any more. Who may not delete reads instead.
+    pub(crate) async fn prove_one_gone(&self, ask: DeleteAsk<'_>) -> Result<Deleted, RuntimeError> {
+        let Some((id, kind)) = self.recorded_kind(ask.key).await? else { return Ok(Deleted::Gone) };
+        let asked = kind.one(self.home_of(&id, ask.prior), &id.name);
+        let options = delete_options(ask.uid, None);
+        let body = Some(("application/json", serde_json::to_vec(&options).unwrap_or_default()));
+        let answer = self.api.call(Method::DELETE, &format!("{}?dryRun=All", asked.path()), body).await?;
+        let found = match border::is_there(&asked, &answer) {
+            Ok(found) => found,
+            Err(error) if error.kind == ErrorKind::UnknownKind => {
+                let unserved = self.api.prove_unserved(&kind, error).await?;
+                return unserved.nowhere(&kind).map(|()| Deleted::Gone);
+            }
+            Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::Forbidden) => {
+                match self.read_same(&asked, ask.uid).await? {
+                    Same::Here(_) => true,
+                    Same::Gone => false,
+                    Same::MadeAnew(_) => return Ok(Deleted::MadeAnew),
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        match found {
+            false => Ok(Deleted::Gone),
+            true => Err(RuntimeError::new(
+                ErrorKind::Unexpected,
+                "the cluster did not list it when the plan was made, but it is there; make the plan again",
+            )),
+        }
+    }
+
     pub(crate) async fn wait_until_gone(
         &self,
         ask: DeleteAsk<'_>,

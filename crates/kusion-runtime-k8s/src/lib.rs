@@ -38,6 +38,7 @@ mod read;
 mod redact;
 mod runtime;
 mod secrets;
+mod strict;
 mod survey;
 mod told;
 mod watch;

@@ -202,6 +202,10 @@ impl Runtime for KubeRuntime {
         Box::pin(self.delete_one(ask))
     }
 
+    fn prove_gone<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<Deleted, RuntimeError>> {
+        Box::pin(self.prove_one_gone(ask))
+    }
+
     fn release<'a>(&'a self, ask: DeleteAsk<'a>) -> BoxFuture<'a, Result<(), RuntimeError>> {
         Box::pin(self.release_one(ask))
     }

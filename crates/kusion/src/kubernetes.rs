@@ -18,7 +18,7 @@ use kusion_secrets::SecretStore;
 
 use crate::site::{Access, Candidate, HealthAsk, Look, Site, SiteAsk, SiteHealth};
 use crate::tree::{below, judge_key};
-use crate::{Exit, Failure, Node};
+use crate::{Advice, Exit, Failure, Node};
 
 /// A cluster to work on.
 #[derive(Clone)]
@@ -264,9 +264,7 @@ pub(crate) fn failed(error: &RuntimeError, server: &str) -> Failure {
         ErrorKind::Invalid | ErrorKind::Immutable => {
             ("the cluster refuses it", "correct what the message names")
         }
-        ErrorKind::NotFound => {
-            ("the cluster does not have it any more", "look at the plan again: `kusion preview`")
-        }
+        ErrorKind::NotFound => ("the cluster does not have it any more", "look at the plan again"),
         ErrorKind::Unexpected | ErrorKind::UnknownSecret => {
             ("the cluster's answer was not understood", "run the same command again with --debug")
         }
@@ -275,5 +273,9 @@ pub(crate) fn failed(error: &RuntimeError, server: &str) -> Failure {
         ErrorKind::Owned | ErrorKind::Conflict => Exit::Conflict,
         _ => Exit::Remote,
     };
-    Failure::new(exit, what).cause(error.message.clone()).place(server).next(next)
+    let failure = Failure::new(exit, what).cause(error.message.clone()).place(server).next(next);
+    match error.kind {
+        ErrorKind::NotFound => failure.advise(Advice::new("look at the plan again: ", "preview")),
+        _ => failure,
+    }
 }

@@ -83,7 +83,7 @@ pub use culprit::{culprit, with_line};
 pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
-pub use failure::Failure;
+pub use failure::{Advice, Failure};
 pub use git::{author_of, commit_of, git, source_of};
 pub use history::{drifted, previous_good, rollback_target};
 pub use identity::{OtherCluster, Recognised};

@@ -123,9 +123,12 @@ impl PlanFailure {
                 let resource = spec.resources.iter().find(|resource| resource.key() == denied.key);
                 let source = resource.and_then(|resource| {
                     let found = culprit(resource, &denied.error.message);
-                    // A provider names its arguments alone; what it says nothing of is about the whole.
+                    // A provider names its arguments alone; what it says nothing of is about the whole. So is a kind that
+                    // a cluster does not know.
                     let whole = || argument(resource, &denied.error.message);
-                    found.or_else(|| if denied.error.by == Party::Cluster { None } else { whole() })
+                    let silent =
+                        denied.error.by == Party::Cluster && denied.error.kind != ErrorKind::UnknownKind;
+                    found.or_else(|| if silent { None } else { whole() })
                 });
                 denied.place = source.map(|source| with_line(resource, source, project_dir));
             }

@@ -7,12 +7,12 @@ use kusion_runtime::{ErrorKind, Party, RuntimeError};
 use kusion_secrets::Refusal;
 use kusion_store::{Damage, StoreError};
 
-use crate::{Exit, Failure, OtherCluster, PlanFailure, SecretProblem, Target};
+use crate::{Advice, Exit, Failure, OtherCluster, PlanFailure, SecretProblem, Target};
 
 impl From<FileProblem> for Failure {
     fn from(problem: FileProblem) -> Failure {
         let FileProblem { what, cause, place, next } = problem;
-        Failure { exit: Exit::Usage, what, cause, place, next }
+        Failure { exit: Exit::Usage, what, cause, place, next, ..Failure::default() }
     }
 }
 
@@ -22,11 +22,12 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::Locked { holder } => Failure::new(Exit::Conflict, "the stack is locked")
                 .cause(format!("held by {holder}"))
-                .next(
-                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: `kusion state unlock`",
-                ),
+                .advise(Advice::new(
+                    "wait with `--lock-timeout 5m`; a lock of a dead process is taken over by itself; if its machine is gone for good: ",
+                    "state unlock",
+                )),
             StoreError::Fenced { .. } | StoreError::Stale { .. } => {
-                Failure::new(Exit::Conflict, text).next("look at the plan again: `kusion preview`")
+                Failure::new(Exit::Conflict, text).advise(Advice::new("look at the plan again: ", "preview"))
             }
             StoreError::Io { path, source, .. } => {
                 let next = match source.kind() {
@@ -42,11 +43,14 @@ impl From<StoreError> for Failure {
             StoreError::KeyNeeded { place, .. } => Failure::usage(text)
                 .cause("it may be whole: a repair without its key would give up everything that it seals")
                 .place(place.display().to_string())
-                .next("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: `kusion state repair --lost-key`"),
+                .advise(
+                    Advice::new("give the right key (--key, KUSION_PASSPHRASE); if it is lost for good: ", "state repair")
+                        .flags("--lost-key"),
+                ),
             StoreError::LeaseGarbled { place } => Failure::new(Exit::Conflict, text)
                 .cause("nobody can tell who holds the lock")
                 .place(place.display().to_string())
-                .next("if nobody works on this stack: `kusion state unlock`"),
+                .advise(Advice::new("if nobody works on this stack: ", "state unlock")),
             StoreError::Unreachable { place, .. } => Failure::new(Exit::Remote, text)
                 .place(place.display().to_string())
                 .next("see that it can be reached, then run the same command again"),
@@ -56,7 +60,7 @@ impl From<StoreError> for Failure {
             StoreError::Unanswered { place, .. } => Failure::new(Exit::Remote, text)
                 .place(place.display().to_string())
                 .next("run the same command again: it goes on from what is there"),
-            StoreError::NoRelease { .. } => Failure::usage(text).next("`kusion release list` shows them"),
+            StoreError::NoRelease { .. } => Failure::usage(text).advise(Advice::new("", "release list").after(" shows them")),
             StoreError::OtherLock { .. } => {
                 Failure::usage(text).next("--key file, file:PATH, passphrase or command:PROGRAM")
             }
@@ -75,9 +79,10 @@ impl From<StoreError> for Failure {
                 .cause("nothing is written over a state that counts; nothing was changed")
                 .place(place.display().to_string())
                 .next("choose another place, or look at that one: kusion state show --backend ADDRESS"),
-            StoreError::NoState { .. } => Failure::usage(text).next("the first `kusion apply` makes it"),
-            StoreError::Newer { .. } => Failure::usage(text).next(
-                "if nobody here uses a newer engine, the first line was changed: `kusion state repair` tells",
+            StoreError::NoState { .. } => Failure::usage(text).advise(Advice::new("the first ", "apply").after(" makes it")),
+            StoreError::Newer { .. } => Failure::usage(text).advise(
+                Advice::new("if nobody here uses a newer engine, the first line was changed: ", "state repair")
+                    .after(" tells"),
             ),
             StoreError::NotOpen { .. } | StoreError::Lock { .. } | StoreError::NoRandom { .. } => {
                 Failure::usage(text)
@@ -89,20 +94,23 @@ impl From<StoreError> for Failure {
 /// A state that is not as it was left.
 fn damaged(damage: &Damage, text: String) -> Failure {
     const UNTOUCHED: &str = "nothing was planned and nothing was changed";
-    const SAVE: &str = "put the newest copy back, or see what can be saved: `kusion state repair`";
+    let save = Advice::new("put the newest copy back, or see what can be saved: ", "state repair");
     match damage {
         Damage::Key | Damage::NoKey { .. } | Damage::WrongKey { .. } => Failure::usage(text)
             .cause(format!("without its key the state cannot be read; {UNTOUCHED}"))
-            .next("put the key back, or name it with --key; if it is lost for good: `kusion state repair --lost-key`"),
+            .advise(
+                Advice::new("put the key back, or name it with --key; if it is lost for good: ", "state repair")
+                    .flags("--lost-key"),
+            ),
         Damage::Lost { at, .. } => Failure::usage(text)
             .cause(match at {
                 Some(at) => format!("{at} remembers them; {UNTOUCHED}"),
                 None => UNTOUCHED.to_owned(),
             })
-            .next(format!(
-                "{SAVE}\nif that is another project of this name on the cluster: give this one another name in project.yaml"
+            .advise(save.after(
+                "\nif that is another project of this name on the cluster: give this one another name in project.yaml",
             )),
-        _ => Failure::usage(text).cause(UNTOUCHED).next(SAVE),
+        _ => Failure::usage(text).cause(UNTOUCHED).advise(save),
     }
 }
 
@@ -120,7 +128,7 @@ impl From<ApplyError> for Failure {
                 }
                 if report.is_some() && unwritable {
                     let next = "make room for the state, then apply again: it is read from the cluster";
-                    failure.next = Some(next.to_owned());
+                    failure = failure.next(next);
                 }
                 failure
             }

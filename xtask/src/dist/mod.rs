@@ -127,16 +127,13 @@ fn quick() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Builds for a release in a folder of its own; where that is does not get into the programs.
+/// Builds for a release in a folder of its own; where that is does not get into the programs. Nothing comes out of a cache of
+/// compilers: two builds would be one.
 fn release(folder: &Path) -> Result<PathBuf, String> {
     let home =
         std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
     let home = home.map_err(|_| "neither CARGO_HOME nor HOME is set")?;
-    let places = [
-        (folder.display().to_string(), "/target"),
-        (root().display().to_string(), "/source"),
-        (home, "/cargo"),
-    ];
+    let places = renamed(&home, &root().display().to_string(), &folder.display().to_string());
     let flags = |flag: &str| -> String {
         places.iter().map(|(from, to)| format!("{flag}{from}={to}")).collect::<Vec<_>>().join(" ")
     };
@@ -145,13 +142,22 @@ fn release(folder: &Path) -> Result<PathBuf, String> {
     for package in PACKAGES {
         command.args(["-p", package]);
     }
-    let rust = flags("--remap-path-prefix=");
     ran(command
         .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_INCREMENTAL", "0")
-        .env("RUSTFLAGS", rust)
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTFLAGS", flags("--remap-path-prefix="))
         .env("CFLAGS", flags("-ffile-prefix-map=")))?;
     Ok(folder.join("release"))
+}
+
+/// Folders and the names that programs know them by. Both compilers take the last row that fits, so what is inside another
+/// folder comes after it.
+fn renamed(home: &str, source: &str, target: &str) -> Vec<(String, &'static str)> {
+    let mut places =
+        vec![(home.to_owned(), "/cargo"), (source.to_owned(), "/source"), (target.to_owned(), "/target")];
+    places.sort_by_key(|(folder, _)| folder.len());
+    places
 }
 
 /// The SHA-256 of bytes, in letters.
@@ -297,4 +303,24 @@ fn newest_libc(tree: &Tree) -> String {
         }
     }
     format!("2.{newest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_folder_names_a_file() {
+        let name = |home: &str, source: &str, target: &str, file: &str| {
+            let places = renamed(home, source, target);
+            let (from, to) = places.iter().rfind(|(from, _)| file.starts_with(from)).unwrap();
+            format!("{to}{}", &file[from.len()..])
+        };
+        for target in ["/work/target/dist", "/work/target/dist-2", "/elsewhere"] {
+            let file = format!("{target}/out/files.rs");
+            assert_eq!(name("/root/.cargo", "/work", target, &file), "/target/out/files.rs");
+            assert_eq!(name("/work/home", "/work", target, "/work/home/a.rs"), "/cargo/a.rs");
+            assert_eq!(name("/root/.cargo", "/work", target, "/work/src/a.rs"), "/source/src/a.rs");
+        }
+    }
 }

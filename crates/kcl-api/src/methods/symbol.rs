@@ -48,7 +48,7 @@ pub fn symbol_at(args: &SymbolAtArgs, budget: &Budget) -> Answer<SymbolAtResult>
         result.definition =
             definition.place.map(|(file, span)| texts::position(Place::Span(file, span), sources));
         let references = index.references(file, offset);
-        // Where it is declared no value is read: what it is elsewhere, it is here, too.
+        // A declaration reads no value, so its type is that of the first place that reads it.
         if result.ty.is_empty() {
             let read = references.iter().filter(|found| found.role == Role::Read);
             let mut types = read.filter_map(|found| index.type_at(found.file, found.span.start));

@@ -51,7 +51,7 @@ impl Obstacle {
                 "name a variable, schema, attribute or key",
             ),
             Why::Broken(error) => {
-                ("broken-file", format!("the program does not compile: {error}"), "mend it first")
+                ("broken-file", format!("the program does not compile: {error}"), "correct it first")
             }
             Why::BadName(new) => {
                 let help = "letters, digits and _, no digit first, no keyword";

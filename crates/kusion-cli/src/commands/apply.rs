@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kusion::{
-    ApplyAsk, CancelToken, Consent, Ending, Errand, FailurePolicy, Options, Purpose, ReleaseDraft, Road,
-    RoadError, SavedPlan, Wanted, want,
+    Advice, ApplyAsk, CancelToken, Consent, Ending, Errand, FailurePolicy, Options, Purpose, ReleaseDraft,
+    Road, RoadError, SavedPlan, Wanted, want,
 };
 use kusion_model::{Release, ReleaseNo};
 use kusion_store::{StoreError, wait};
@@ -86,7 +86,8 @@ fn back_to(release: &Release, chosen: &ChosenStack) -> String {
 /// Reads the number of a release.
 pub(crate) fn release_number(text: &str) -> Result<ReleaseNo, Failure> {
     let number = text.parse().map_err(|_| {
-        Failure::usage(format!("`{text}` is no release number")).next("`kusion release list` shows them")
+        Failure::usage(format!("`{text}` is no release number"))
+            .advise(Advice::new("", "release list").after(" shows them"))
     });
     number.map(ReleaseNo)
 }

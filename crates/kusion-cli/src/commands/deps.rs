@@ -44,7 +44,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         }
     };
     if !up && focus.is_empty() {
-        return Err(Failure::usage("which file?").next("kusion deps --focus base/base.k"));
+        return Err(Failure::usage("which file?").next(
+            "the stacks that a file is part of: kusion deps --focus base/base.k\n\
+             the files that a stack is made of: kusion deps dev --direct up",
+        ));
     }
     // What the stacks import is read once for all of them.
     let generator = Generator::new(&Disk);

@@ -57,7 +57,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             }
             tell("no pod belongs to these resources\n");
         }
-        let mut read = sources.is_empty();
+        let (mut read, mut silent) = (sources.is_empty(), !sources.is_empty());
         for source in &sources {
             let Some(runtime) = sight.runtime(&source.cluster) else { continue };
             let ask = LogAsk {
@@ -69,11 +69,14 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
             };
             match runtime.log(&ask).await {
                 Ok(text) => {
-                    read = true;
+                    (read, silent) = (true, silent && text.is_empty());
                     show(source, &text, format)?;
                 }
                 Err(error) => tell(&format!("{}/{}: {}\n", source.pod, source.container, error.message)),
             }
+        }
+        if read && silent {
+            tell("nothing is logged yet\n");
         }
         // Each has said why.
         if read { Ok(()) } else { Err(Failure::told(Exit::Remote)) }

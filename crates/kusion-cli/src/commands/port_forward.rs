@@ -50,7 +50,15 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
                 .next("kusion port-forward dev Service/web 8080:80"));
         }
     };
-    let chosen = open_named(given, stack.as_deref())?;
+    let chosen = match open_named(given, stack.as_deref()) {
+        // The one word that was given names a stack.
+        Err(_) if stack.is_none() && open_named(given, Some(&wanted)).is_ok() => {
+            return Err(Failure::usage(format!("which resource of `{wanted}`?")).next(format!(
+                "kusion port-forward {wanted} Service/web 8080:80; `kusion ls {wanted}` lists them"
+            )));
+        }
+        chosen => chosen?,
+    };
     let state = wait(chosen.target.store.read())?;
     let mut keys = named(&chosen, &state, Some(&wanted))?;
     // Of several with one name those first that lead to pods most directly.

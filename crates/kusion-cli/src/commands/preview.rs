@@ -49,7 +49,10 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         let sealed = wait(chosen.target.store.seal("plan", &saved.to_text()))?;
         let written = base_file::replace(Path::new(&file), format!("{sealed}\n").as_bytes(), How::Private);
         written.map_err(|e| {
-            Failure::usage("the plan cannot be saved").cause(e.to_string()).place(file.clone())
+            Failure::usage("the plan cannot be saved")
+                .cause(e.to_string())
+                .place(file.clone())
+                .next("name a file in a folder that exists and can be written")
         })?;
     }
     let pending = given.has("exit-code") && !plan.is_empty();

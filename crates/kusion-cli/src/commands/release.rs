@@ -1,5 +1,6 @@
 //! `kusion release list|show|diff|verify|export|key|unlock`: what happened to a stack, by whom, and with what result.
 
+use kusion::Advice;
 use kusion_model::{INTERRUPTED, Records, Release, ReleaseNo, ResourceKey, ResourceRecord, diff_releases};
 use kusion_plan::three_way;
 use kusion_store::{State, wait};
@@ -42,7 +43,7 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         words.iter().partition(|word| word.chars().all(|c| c.is_ascii_digit()));
     if names.len() > 1 {
         return Err(Failure::usage(format!("there is no release called `{}`", names[1]))
-            .next("releases are numbers: `kusion release list` shows them"));
+            .advise(Advice::new("releases are numbers: ", "release list").after(" shows them")));
     }
     let name = names.first().map(|name| name.as_str()).map(str::to_owned).or_else(|| given.last("workdir"));
     let mut numbers: Vec<ReleaseNo> =
@@ -123,7 +124,10 @@ fn missing(state: &State, no: Option<ReleaseNo>) -> Failure {
     match (no, known.first(), known.last()) {
         (Some(no), Some(first), Some(last)) => {
             Failure::usage(format!("stack {} has no release {no}", state.scope))
-                .cause(format!("it has the releases {first} to {last}"))
+                .cause(match first == last {
+                    true => format!("it has only release {first}"),
+                    false => format!("it has the releases {first} to {last}"),
+                })
                 .next(format!("kusion release list {}", state.scope))
         }
         _ => Failure::usage(format!("stack {} has no release yet", state.scope))

@@ -129,6 +129,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage("a file of the sandbox cannot be written")
         .cause(error.to_string())
         .place(path.display().to_string())
+        .next("let the folder be writable, or choose another: --folder DIR")
 }
 
 fn already(pid: Pid, folder: &Path) -> Failure {

@@ -176,8 +176,9 @@ fn check(given: &Given, chosen: &ChosenStack) -> Result<(), Failure> {
         let bad = answers.iter().flatten().count();
         let all = count(references.len(), "secret");
         out.push_str(&match bad {
-            0 => format!("{all}: all are to be had.\n"),
-            bad => format!("{all}: {bad} not to be had.\n"),
+            _ if references.is_empty() => "The stack uses no secrets of stores.\n".to_owned(),
+            0 => format!("{all}: all can be read.\n"),
+            bad => format!("{all}: {bad} cannot be read.\n"),
         });
         print(&out)?;
     }

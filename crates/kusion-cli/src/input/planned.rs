@@ -130,7 +130,9 @@ pub(crate) fn ended(
         return told;
     }
     let next = format!("start it: {}", sandbox_start(given, chosen));
-    Failure { what: "the sandbox is not running".to_owned(), ..told.next(next) }
+    let mut failure = told.next(next);
+    failure.what = "the sandbox is not running".to_owned();
+    failure
 }
 
 /// The command that starts the sandbox of a kubeconfig.

@@ -43,6 +43,8 @@ pub(crate) enum Lie {
     NullItems,
     EndlessPages,
     EmptyListOfAnother,
+    /// The truth, and then nothing under the same key.
+    Twice,
     /// A proper list of kinds with nothing in it.
     NoKinds,
     /// Says that more is left, and not where.
@@ -51,11 +53,15 @@ pub(crate) enum Lie {
     NoSpec,
     /// Every object has the same uid.
     OneUid,
+    /// A list from before everything was made, as a cache keeps it: proper in every way.
+    OldList,
+    /// A list in which the objects have each other's uids.
+    SwappedUids,
     /// No lie but a refusal.
     Forbidden,
 }
 
-pub(crate) const LIES: [Lie; 26] = [
+pub(crate) const LIES: [Lie; 27] = [
     Lie::Half,
     Lie::Empty,
     Lie::LoginPage,
@@ -80,6 +86,7 @@ pub(crate) const LIES: [Lie; 26] = [
     Lie::NullItems,
     Lie::EndlessPages,
     Lie::EmptyListOfAnother,
+    Lie::Twice,
     Lie::NoKinds,
     Lie::MoreIsLeft,
 ];
@@ -141,6 +148,10 @@ impl Lie {
         if self == Lie::Half {
             return (code, body[..body.len() / 2].to_vec());
         }
+        if self == Lie::Twice && body.ends_with(b"}") {
+            let again: &[u8] = br#","items":[],"metadata":{}}"#;
+            return (code, [&body[..body.len() - 1], again].concat());
+        }
         let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return (code, body.to_vec()) };
         let is_list = value.get("items").is_some();
         let mut drop_meta = |field: &str| {
@@ -172,6 +183,17 @@ impl Lie {
             Lie::NoKinds if value.get("resources").is_some() => value["resources"] = json!([]),
             Lie::MoreIsLeft if is_list => {
                 value["metadata"]["remainingItemCount"] = json!(5);
+                value["items"] = json!([]);
+            }
+            Lie::SwappedUids if is_list => {
+                let items = value["items"].as_array_mut().unwrap();
+                let uids: Vec<Value> = items.iter().map(|item| item["metadata"]["uid"].clone()).collect();
+                for (item, uid) in items.iter_mut().zip(uids.iter().cycle().skip(1)) {
+                    item["metadata"]["uid"] = uid.clone();
+                }
+            }
+            Lie::OldList if is_list => {
+                value["metadata"]["resourceVersion"] = json!("2");
                 value["items"] = json!([]);
             }
             Lie::NoSpec | Lie::OneUid => match value.get_mut("items").and_then(Value::as_array_mut) {

@@ -196,6 +196,38 @@ fn check(
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_list_makes_anybody_forget_what_is_there() {
+    let cases = [Lie::OldList, Lie::SwappedUids]
+        .into_iter()
+        .flat_map(|lie| [spec(&[]), changed(), stack("1")].map(|wanted| (lie, wanted)));
+    for (lie, wanted) in cases {
+        let trial = Trial::new().await;
+        let (before, target, ask) = (trial.world(), trial.lab.target(), trial.lab.ask("li"));
+        trial.liar.set(Some(Mood { lie, about: About::Reads, after: 0, times: usize::MAX }));
+        let ready = trial.plan(&wanted).await.unwrap();
+        let report = trial.engine().apply(&target, &ready, &ask).await.unwrap();
+        assert!(*trial.liar.told.lock().unwrap() > 0);
+        trial.liar.set(None);
+        let (world, state) = (trial.world(), trial.lab.state());
+        let remembered: Vec<String> = state.prior().keys().into_iter().map(ToString::to_string).collect();
+        for (id, uid) in &world {
+            assert!(remembered.contains(id), "{lie:?}: {id} is an orphan: {report:#?}");
+            assert!(
+                before.get(id).is_none_or(|old| old == uid) || id.contains("Job"),
+                "{lie:?}: {id} was made anew"
+            );
+        }
+        let gone = ready.plan().steps.iter().filter(|step| step.action == Action::Delete);
+        for key in gone.map(|step| step.key.to_string()) {
+            let well = report.steps.get(&key).is_some_and(StepEnd::is_success);
+            assert!(!well || !world.contains_key(&key), "{lie:?}: {key} is said to be gone");
+        }
+        let ready = trial.plan(&wanted).await.unwrap();
+        assert!(trial.engine().apply(&target, &ready, &ask).await.unwrap().is_success());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn half_a_definition_is_a_failed_read() {
     let trial = Trial::new().await;
     for lie in [Lie::Half, Lie::LoginPage, Lie::ErrorJson, Lie::Empty, Lie::Plain404] {
