@@ -147,9 +147,13 @@ impl<B: Backend> Backend for Metered<B> {
         read: Option<&'a str>,
         lease: &'a Lease,
         from: u64,
-    ) -> Answer<'a, Option<Look>> {
+    ) -> Answer<'a, Option<Result<Look, StoreError>>> {
         self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
         self.timed("swap lease and read", Some(scope), self.below.swap_and_look(scope, read, lease, from))
+    }
+
+    fn hold<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, at: u64) -> Answer<'a, Option<u64>> {
+        self.timed("hold", Some(scope), self.below.hold(scope, fence, at))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {
