@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use kusion_model::{Head, Scope};
-use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Look, Records, Replacement, Written};
+use kusion_store::{
+    Answer, Backend, Fence, Lease, LeaseSlot, Look, Records, Replacement, StoreError, Written,
+};
 use serde_json::{Value, json};
 
 /// The sums so far.
