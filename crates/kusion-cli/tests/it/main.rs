@@ -23,6 +23,7 @@ mod stage;
 mod storm;
 mod takeover;
 mod terraform;
+mod upstream;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
