@@ -75,6 +75,8 @@ pub enum ApplyError {
     Conflict(Vec<String>),
     #[error("objects of this plan belong to other stacks: {}", .0.join("; "))]
     Owned(Vec<String>),
+    #[error("outputs that stacks share are going away at this very moment: {}", .0.join("; "))]
+    Shared(Vec<String>),
     #[error("the state could not be written: {source}")]
     Store {
         #[source]

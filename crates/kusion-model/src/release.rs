@@ -225,6 +225,9 @@ pub struct Release {
     /// The release whose state this one went back to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<ReleaseNo>,
+    /// Outputs that it takes away: whoever begins to use one of them while it runs is told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gives_up: Vec<String>,
 }
 
 /// The cause of a release that was stopped, by hand or by a kill.

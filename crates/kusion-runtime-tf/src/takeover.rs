@@ -103,6 +103,9 @@ impl TfRuntime {
         let config = self.config_of(&settings, None, None);
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
         let of = backend.resource(&settings.type_name)?;
+        if found.newest {
+            found.held.schema_version = of.schema.version;
+        }
         let seen = self.recorded(&backend, &of, std::mem::take(&mut found.held)).await?;
         let mut deposed = Vec::new();
         for held in std::mem::take(&mut found.deposed) {

@@ -31,6 +31,27 @@ pub struct Found {
     pub(crate) deposed: Vec<Held>,
     /// Places that are sensitive although the schema does not say so.
     pub(crate) sensitive: Vec<Path>,
+    /// It is in the form of the provider's newest schema, whatever version that is.
+    pub(crate) newest: bool,
+}
+
+impl Found {
+    /// An object of which nothing is recorded but all its attributes, as the provider that is named has told them.
+    ///
+    /// # Errors
+    /// An id or extensions that name no resource of a provider.
+    pub fn of_attributes(
+        key: ResourceKey,
+        extensions: Map<String, Value>,
+        attributes: &Value,
+        depends_on: Vec<ResourceKey>,
+    ) -> Result<Self, RuntimeError> {
+        let Settings { source, type_name, .. } = Settings::read(&key, &extensions)?;
+        let state = attributes.to_string();
+        let held = Held { provider: source.address, type_name, state, ..Held::default() };
+        let (address, deposed, sensitive) = (key.to_string(), Vec::new(), Vec::new());
+        Ok(Found { address, key, extensions, depends_on, held, deposed, sensitive, newest: true })
+    }
 }
 
 /// Finds the managed objects of a state file; `version_of` says which version of a provider is used. The texts are what is left
@@ -135,7 +156,7 @@ impl Names {
         let depends_on: BTreeSet<ResourceKey> = on.filter(|on| **on != key).cloned().collect();
         let (depends_on, sensitive) = (depends_on.into_iter().collect(), instance.sensitive.clone());
         let (held, deposed) = (held_of(resource, instance, &provider)?, Vec::new());
-        Ok(Found { address, key, extensions, depends_on, held, deposed, sensitive })
+        Ok(Found { address, key, extensions, depends_on, held, deposed, sensitive, newest: false })
     }
 }
 

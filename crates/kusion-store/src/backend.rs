@@ -14,8 +14,13 @@ use crate::{Fence, Head, Lease, StoreError};
 /// An answer that may take its time.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// What somebody sees who looks while he does something else.
-pub type Look = Result<Written, StoreError>;
+/// What somebody sees who looks while he takes the lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub written: Written,
+    /// Nobody who held the lease before can write behind it any more ([`Backend::hold`]).
+    pub held: bool,
+}
 
 /// A position behind everything: whoever reads from there reads the head alone. No log is as long as that.
 pub const HEAD_ONLY: u64 = 1 << 40;
@@ -103,13 +108,22 @@ pub trait Backend: Send + Sync {
         read: Option<&'a str>,
         lease: &'a Lease,
         from: u64,
-    ) -> Answer<'a, Option<Look>> {
+    ) -> Answer<'a, Option<Result<Look, StoreError>>> {
         Box::pin(async move {
             match self.swap_lease(scope, read, lease).await? {
-                true => Ok(Some(self.read(scope, from).await)),
+                true => {
+                    let written = self.read(scope, from).await;
+                    Ok(Some(written.map(|written| Look { written, held: false })))
+                }
                 false => Ok(None),
             }
         })
+    }
+
+    /// Sees to it that nobody who held the lease before us can write behind a position; where every write compares the lease
+    /// there is nothing to do. Returns where the log ends then; `None` if somebody has written there.
+    fn hold<'a>(&'a self, _scope: &'a Scope, _fence: &'a Fence, at: u64) -> Answer<'a, Option<u64>> {
+        Box::pin(async move { Ok(Some(at)) })
     }
 
     /// A small private thing beside the log: the key.
@@ -194,8 +208,12 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         read: Option<&'a str>,
         lease: &'a Lease,
         from: u64,
-    ) -> Answer<'a, Option<Look>> {
+    ) -> Answer<'a, Option<Result<Look, StoreError>>> {
         (**self).swap_and_look(scope, read, lease, from)
+    }
+
+    fn hold<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, at: u64) -> Answer<'a, Option<u64>> {
+        (**self).hold(scope, fence, at)
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {

@@ -384,6 +384,12 @@ impl State {
         Some(*good.outputs.get(text).unwrap_or(&good.no))
     }
 
+    /// Returns the outputs that a release takes away which has begun and not ended.
+    #[must_use]
+    pub fn gives_up(&self) -> &[String] {
+        self.open.and_then(|no| self.releases.get(&no)).map_or(&[], |release| &release.gives_up)
+    }
+
     /// Returns what the stack uses of others, by `project/stack`: what its last good release used, and what a later one may
     /// have put in place. Nothing if it has no resource.
     #[must_use]

@@ -12,6 +12,8 @@ use crate::seal::{Bound, random_key};
 use crate::session::TRIES;
 use crate::{Claim, Damage, Lock, StackStore, StoreError, Watch, chain, log};
 
+/// The name of the first key file beside a log.
+const FIRST_KEY: &str = "key";
 /// How many rings are looked for beside a log that has lost its own.
 const MAX_RINGS: u64 = 1_000;
 
@@ -52,6 +54,26 @@ impl StackStore {
         let keys = Keys::open(ring, &wrapping, &self.scope).map_err(|damage| self.damaged(damage))?;
         self.remember(&keys);
         Ok(keys)
+    }
+
+    /// The first key file beside a log of which no keys are open yet, for [`Self::try_key`].
+    pub(crate) async fn early_key(&self) -> Option<SecretKey> {
+        let opened = self.open_keys.lock().is_ok_and(|all| !all.is_empty());
+        match &*self.lock {
+            // Whatever is wrong with it is told where it is needed.
+            Lock::Beside if !opened => self.key_file(FIRST_KEY).await.ok().flatten(),
+            _ => None,
+        }
+    }
+
+    /// Opens the keys of a log that was read, if a key fits.
+    pub(crate) fn try_key(&self, written: &Written, key: Option<SecretKey>) {
+        let first = written.log.as_ref().and_then(|log| log.iter().next());
+        let (Some(key), Some(Ok(preamble))) = (key, first.and_then(Preamble::read)) else { return };
+        let asked = matches!(&preamble.ring.slot, Slot::File { name } if name == FIRST_KEY);
+        if let (true, Ok(keys)) = (asked, Keys::open(&preamble.ring, &wrapping_of(&key), &self.scope)) {
+            self.remember(&keys);
+        }
     }
 
     fn remember(&self, keys: &Keys) {
@@ -113,8 +135,8 @@ impl StackStore {
             }
             // Digests that were made before there was a ring stay what they are.
             let digest = match &*self.lock {
-                Lock::Beside => self.key_beside("key").await?,
-                _ => match self.key_file("key").await? {
+                Lock::Beside => self.key_beside(FIRST_KEY).await?,
+                _ => match self.key_file(FIRST_KEY).await? {
                     Some(key) => key,
                     None => random_key()?,
                 },
@@ -151,7 +173,7 @@ impl StackStore {
     async fn make_keys(&self, digest: &SecretKey, number: u64, lock: &Lock) -> Result<Keys, StoreError> {
         let (slot, wrapping) = match lock {
             Lock::Beside => {
-                let name = if number == 1 { "key".to_owned() } else { format!("key.{number}") };
+                let name = if number == 1 { FIRST_KEY.to_owned() } else { format!("key.{number}") };
                 let key = self.key_beside(&name).await?;
                 (Slot::File { name }, wrapping_of(&key))
             }
@@ -189,8 +211,31 @@ impl StackStore {
     /// # Errors
     /// A key that is missing or another than that of the log.
     pub async fn digest_key(&self) -> Result<DigestKey, StoreError> {
+        if let Some(key) = self.known_digest_key().await? {
+            return Ok(key);
+        }
+        match *self.lock {
+            // Before the first release, and in clear, the key file is all there is.
+            Lock::Beside => Ok(DigestKey::from(self.key_beside(FIRST_KEY).await?)),
+            _ => Ok(self.first_keys().await?.digest()),
+        }
+    }
+
+    /// The same for who only looks: `None` if there is none yet, and none is made.
+    ///
+    /// # Errors
+    /// A key that is missing or another than that of the log.
+    pub async fn known_digest_key(&self) -> Result<Option<DigestKey>, StoreError> {
         if !matches!(*self.lock, Lock::Beside) {
-            return Ok(self.keys().await?.digest());
+            let written = self.backend.read(&self.scope, 0).await?;
+            let keys = match self.keys_of(&written).await? {
+                Some(keys) => Some(keys),
+                None => match self.kept_ring(1).await? {
+                    Some(ring) => Some(self.unlock(&ring).await?),
+                    None => None,
+                },
+            };
+            return Ok(keys.map(|keys| keys.digest()));
         }
         let head = self.backend.read(&self.scope, HEAD_ONLY).await?;
         let marked = match &head.head {
@@ -198,16 +243,15 @@ impl StackStore {
             _ => None,
         };
         let Some(mark) = marked else {
-            // Before the first release, and in clear, the key file is all there is.
-            return Ok(DigestKey::from(self.key_beside("key").await?));
+            return Ok(self.key_file(FIRST_KEY).await?.map(DigestKey::from));
         };
-        match self.key_file("key").await? {
-            Some(key) if crate::ring::mark_of(&key) == mark => Ok(DigestKey::from(key)),
+        match self.key_file(FIRST_KEY).await? {
+            Some(key) if crate::ring::mark_of(&key) == mark => Ok(Some(DigestKey::from(key))),
             // Another key file by now, or one that was changed: the ring knows.
             beside => match (self.keys().await, beside) {
-                (Ok(keys), _) => Ok(keys.digest()),
+                (Ok(keys), _) => Ok(Some(keys.digest())),
                 // A log that does not open is told by whoever reads it, and its repair must not fail here.
-                (Err(StoreError::Damaged { .. }), Some(key)) => Ok(DigestKey::from(key)),
+                (Err(StoreError::Damaged { .. }), Some(key)) => Ok(Some(DigestKey::from(key))),
                 (Err(error), _) => Err(error),
             },
         }

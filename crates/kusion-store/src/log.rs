@@ -66,7 +66,9 @@ pub(crate) fn open(written: &Written, by: &Reader<'_>) -> Result<Option<State>, 
     state.torn_tail = torn;
     let (links, n_good) = (checked.links.clone(), checked.records.len());
     let n_releases = fold(checked, &mut state).map_err(damaged)?;
-    let end = log.ends.get(n_good - 1).copied().unwrap_or_default();
+    // A torn record is cut off; what is no record at the end of a log is not.
+    let end = if n_good == log.bounds.len() { Some(log.end) } else { log.ends.get(n_good - 1).copied() };
+    let end = end.unwrap_or_default();
     // A crash came between sealing the log and telling its head.
     let untold = matches!(&written.head, Kept::Head(head) if head.seal.is_none());
     let wrong = torn || untold || log.scattered || text.format < SEALED;

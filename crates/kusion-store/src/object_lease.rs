@@ -7,13 +7,12 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use futures::future::join3;
+use futures::future::{join, join3};
 use kusion_model::Scope;
 
-use crate::backend::LeaseSlot;
-use crate::object_log::{Held, number_of};
+use crate::backend::{LeaseSlot, Look};
+use crate::object_log::{HELD, Held, number_of, parts};
 use crate::objects::Objects;
-use crate::session::TRIES;
 use crate::{Fence, Lease, ObjectLog, StoreError};
 
 /// A number this far below the highest may be taken away, and no other: whoever has just listed them can still read them, and
@@ -50,15 +49,17 @@ impl<O: Objects> ObjectLog<O> {
 
     /// The lease that counts, with its number as its version.
     pub(crate) async fn lease_slot(&self, scope: &Scope) -> Result<Option<LeaseSlot>, StoreError> {
-        for _ in 0..TRIES {
-            let Some(top) = self.lease_numbers(scope).await?.into_iter().max() else { return Ok(None) };
-            // It is gone by now only if others have come after it.
-            if let Some(found) = self.get(&self.lease_name(scope, top)).await? {
-                let lease = serde_json::from_slice(&found.bytes).ok();
-                return Ok(Some(LeaseSlot { version: top.to_string(), lease }));
-            }
-        }
-        Err(StoreError::Unanswered { place: self.stack_place(scope), tries: TRIES })
+        let prefix = self.name(scope, "lease/");
+        let highest = |names: &[String]| {
+            let numbered = names.iter().filter(|name| number_of(name).is_some());
+            numbered.max_by_key(|name| number_of(name)).cloned().into_iter().collect()
+        };
+        let found = self.asked(&prefix, || self.objects.get_chosen(&prefix, "", &highest)).await?;
+        let slot = |(name, bytes): &(String, Vec<u8>)| {
+            let lease = serde_json::from_slice(bytes).ok();
+            Some(LeaseSlot { version: number_of(name)?.to_string(), lease })
+        };
+        Ok(found.last().and_then(slot))
     }
 
     /// Puts a lease behind the one that was read, and does something else while it looks whether it counts. `None` if another
@@ -113,6 +114,37 @@ impl<O: Objects> ObjectLog<O> {
 
     fn is_own(&self, scope: &Scope, lease: &Lease) -> bool {
         self.held().get(scope).is_some_and(|(held, _)| held.session == lease.session)
+    }
+
+    /// Takes the place behind a position, so that whoever held the lease before us and stands there finds it taken. False if
+    /// somebody has written there.
+    pub(crate) async fn hold_place(&self, scope: &Scope, session: &str, at: u64) -> Result<bool, StoreError> {
+        let (generation, count) = parts(at);
+        let made = self
+            .make(&self.record_name(scope, generation, count), format!("{HELD}{session}").as_bytes())
+            .await?;
+        if made {
+            self.note_held(scope, at);
+        }
+        Ok(made)
+    }
+
+    /// What is written behind a position, by somebody who takes the lease and, if it is nothing, the place there.
+    pub(crate) async fn look_and_hold(
+        &self,
+        scope: &Scope,
+        session: &str,
+        from: u64,
+    ) -> Result<Look, StoreError> {
+        let (look, made) = join(self.look(scope, from), self.hold_place(scope, session, from)).await;
+        let (mut written, made) = (look?, made?);
+        let Some(log) = written.log.as_mut() else { return Ok(Look { written, held: false }) };
+        // In a generation that was taken away every place is free.
+        let held = made && log.bounds.is_empty() && parts(log.end).0 == parts(from).0;
+        if held {
+            log.end = from + 1;
+        }
+        Ok(Look { written, held })
     }
 
     /// Refuses a writer whose lease is not the one that counts.

@@ -17,20 +17,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use futures::future::{join, join3, ready};
 use kusion_model::Scope;
 
 use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Look, Records, Replacement, Written};
 use crate::object_pack::Behinds;
-use crate::objects::{Objects, TRIES, When};
+use crate::objects::{Objects, When};
 use crate::{Fence, Head, Lease, Plug, StoreError};
 
 /// A generation of more objects than this is put together when somebody opens it for writing.
 const SCATTERED: usize = 64;
 /// What closes a generation begins with this: no record.
 pub(crate) const CLOSED: &str = "closed ";
+/// What takes the place of a former holder's next record begins with this: no record either.
+pub(crate) const HELD: &str = "held ";
 
 /// The lease that we have put last, and its number.
 pub(crate) type Held = BTreeMap<Scope, (Lease, u64)>;
@@ -40,7 +42,7 @@ pub struct ObjectLog<O> {
     pub(crate) objects: O,
     pub(crate) plug: Plug,
     /// The head as we have last seen or put it: another's is not overwritten unseen.
-    heads: Mutex<BTreeMap<Scope, String>>,
+    pub(crate) heads: Mutex<BTreeMap<Scope, String>>,
     pub(crate) held: Mutex<Held>,
     pub(crate) behind: Mutex<Behinds>,
     /// The stacks whose packs are passed by.
@@ -117,37 +119,8 @@ impl<O: Objects> ObjectLog<O> {
         PathBuf::from(self.objects.place(&folder(scope)))
     }
 
-    fn record_name(&self, scope: &Scope, generation: u32, number: usize) -> String {
+    pub(crate) fn record_name(&self, scope: &Scope, generation: u32, number: usize) -> String {
         self.name(scope, &format!("log/{generation:08}/{number:08}"))
-    }
-
-    async fn head(&self, scope: &Scope) -> Result<Kept, StoreError> {
-        let Some(found) = self.get(&self.name(scope, "head")).await? else { return Ok(Kept::Absent) };
-        self.heads().insert(scope.clone(), found.version);
-        Ok(serde_json::from_slice(&found.bytes).map_or(Kept::Garbled, Kept::Head))
-    }
-
-    fn heads(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scope, String>> {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Moves the head. One that is further already stays: a log that is ahead of its head is whole.
-    async fn put_head(&self, scope: &Scope, head: &Head) -> Result<(), StoreError> {
-        let (name, bytes) = (self.name(scope, "head"), serde_json::to_vec(head).unwrap_or_default());
-        for _ in 0..TRIES {
-            let known = self.heads().get(scope).cloned();
-            let when = known.as_deref().map_or(When::Absent, When::Version);
-            if let Some(version) = self.put(&name, &bytes, when).await? {
-                self.heads().insert(scope.clone(), version);
-                return Ok(());
-            }
-            match self.head(scope).await? {
-                Kept::Head(now) if now.lineage == head.lineage && now.serial > head.serial => return Ok(()),
-                Kept::Absent => drop(self.heads().remove(scope)),
-                _ => {}
-            }
-        }
-        Err(StoreError::Unanswered { place: self.stack_place(scope), tries: TRIES })
     }
 
     async fn read(&self, scope: &Scope, from: u64) -> Result<Written, StoreError> {
@@ -184,7 +157,7 @@ impl<O: Objects> ObjectLog<O> {
     }
 
     /// What is written behind a position, by somebody who holds the lease: there is a log.
-    async fn look(&self, scope: &Scope, from: u64) -> Result<Written, StoreError> {
+    pub(crate) async fn look(&self, scope: &Scope, from: u64) -> Result<Written, StoreError> {
         let (head, log) = join(self.head(scope), self.records(scope, from)).await;
         Ok(Written { log: log?, head: head?, leased: true })
     }
@@ -215,18 +188,14 @@ impl<O: Objects> ObjectLog<O> {
         records: &[String],
         head: &Head,
     ) -> Result<u64, StoreError> {
-        self.check(scope, fence).await?;
-        let stale = || StoreError::Stale { expected: head.serial.saturating_sub(1) };
         let (generation, count) = parts(at);
         let text = records.join("\n");
-        if !self.make(&self.record_name(scope, generation, count), text.as_bytes()).await? {
-            return Err(stale());
+        let made = self.make(&self.record_name(scope, generation, count), text.as_bytes()).await?;
+        if !made || self.is_swept_or_told(scope, generation, head).await? {
+            // Whoever takes the lease takes our place, too.
+            self.check(scope, fence).await?;
+            return Err(StoreError::Stale { expected: head.serial.saturating_sub(1) });
         }
-        // In a generation that was taken away every place is free.
-        if self.get(&self.swept(scope, generation)).await?.is_some() {
-            return Err(stale());
-        }
-        self.put_head(scope, head).await?;
         self.note_appended(scope, at, &text);
         Ok(position(generation, count + 1))
     }
@@ -251,7 +220,7 @@ impl<O: Objects> ObjectLog<O> {
         };
         let next = next.ok_or_else(stale)?;
         // The head follows: who loses the race has not moved it, and a log ahead of its head is whole.
-        self.put_head(scope, by.head).await?;
+        self.put_head(scope, by.head, next).await?;
         self.sweep(scope, next).await;
         self.note_replaced(scope, position(next, 1));
         Ok(position(next, 1))
@@ -301,7 +270,7 @@ impl<O: Objects> ObjectLog<O> {
         Ok(None)
     }
 
-    fn swept(&self, scope: &Scope, generation: u32) -> String {
+    pub(crate) fn swept(&self, scope: &Scope, generation: u32) -> String {
         self.name(scope, &format!("swept/{generation:08}"))
     }
 
@@ -338,6 +307,9 @@ pub(crate) fn together<'a>(from: u64, found: impl Iterator<Item = (Spot, &'a [u8
         // An object that is missing leaves a gap in the serials, which is told as such.
         records.end = position(spot.generation, spot.number + usize::from(!spot.pack));
         records.scattered |= spot.number > SCATTERED;
+        if bytes.starts_with(HELD.as_bytes()) {
+            continue;
+        }
         if bytes.starts_with(CLOSED.as_bytes()) {
             records.scattered = true;
             continue;
@@ -420,7 +392,7 @@ impl<O: Objects> Backend for ObjectLog<O> {
     fn first_head<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, head: &'a Head) -> Answer<'a, bool> {
         Box::pin(async move {
             self.check(scope, fence).await?;
-            self.put_head(scope, head).await.map(|()| true)
+            self.put_head(scope, head, 0).await.map(|()| true)
         })
     }
 
@@ -461,8 +433,12 @@ impl<O: Objects> Backend for ObjectLog<O> {
         read: Option<&'a str>,
         lease: &'a Lease,
         from: u64,
-    ) -> Answer<'a, Option<Look>> {
-        Box::pin(self.next_lease(scope, read, lease, self.look(scope, from)))
+    ) -> Answer<'a, Option<Result<Look, StoreError>>> {
+        Box::pin(self.next_lease(scope, read, lease, self.look_and_hold(scope, &lease.session, from)))
+    }
+
+    fn hold<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, at: u64) -> Answer<'a, Option<u64>> {
+        Box::pin(async move { Ok(self.hold_place(scope, &fence.session, at).await?.then_some(at + 1)) })
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {

@@ -9,7 +9,7 @@ use futures::future::join;
 use kusion_model::Scope;
 
 use crate::backend::Records;
-use crate::object_log::{CLOSED, Spot, in_order, parts, position, together};
+use crate::object_log::{CLOSED, HELD, Spot, in_order, parts, position, together};
 use crate::objects::Objects;
 use crate::{ObjectLog, StoreError};
 
@@ -39,7 +39,9 @@ impl<O: Objects> ObjectLog<O> {
         }
         let (mut lines, mut packed) = (Vec::new(), 0);
         for (spot, bytes) in found.iter().filter(|(spot, _)| spot.pack || spot.number > 0) {
-            add(&mut lines, bytes);
+            if !bytes.starts_with(HELD.as_bytes()) {
+                add(&mut lines, bytes);
+            }
             packed = if spot.pack { spot.number } else { packed };
         }
         let last = found.last().filter(|(_, bytes)| !bytes.starts_with(CLOSED.as_bytes()));
@@ -62,6 +64,13 @@ impl<O: Objects> ObjectLog<O> {
     pub(crate) fn note_appended(&self, scope: &Scope, at: u64, text: &str) {
         if let Some(behind) = self.behind().get_mut(scope).filter(|behind| behind.end == at) {
             add(&mut behind.lines, text.as_bytes());
+            behind.end += 1;
+        }
+    }
+
+    /// Notes a place that was taken and holds no record.
+    pub(crate) fn note_held(&self, scope: &Scope, at: u64) {
+        if let Some(behind) = self.behind().get_mut(scope).filter(|behind| behind.end == at) {
             behind.end += 1;
         }
     }

@@ -56,6 +56,12 @@ pub trait Objects: Send + Sync {
         })
     }
 
+    /// Whether a put with a version is refused where the object has another one by now. Where it is not, what rests on that is
+    /// asked for in order.
+    fn compares(&self) -> bool {
+        true
+    }
+
     /// Whether each object that is read costs a request of its own.
     fn asks_for_each(&self) -> bool {
         true
@@ -95,6 +101,10 @@ impl<O: Objects + ?Sized> Objects for Arc<O> {
         choose: &'a Choose<'a>,
     ) -> ObjectAnswer<'a, Vec<(String, Vec<u8>)>> {
         (**self).get_chosen(prefix, after, choose)
+    }
+
+    fn compares(&self) -> bool {
+        (**self).compares()
     }
 
     fn asks_for_each(&self) -> bool {

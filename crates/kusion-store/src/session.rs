@@ -42,6 +42,8 @@ pub struct ReleaseDraft {
     pub inputs: BTreeMap<String, String>,
     pub message: Option<String>,
     pub rollback_to: Option<ReleaseNo>,
+    /// Outputs that it takes away.
+    pub gives_up: Vec<String>,
     /// Everything goes: the phase is called destroying.
     pub destroy: bool,
 }
@@ -122,6 +124,7 @@ impl Session {
             message: draft.message,
             cause: None,
             rollback_to: draft.rollback_to,
+            gives_up: draft.gives_up,
         };
         let steps = plan.steps.iter().filter(|step| step.is_change());
         // The live values before are in the plan's own file; here they would only make the log longer.

@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::future::try_join;
-use kusion_model::{Head, Records, ReleaseNo, Scope, Timestamp};
+use futures::future::{join, try_join};
+use kusion_model::{Records, ReleaseNo, Scope, Timestamp};
 
-use crate::backend::{LeaseSlot, Look, Replacement, Written};
-use crate::entry::{Entry, FORMAT, SEALED, Way};
-use crate::fold::{Source, Unsettled};
+use crate::backend::{LeaseSlot, Look, Written};
+use crate::entry::{Entry, FORMAT, Way};
 use crate::session::{KEEP_RELEASES, TRIES};
 use crate::{
     Backend, Damage, Fence, Holder, Keys, Lease, Liveness, LocalFolder, Lock, Owner, Session, State,
-    StoreError, Watch, log, upgrade, vault,
+    StoreError, Watch, log, vault,
 };
 
 /// The state of all stacks on one medium.
@@ -117,7 +116,7 @@ impl StackStore {
     }
 
     /// A state that counts here; where it went or comes from otherwise.
-    fn counts(&self, state: State) -> Result<State, StoreError> {
+    pub(crate) fn counts(&self, state: State) -> Result<State, StoreError> {
         let place = self.place();
         match &state.way {
             Some(Way::Leaving(to)) => Err(StoreError::Moved { place, to: to.clone() }),
@@ -128,7 +127,10 @@ impl StackStore {
 
     /// Reads the state, whether it counts here or not.
     pub(crate) async fn read_anyway(&self) -> Result<State, StoreError> {
-        let glance = self.backend.glance(&self.scope).await?;
+        // The key file, which most logs need, is asked for at the same time.
+        let (glance, early) = join(self.backend.glance(&self.scope), self.early_key()).await;
+        let glance = glance?;
+        self.try_key(&glance, early);
         let told = match self.state_in(&glance).await {
             Err(error @ StoreError::Damaged { .. }) => error,
             opened => return opened,
@@ -286,7 +288,7 @@ impl StackStore {
         written: u64,
         claim: &Claim<'_>,
         from: Option<u64>,
-    ) -> Result<(Fence, Option<Look>), StoreError> {
+    ) -> Result<(Fence, Option<Result<Look, StoreError>>), StoreError> {
         let before = held.as_ref().and_then(|slot| slot.lease.as_ref()).map_or(0, |lease| lease.token);
         let lease = Lease {
             token: before.max(written) + 1,
@@ -343,10 +345,22 @@ impl StackStore {
         let token = lease.as_ref().map_or(0, |lease| lease.token).max(written) + 1;
         let session = uuid::Uuid::new_v4().to_string();
         let free = Lease { token, session, beat: 0, owner: None, since: now, heartbeat: now };
-        if self.backend.swap_lease(&self.scope, Some(&version), &free).await? {
-            return Ok(lease.and_then(|lease| lease.owner));
+        if !self.backend.swap_lease(&self.scope, Some(&version), &free).await? {
+            return Err(StoreError::Stale { expected: written });
         }
-        Err(StoreError::Stale { expected: written })
+        self.shut_out(&free.fence()).await?;
+        Ok(lease.and_then(|lease| lease.owner))
+    }
+
+    /// Sees to it that no former holder can write, wherever the log ends.
+    async fn shut_out(&self, fence: &Fence) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let Some(log) = self.backend.read(&self.scope, 0).await?.log else { return Ok(()) };
+            if self.backend.hold(&self.scope, fence, log.end).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
 
     async fn lease(&self) -> Result<(Option<LeaseSlot>, Option<Lease>), StoreError> {
@@ -374,92 +388,6 @@ impl StackStore {
         }
         Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
     }
-
-    /// The state under our lease, with a torn tail cut, an older format brought forward, everything sealed and the head in place.
-    pub(crate) async fn open_for(
-        &self,
-        fence: &Fence,
-        known: State,
-        look: Option<Look>,
-    ) -> Result<(State, Keys), StoreError> {
-        if let Source(Some(read)) = &known.read
-            && read.unsettled == Unsettled::No
-            && let Some(keys) = read.keys.clone()
-        {
-            let tail = match look {
-                Some(look) => look?,
-                None => self.backend.read(&self.scope, read.end).await?,
-            };
-            let nothing_new = tail.log.is_some_and(|log| log.bounds.is_empty() && log.end == read.end);
-            let same_head = tail.head == known.head().map_or(crate::Kept::Absent, crate::Kept::Head);
-            if nothing_new && same_head && fence.token > known.token {
-                return Ok((known, keys));
-            }
-        }
-        let written = self.backend.read(&self.scope, 0).await?;
-        let (sealed, place) = (self.keys_of(&written).await?, self.place());
-        let reader = self.reader(sealed.as_ref(), &place);
-        let state = log::open(&written, &reader)?.map(|state| self.counts(state)).transpose()?;
-        let (Some(mut state), Some(found)) = (state, &written.log) else {
-            return Err(self.damaged(Damage::Removed { head: None }));
-        };
-        let keys = match &sealed {
-            Some(keys) => keys.clone(),
-            None => self.first_keys().await?,
-        };
-        let Source(Some(read)) = &mut state.read else {
-            return Err(self.damaged(Damage::Removed { head: None }));
-        };
-        if read.unsettled == Unsettled::No {
-            return Ok((state, keys));
-        }
-        let new = read.unsettled == Unsettled::New;
-        read.keys = Some(keys.clone());
-        let Some(head) = state.head() else { return Err(self.damaged(Damage::NoHeader)) };
-        // Before the first entry: a log that has entries and no head is damaged.
-        if new && self.first_head(fence, &head).await? {
-            settled(&mut state, found.end);
-            return Ok((state, keys));
-        }
-        let (records, entries) = log::entries(found, &reader)?;
-        let format = log::format(found, &reader)?;
-        let records = keys.seal_log(&self.scope, &state.lineage, &records, &entries)?;
-        let mut at = found.end;
-        if format < SEALED {
-            // A head that says `sealed` beside a log in clear would tell of a downgrade: first the log, then the head.
-            let (copy, quiet) = (upgrade::copy_name(format), Head { seal: None, ..head.clone() });
-            let by = Replacement { at, records: &records, head: &quiet, keep_as: Some(&copy) };
-            at = self.replace(fence, by).await?;
-        }
-        let by = Replacement { at, records: &records, head: &head, keep_as: None };
-        let end = self.replace(fence, by).await?;
-        let mut state = State { torn_tail: false, ..state };
-        settled(&mut state, end);
-        Ok((state, keys))
-    }
-
-    /// Gives a new log its head; false if the medium does that only together with the log, or nobody knows whether it has.
-    async fn first_head(&self, fence: &Fence, head: &Head) -> Result<bool, StoreError> {
-        match self.backend.first_head(&self.scope, fence, head).await {
-            Err(StoreError::Unanswered { .. }) => Ok(false),
-            told => told,
-        }
-    }
-
-    /// Replaces the log; where the answer is lost, looks whether it is there.
-    pub(crate) async fn replace(&self, fence: &Fence, by: Replacement<'_>) -> Result<u64, StoreError> {
-        for _ in 0..TRIES {
-            match self.backend.replace_if(&self.scope, fence, by).await {
-                Err(StoreError::Unanswered { .. }) => {}
-                done => return done,
-            }
-            let now = self.backend.read(&self.scope, 0).await?.log.unwrap_or_default();
-            if now.iter().eq(by.records.iter().map(String::as_bytes)) {
-                return Ok(now.end);
-            }
-        }
-        Err(StoreError::Unanswered { place: self.place(), tries: TRIES })
-    }
 }
 
 /// The first entry of a log.
@@ -472,12 +400,5 @@ fn lost_race(winner: &Lease, ours: &Lease) -> StoreError {
     match winner.holder(&|_| Liveness::Unknown) {
         Some(holder) => StoreError::Locked { holder: Box::new(holder) },
         None => StoreError::Fenced { ours: ours.token, theirs: winner.token },
-    }
-}
-
-/// Notes that a log was put right, and where it ends now.
-fn settled(state: &mut State, end: u64) {
-    if let Source(Some(read)) = &mut state.read {
-        (read.end, read.unsettled) = (end, Unsettled::No);
     }
 }

@@ -2,104 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{Either, select};
 use kusion_apply::{ApplyError, CancelToken, Clock, Event, Options, Report};
-use kusion_generate::StackFolder;
 use kusion_health::Verdict;
-use kusion_model::{
-    ClusterIdentity, ConflictRule, DigestKey, OwnerRules, Reference, Release, ResourceKey, Scope, Spec,
-    StackOutput, StackRef, StoreConfig, Timestamp, WorkspaceFile,
-};
+use kusion_model::{ClusterIdentity, Reference, Release, ResourceKey, Spec, StackRef, Timestamp};
 use kusion_plan::wrong_extensions;
 use kusion_runtime::DryRun;
 use kusion_store::{
-    Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, StackStore, State, Store, StoreError,
-    Watch,
+    Claim, Holder, LEASE_TIME, Liveness, Owner, ReleaseDraft, Session, State, StoreError, Watch,
 };
 
-use crate::called::Called;
 use crate::clock::WallClock;
-use crate::namesake::real;
-use crate::outputs::Others;
-use crate::secrets::{configured_stores, resolve};
+use crate::outputs::{Others, clashes, lost};
+use crate::secrets::resolve;
 use crate::site::{Access, HealthAsk, Healths, OnVerdict, SiteAsk, Sites};
-use crate::{Aim, Execution, PlanAsk, PlanFailure, Ready, Recognised, Stand, execute, make_plan};
+use crate::{Aim, Execution, PlanAsk, PlanFailure, Ready, Recognised, Stand, Target, execute, make_plan};
 
 /// How long one request may take, unless the caller says otherwise.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+/// What is told about a state of which nothing is there, not even what the cluster remembers.
+const DESTROYED: &str = "nothing that this state records is there, and the cluster does not remember the state: the stack was \
+     destroyed since and an older copy of its state was put back, or somebody has deleted its namespace. What is wanted is made \
+     anew; numbers of releases may be used again that others have seen after release";
 /// How often a held lock is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(300);
-
-/// A stack as the engine works on it: its state, its key, its rules.
-#[derive(Clone)]
-pub struct Target {
-    pub scope: Scope,
-    pub store: StackStore,
-    /// Where other stacks keep what they give out.
-    pub stores: Store,
-    pub key: DigestKey,
-    pub rules: Vec<ConflictRule>,
-    pub owners: OwnerRules,
-    pub outputs: Vec<StackOutput>,
-    /// Where `ref://` values come from, by name; the default store has the empty name.
-    pub secret_stores: BTreeMap<String, StoreConfig>,
-    /// What paths in the settings of stores are relative to.
-    pub project_dir: PathBuf,
-    /// Where its files are, if it has any.
-    pub folder: Option<PathBuf>,
-    pub called: Called,
-}
-
-impl Target {
-    /// Opens the state of a stack; makes its key at first use. Where nothing can be written, a stack without a key gets one for
-    /// this run: it can be looked at all the same.
-    ///
-    /// # Errors
-    /// A state folder that cannot be read or made.
-    pub async fn open(stores: &Store, folder: &StackFolder, workspace: &str) -> Result<Self, StoreError> {
-        let scope = folder.scope(workspace);
-        let (store, word) = (stores.stack(&scope), scope.to_string());
-        let key = match store.digest_key().await {
-            // Whoever reads the state next is told about its key; who repairs it must get as far as that.
-            Err(error) if error.is_read_only() || error.is_about_the_key() => StackStore::passing_key()?,
-            key => key?,
-        };
-        Ok(Target {
-            scope,
-            store,
-            stores: stores.clone(),
-            key,
-            rules: folder.stack.conflicts.clone(),
-            owners: OwnerRules { take_over: folder.stack.take_over.clone(), imported: folder.stack.imported },
-            outputs: folder.stack.read_outputs().unwrap_or_default(),
-            secret_stores: configured_stores(folder),
-            project_dir: folder.project_dir.clone(),
-            folder: Some(real(&folder.stack_dir)),
-            called: Called { word, ..Called::default() },
-        })
-    }
-
-    /// Takes secrets also from the stores of its workspace; those of stack and project come first.
-    #[must_use]
-    pub fn with_workspace(mut self, file: WorkspaceFile) -> Self {
-        let default = file.secret_store.map(|store| (String::new(), store));
-        for (name, store) in file.secret_stores.into_iter().chain(default) {
-            self.secret_stores.entry(name).or_insert(store);
-        }
-        self
-    }
-
-    /// Where its files are, for people.
-    #[must_use]
-    pub fn files(&self) -> String {
-        self.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default()
-    }
-}
 
 /// Something a person may want to see on the road, in the order in which it happens.
 pub enum Happening<'a> {
@@ -144,6 +74,8 @@ pub struct ApplyAsk {
     /// Whether the owner of an old lock still runs.
     pub alive: fn(&Owner) -> Liveness,
     pub lock_timeout: Duration,
+    /// What other stacks use may go away.
+    pub break_dependents: bool,
     pub cancel: CancelToken,
     pub observer: Observer,
 }
@@ -160,6 +92,7 @@ impl ApplyAsk {
             owner,
             alive: |owner| kusion_store::local_liveness(&owner.host, owner),
             lock_timeout: Duration::ZERO,
+            break_dependents: false,
             cancel: CancelToken::default(),
             observer: Arc::new(|_| {}),
         }
@@ -283,8 +216,9 @@ impl Engine {
         let learned = sites.learn(&mut spec).await;
         let platforms = learned.map_err(|e| PlanFailure::refused(e).placed(&spec, &target.project_dir))?;
         let recognised = self.recognise(&sites, &state).await?;
-        let (stand, warnings) =
+        let (stand, mut warnings) =
             self.recall(target, &spec, &state, &sites).await.map_err(PlanFailure::Store)?;
+        let is_forgotten = !state.records.is_empty() && stand.is_forgotten(&warnings);
         let given = Others::read(target, &spec).await.map_err(PlanFailure::Store)?;
         let others = |stack: &StackRef, reference: &Reference| given.get(stack, reference);
         // What is put back uses what it used then: its references are filled in by now.
@@ -317,6 +251,10 @@ impl Engine {
                 return Err(failure.placed(&spec, &target.project_dir));
             }
         };
+        // The witness goes with the last resource: so it is after a destroy.
+        if is_forgotten && !state.records.keys().any(|key| planned.live().contains_key(key)) {
+            warnings.push(format!("{DESTROYED} {}", state.latest().map_or(0, |release| release.no.0)));
+        }
         let outputs = target.outputs.clone();
         Ok(Ready { planned, aim, spec, state, sites, recognised, stand, warnings, platforms, uses, outputs })
     }
@@ -402,6 +340,7 @@ impl Engine {
         let health = Arc::new(ready.sites.health(&health_ask));
         (ask.observer)(Happening::Began { ready, healths: Arc::clone(&health) });
         let with = Execution {
+            clashes: &|| Box::pin(clashes(ready, target, ask.break_dependents)),
             witness: &ready.stand,
             warn: &|text| (ask.observer)(Happening::Warning(text)),
             runtimes: &ready.sites.runtimes,
@@ -418,6 +357,7 @@ impl Engine {
             moved: ready.recognised.moved.keys().cloned().collect(),
             left: ready.recognised.left.clone(),
             uses: ready.uses.clone(),
+            gives_up: lost(ready, target).iter().map(ToString::to_string).collect(),
             ..ask.draft.clone()
         };
         let work = execute(&ready.planned, &mut session, draft, &with);

@@ -69,6 +69,7 @@ mod saved;
 mod secrets;
 mod site;
 mod takeover;
+mod target;
 mod terraform;
 mod tree;
 mod witness;
@@ -80,7 +81,7 @@ pub use clock::WallClock;
 pub use clusters::{clusters_of, platforms};
 pub use consent::{Answer, Ask, Consent, Question};
 pub use culprit::{culprit, with_line};
-pub use engine::{ApplyAsk, Engine, Happening, Observer, Target};
+pub use engine::{ApplyAsk, Engine, Happening, Observer};
 pub use execute::{Execution, execute};
 pub use exit::Exit;
 pub use failure::{Advice, Failure};
@@ -103,6 +104,7 @@ pub use site::{
     Access, Candidate, HealthAsk, Healths, Look, Looks, OnVerdict, Site, SiteAsk, SiteHealth, Sites,
 };
 pub use takeover::take_over;
+pub use target::Target;
 pub use terraform::{Providers, TfSite};
 pub use tree::{Node, find};
 pub use witness::Stand;

@@ -2,6 +2,9 @@
 //!
 //! A stack records what it uses in each of its releases; so whoever gives something out finds its users by reading the states of
 //! the other stacks, and only when something goes away. A state that cannot be read may belong to a user: that is told, too.
+//!
+//! A release that takes outputs away says so when it begins, as one that uses outputs does. Each of them looks at the other's
+//! state behind its own mark and before its first change, so of two that begin at the same moment at least one sees the other.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +81,7 @@ impl Others {
 }
 
 /// The outputs of a stack that a plan takes away.
-fn lost(ready: &Ready, target: &Target) -> Vec<StackOutput> {
+pub(crate) fn lost(ready: &Ready, target: &Target) -> Vec<StackOutput> {
     let given = ready.state.outputs.keys().filter_map(|text| StackOutput::parse(text).ok());
     let stays = |output: &StackOutput| {
         ready.aim != Aim::Destroy
@@ -106,6 +109,51 @@ pub(crate) async fn dependents(ready: &Ready, target: &Target) -> Result<Vec<Dep
     }
     found.retain(|user| !user.outputs.is_empty() || user.unreadable.is_some());
     Ok(found)
+}
+
+/// Why a plan whose release has begun must not go on: somebody takes away what it uses, or uses what it takes away. Whoever may
+/// break others does not ask for the second.
+pub(crate) async fn clashes(ready: &Ready, target: &Target, may_break: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for (stack, uses) in &ready.uses {
+        let Some((project, name)) = stack.split_once('/') else { continue };
+        let scope = Scope {
+            project: project.to_owned(),
+            stack: name.to_owned(),
+            workspace: target.scope.workspace.clone(),
+        };
+        match target.stores.stack(&scope).read().await {
+            Ok(state) => {
+                found.extend(uses.iter().filter_map(|it| going(ready.aim, stack, &it.output, &state)))
+            }
+            Err(error) => found.push(format!("nobody can tell what {stack} gives out ({error})")),
+        }
+    }
+    if may_break {
+        return found;
+    }
+    match dependents(ready, target).await {
+        Ok(users) => found.extend(users.into_iter().map(|user| match user.unreadable {
+            Some(why) => format!("{}: nobody can tell what it uses ({why})", user.stack),
+            None => format!("{} uses {}", user.stack, user.outputs.join(", ")),
+        })),
+        Err(error) => found.push(format!("nobody can tell who uses what goes away ({error})")),
+    }
+    found
+}
+
+/// How a stack takes something away that somebody begins to use.
+fn going(aim: Aim, stack: &str, output: &str, state: &State) -> Option<String> {
+    let used = StackOutput::parse(output).ok()?;
+    let touches = |text: &String| {
+        StackOutput::parse(text).is_ok_and(|other| other.covers(&used) || used.covers(&other))
+    };
+    if state.gives_up().iter().any(touches) {
+        return Some(format!("{stack} is taking {output} away"));
+    }
+    // What is put back was filled in when it was made.
+    let gone = aim == Aim::Apply && !state.outputs.keys().any(touches);
+    gone.then(|| format!("{stack} has just taken {output} away"))
 }
 
 /// Every stack of the workspace that uses something of this one, and those of which nobody can tell.

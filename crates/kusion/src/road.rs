@@ -100,8 +100,6 @@ pub struct Errand {
     pub policy: bool,
     /// The folder is known to be the project that made the state.
     pub same_project: bool,
-    /// What other stacks use may go away.
-    pub break_dependents: bool,
     /// Who acts, how long to wait, how to stop, and who is told.
     pub ask: ApplyAsk,
 }
@@ -295,7 +293,7 @@ impl Road<'_> {
 
     /// What other stacks use must not go away.
     async fn refuse_dependents(&self, ready: &Ready, errand: &Errand) -> Result<(), RoadError> {
-        if errand.break_dependents {
+        if errand.ask.break_dependents {
             return Ok(());
         }
         let found = dependents(ready, self.target).await.map_err(RoadError::Store)?;
@@ -435,8 +433,7 @@ impl Road<'_> {
             policy: true,
             same_project: true,
             // What the failed release gave out nobody can use yet; what was there before comes back.
-            break_dependents: true,
-            ask: errand.ask.clone(),
+            ask: ApplyAsk { break_dependents: true, ..errand.ask.clone() },
         };
         let ready = self.plan(wanted, DryRun::Updates, &errand.ask).await?;
         let mut sites = ready.sites.clone();

@@ -118,6 +118,11 @@ impl Stand {
         (known, warnings)
     }
 
+    /// Whether the clusters were asked and know nothing of a state whose resources are where a witness would be.
+    pub(crate) fn is_forgotten(&self, warnings: &[String]) -> bool {
+        warnings.is_empty() && self.told_by.is_none() && !self.places.is_empty()
+    }
+
     /// Tells the head of the log. A stack that has made nothing is forgotten. Returns warnings.
     pub async fn tell(&self, head: &Head, is_empty: bool) -> Vec<String> {
         let mut warnings = Vec::new();

@@ -119,6 +119,9 @@ impl From<ApplyError> for Failure {
         let text = error.to_string();
         match error {
             ApplyError::Conflict(_) | ApplyError::Owned(_) => Failure::new(Exit::Conflict, text),
+            ApplyError::Shared(_) => Failure::new(Exit::Conflict, text)
+                .cause("nothing was changed; the release is recorded as failed")
+                .next("wait until the other stack's release has ended, then run the command again"),
             ApplyError::Store { source, report } => {
                 let damaged = matches!(source, StoreError::Damaged { .. });
                 let unwritable = matches!(source, StoreError::Io { .. });

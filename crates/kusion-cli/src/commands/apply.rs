@@ -10,7 +10,7 @@ use kusion::{
 use kusion_model::{Release, ReleaseNo};
 use kusion_store::{StoreError, wait};
 
-use crate::input::chosen::{ChosenStack, liveness, open, owner, subject};
+use crate::input::chosen::{ChosenStack, Intent, liveness, open_for, owner, subject};
 use crate::input::cluster::{Connection, seconds, tokio};
 use crate::input::consent::Terminal;
 use crate::input::flags::{Arg, Given, flag};
@@ -49,7 +49,7 @@ pub(crate) fn to() -> Vec<Arg> {
 }
 
 pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
-    let chosen = ruled(given, open(given)?)?;
+    let chosen = ruled(given, open_for(given, Intent::Record)?)?;
     let saved = given.last("plan").map(|file| saved_plan(&file, &chosen)).transpose()?;
     let (spec, models) = sources(given, &chosen)?;
     let consent = match saved {
@@ -60,12 +60,12 @@ pub(crate) fn apply(given: &Given) -> Result<(), Failure> {
 }
 
 pub(crate) fn destroy(given: &Given) -> Result<(), Failure> {
-    let chosen = ruled(given, open(given)?)?;
+    let chosen = ruled(given, open_for(given, Intent::Record)?)?;
     run(given, chosen, Purpose::Destroy, asked(given), BTreeMap::new())
 }
 
 pub(crate) fn rollback(given: &Given) -> Result<(), Failure> {
-    let chosen = ruled(given, open(given)?)?;
+    let chosen = ruled(given, open_for(given, Intent::Record)?)?;
     let to = given.last("to").map(|text| release_number(&text)).transpose()?;
     run(given, chosen, Purpose::Rollback(to), asked(given), BTreeMap::new())
 }
@@ -162,13 +162,8 @@ fn run(
     let connection = tokio.block_on(connection_for(given, &chosen, &wanted))?;
     let company = Company::new(given, Arc::clone(&chosen), &connection, &ask)?;
     ask.observer = company.observer();
-    let errand = Errand {
-        consent,
-        policy: false,
-        same_project: given.has("same-project"),
-        break_dependents: given.has("break-dependents"),
-        ask,
-    };
+    ask.break_dependents = given.has("break-dependents");
+    let errand = Errand { consent, policy: false, same_project: given.has("same-project"), ask };
     let ending = tokio.block_on(walk(given, &chosen, &connection, wanted, &errand, &company))?;
     let exit = ending.exit();
     if let Ending::Rest(rest, ready) = ending {

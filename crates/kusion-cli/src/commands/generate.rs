@@ -5,7 +5,7 @@ use std::path::Path;
 use base_file::How;
 use serde_json::{Value, json};
 
-use crate::input::chosen::open;
+use crate::input::chosen::{Intent, open_for};
 use crate::input::flags::{Arg, Given, flag};
 use crate::views::failure::Failure;
 use crate::views::output::{print_data, print_json};
@@ -19,7 +19,7 @@ pub(crate) fn flags() -> Vec<Arg> {
 }
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
-    let chosen = open(given)?;
+    let chosen = open_for(given, Intent::Record)?;
     let generated = chosen.generate(&given.last("context").unwrap_or_default(), false)?;
     let resources: Vec<Value> =
         generated.spec.resources.iter().map(|r| serde_json::to_value(r).unwrap_or_default()).collect();

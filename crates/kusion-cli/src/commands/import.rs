@@ -13,7 +13,7 @@ use tf_schema::state::State as TfState;
 
 use crate::commands::apply::apply_ask;
 use crate::commands::import_cluster;
-use crate::input::chosen::{ChosenStack, here, note, open_named};
+use crate::input::chosen::{ChosenStack, Intent, here, note, open_named_for};
 use crate::input::cluster::{connect, tokio};
 use crate::input::consent;
 use crate::input::flags::{Arg, Given, flag};
@@ -61,7 +61,7 @@ pub(crate) struct Taken {
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
     let (stack, wish) = read(given)?;
-    let chosen = open_named(given, stack.as_deref())?;
+    let chosen = open_named_for(given, stack.as_deref(), Intent::Record)?;
     let spec = chosen.generate(&given.last("context").unwrap_or_default(), false)?.spec;
     let tokio = tokio()?;
     let (engine, taken) = tokio.block_on(take(given, &chosen, &spec, wish))?;
@@ -229,12 +229,12 @@ async fn from_state(
     Ok(Taken { records, written, names, notes })
 }
 
-fn doubt(taken: &Takeover) -> Option<String> {
+pub(crate) fn doubt(taken: &Takeover) -> Option<String> {
     let doubt = taken.doubt.as_ref()?;
     Some(format!("{}: a preview may show a change: {doubt}", taken.key))
 }
 
-fn record(taken: Takeover) -> ResourceRecord {
+pub(crate) fn record(taken: Takeover) -> ResourceRecord {
     let Takeover { key, attributes, extensions, depends_on, kept, deposed, .. } = taken;
     let (kind, kept) = (ResourceType::terraform(), Some(kept));
     ResourceRecord {

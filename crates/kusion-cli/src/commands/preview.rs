@@ -8,7 +8,7 @@ use kusion::{DryRun, Purpose, Ready, Road, RoadError, SavedPlan, Wanted, want};
 use kusion_store::wait;
 
 use crate::commands::apply::apply_ask;
-use crate::input::chosen::{ChosenStack, now, open};
+use crate::input::chosen::{ChosenStack, Intent, now, open_for};
 use crate::input::cluster::{Connection, tokio};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::{ended, ruled, wanted, warn};
@@ -31,7 +31,9 @@ pub(crate) fn flags() -> Vec<Arg> {
 
 pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     let format = format_of(given)?;
-    let chosen = ruled(given, open(given)?)?;
+    // A plan that is saved is sealed by the key of its stack.
+    let intent = if given.has("plan") { Intent::Record } else { Intent::Look };
+    let chosen = ruled(given, open_for(given, intent)?)?;
     let purpose = Purpose::Apply(wanted(given, &chosen)?);
     let wanted = wait(want(&chosen.target, purpose)).map_err(|error| error.told(&chosen.target, ""))?;
     let tokio = tokio()?;

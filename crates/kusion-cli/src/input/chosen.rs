@@ -54,18 +54,41 @@ pub(crate) struct ChosenStack {
     pub(crate) meter: Arc<Meter>,
 }
 
-/// Finds the stack that the words mean.
+/// What a command wants with a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// To look at it: nothing is written, not even a key.
+    Look,
+    /// To record something under its key, which is made at first use.
+    Record,
+}
+
+/// Finds the stack that the words mean, to look at it.
 pub(crate) fn open(given: &Given) -> Result<ChosenStack, Failure> {
+    open_for(given, Intent::Look)
+}
+
+/// Finds the stack that the words mean.
+pub(crate) fn open_for(given: &Given, intent: Intent) -> Result<ChosenStack, Failure> {
     let words: Vec<String> = given.rest.iter().cloned().chain(given.last("workdir")).collect();
     if words.len() > 1 {
         return Err(Failure::usage(format!("one stack at a time, not {}", words.join(" and ")))
             .next("call it once for each"));
     }
-    open_named(given, words.first().map(String::as_str))
+    open_named_for(given, words.first().map(String::as_str), intent)
+}
+
+/// Finds a stack by name, to look at it; other words belong to the command.
+pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStack, Failure> {
+    open_named_for(given, word, Intent::Look)
 }
 
 /// Finds a stack by name; other words belong to the command.
-pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStack, Failure> {
+pub(crate) fn open_named_for(
+    given: &Given,
+    word: Option<&str>,
+    intent: Intent,
+) -> Result<ChosenStack, Failure> {
     let here = here()?;
     let folder = locate(&Disk, &here, word).map_err(Failure::from)?;
     folder.notes.iter().for_each(|text| note(text));
@@ -80,7 +103,11 @@ pub(crate) fn open_named(given: &Given, word: Option<&str>) -> Result<ChosenStac
     let stores = backend::retained(given, stores)?;
     let (shared, notes) = read_workspace(&Disk, &home_at(given, &folder.stack_dir)?, &workspace)?;
     notes.iter().for_each(|text| note(text));
-    let mut target = wait(Target::open(&stores, &folder, &workspace))?.with_workspace(shared);
+    let target = match intent {
+        Intent::Look => wait(Target::look(&stores, &folder, &workspace)),
+        Intent::Record => wait(Target::open(&stores, &folder, &workspace)),
+    };
+    let mut target = target?.with_workspace(shared);
     target.called = called(given, &folder, &here, word);
     kusion::hide_variables(&target.secret_stores, None);
     let arguments = given.all("argument").iter().map(|text| argument(text)).collect::<Result<_, _>>()?;

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use kusion_model::{Head, Scope};
-use kusion_store::{Answer, Backend, Fence, Lease, LeaseSlot, Look, Records, Replacement, Written};
+use kusion_store::{
+    Answer, Backend, Fence, Lease, LeaseSlot, Look, Records, Replacement, StoreError, Written,
+};
 use serde_json::{Value, json};
 
 /// The sums so far.
@@ -147,9 +149,13 @@ impl<B: Backend> Backend for Metered<B> {
         read: Option<&'a str>,
         lease: &'a Lease,
         from: u64,
-    ) -> Answer<'a, Option<Look>> {
+    ) -> Answer<'a, Option<Result<Look, StoreError>>> {
         self.written(serde_json::to_vec(lease).map_or(0, |bytes| bytes.len()));
         self.timed("swap lease and read", Some(scope), self.below.swap_and_look(scope, read, lease, from))
+    }
+
+    fn hold<'a>(&'a self, scope: &'a Scope, fence: &'a Fence, at: u64) -> Answer<'a, Option<u64>> {
+        self.timed("hold", Some(scope), self.below.hold(scope, fence, at))
     }
 
     fn kept<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Answer<'a, Option<Vec<u8>>> {

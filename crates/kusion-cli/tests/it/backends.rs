@@ -287,6 +287,33 @@ fn explain_says_who_won_and_shows_no_credential() {
 }
 
 #[test]
+fn who_only_looks_writes_nothing() {
+    let shop = Shop::new("");
+    let home = shop.folder.path().join("home");
+    for words in [
+        vec!["preview", "dev"],
+        vec!["preview", "dev", "-o", "json"],
+        vec!["status", "dev"],
+        vec!["drift", "dev"],
+        vec!["diff", "dev"],
+        vec!["ls", "dev"],
+        vec!["output", "dev"],
+        vec!["release", "list", "dev"],
+        vec!["state", "list", "dev"],
+        vec!["state", "show", "dev"],
+    ] {
+        // Whatever they say about a stack that has no state.
+        let said = shop.command(&words).output().unwrap();
+        let written = home.join("state").exists();
+        assert!(!written, "{words:?} has written a state: {}", text(&said.stderr));
+    }
+    // A plan that is kept is sealed by the key of its stack.
+    shop.run(&["preview", "dev", "--plan", "../plan"], 0);
+    assert!(home.join("state").exists());
+    shop.run(&["apply", "dev", "--plan", "../plan"], 0);
+}
+
+#[test]
 fn states_of_upstream_are_taken_over() {
     let shop = Shop::new("");
     let object = |name: &str| {
@@ -295,19 +322,19 @@ fn states_of_upstream_are_taken_over() {
         )
     };
     let secret = "{id: 'v1:Secret:default:s', type: Kubernetes, attributes: {apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}, stringData: {p: CANARY-upstream}}}";
-    let random = "{id: 'hashicorp:random:random_password:pw', type: Terraform, attributes: {length: 3}}";
+    let unknown = "{id: 'acme:thing:x', type: Acme, attributes: {length: 3}}";
     let releases = shop.folder.path().join("releases");
     std::fs::create_dir_all(&releases).unwrap();
     for (revision, name) in [(2, "old"), (10, "a")] {
         let file = format!(
-            "project: shop\nworkspace: default\nrevision: {revision}\nstack: dev\nphase: succeeded\nspec: {{resources: []}}\nstate:\n  resources:\n  - {}\n  - {secret}\n  - {random}\n",
+            "project: shop\nworkspace: default\nrevision: {revision}\nstack: dev\nphase: succeeded\nspec: {{resources: []}}\nstate:\n  resources:\n  - {}\n  - {secret}\n  - {unknown}\n",
             object(name)
         );
         std::fs::write(releases.join(format!("{revision}.yaml")), file).unwrap();
     }
     let folder = releases.display().to_string();
     let done = shop.run(&["state", "import", "dev", &folder, "-y"], 0);
-    assert!(text(&done.stderr).contains("random_password:pw is not taken over"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("acme:thing:x is not taken over"), "{}", text(&done.stderr));
     let listed = shop.json(&["state", "list", "dev"]);
     let ids: Vec<&str> =
         listed["resources"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();

@@ -23,6 +23,7 @@ mod stage;
 mod storm;
 mod takeover;
 mod terraform;
+mod upstream;
 mod wire;
 
 use std::path::{Path, PathBuf};

@@ -85,7 +85,9 @@ fn repair_finds_all(objects: &SimObjects, before: &State) -> bool {
 #[test]
 fn an_object_in_a_higher_generation_costs_nothing() {
     let (objects, before) = filled();
-    let originals: Vec<Vec<u8>> = names(&objects, LOG).iter().map(|name| bytes(&objects, name)).collect();
+    let originals = names(&objects, LOG).into_iter().map(|name| bytes(&objects, &name));
+    // A place that somebody has held has no record.
+    let originals: Vec<Vec<u8>> = originals.filter(|bytes| !bytes.starts_with(b"held ")).collect();
     objects.tamper(&format!("{LOG}00000099/00000000"), b"anything");
     let told = wait(opened(&objects).read()).unwrap_err();
     assert!(matches!(told, StoreError::Damaged { .. }), "{told}");

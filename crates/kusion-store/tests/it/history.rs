@@ -135,8 +135,8 @@ fn run_asks_little_beside_its_steps() {
     let no = wait(session.begin(&plan, Default::default(), at(3))).unwrap();
     wait(session.end(no, vec![recorded("b", no)], end(Phase::Succeeded))).unwrap();
     wait(session.close(at(4))).unwrap();
-    // The lease and its number, the state (5), taking the lease, naming the stack and looking (5), the plan and the end (4 each), giving the
-    // lease back, the next pack, the old one.
-    assert_eq!(asked.n_requests() - before, 23);
+    // The lease and its number, the state with its key (5), taking the lease, naming the stack, looking and holding the place (6), the
+    // plan and the end (3 each), giving the lease back, the next pack, the old one.
+    assert_eq!(asked.n_requests() - before, 22);
     assert_eq!(medium.read().records.len(), 2);
 }

@@ -82,6 +82,10 @@ impl Objects for Slow {
         })
     }
 
+    fn compares(&self) -> bool {
+        self.blind == Blind::Nothing
+    }
+
     fn list<'a>(&'a self, prefix: &'a str) -> ObjectAnswer<'a, Vec<String>> {
         Box::pin(async move {
             Yield::default().await;

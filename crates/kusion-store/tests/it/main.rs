@@ -17,6 +17,7 @@ mod local;
 mod medium;
 mod moving;
 mod race;
+mod rounds;
 mod sealed;
 mod setup;
 mod snapshots;

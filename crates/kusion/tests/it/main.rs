@@ -23,6 +23,7 @@ mod rollout;
 mod scaled;
 mod secrets;
 mod served;
+mod shared;
 mod terraform;
 mod toy;
 mod walk;

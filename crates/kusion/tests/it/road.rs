@@ -76,7 +76,7 @@ fn errand(lab: &Lab, user: &str, consent: Consent, told: &Told) -> Errand {
     ask.alive = |_| Liveness::Alive;
     let told = told.clone();
     ask.observer = Arc::new(move |happening| told.hear(&happening));
-    Errand { consent, policy: false, same_project: false, break_dependents: false, ask }
+    Errand { consent, policy: false, same_project: false, ask }
 }
 
 fn wanted(lab: &Lab, spec: &Value) -> Purpose {

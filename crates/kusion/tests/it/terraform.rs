@@ -95,6 +95,7 @@ impl Lab {
             options: Options::default(),
             key: &self.key,
             outputs: &[],
+            clashes: &|| Box::pin(std::future::ready(Vec::new())),
             witness: &Stand::default(),
             warn: &|_| {},
         };

@@ -275,13 +275,7 @@ async fn two_platforms_stand_side_by_side_and_each_has_its_own_place() {
     let target = lab.target();
     let wanted = Spec::from_value(spec.clone(), &kusion::platforms(), &target.key).unwrap();
     let wanted = kusion::want(&target, Purpose::Apply(wanted)).await.unwrap();
-    let errand = Errand {
-        consent: Consent::Given,
-        policy: false,
-        same_project: true,
-        break_dependents: false,
-        ask: lab.ask("li"),
-    };
+    let errand = Errand { consent: Consent::Given, policy: false, same_project: true, ask: lab.ask("li") };
     let ending = Road { engine: &engine, target: &target }.go(wanted, &errand).await.unwrap();
     assert!(matches!(ending, Ending::Released(..)));
     assert_eq!(toys.things.lock().unwrap().len() + loose.things.lock().unwrap().len(), 2);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::identity::ask;
 use crate::lab::Lab;
-use crate::objects::{others, spec, ten};
+use crate::objects::{namespace, others, spec, ten};
 
 /// The witnesses of the lab's stack.
 pub(crate) fn witnesses(lab: &Lab) -> Vec<Value> {
@@ -172,6 +172,50 @@ async fn repair_follows_no_namesake() {
             "{lineage}: {warnings:?}"
         );
     }
+}
+
+/// A destroyed stack leaves no witness. A copy of its state from before can do no harm: what it records is not there, and what
+/// others have made under the same names since is not its own. It is told all the same.
+#[tokio::test(start_paused = true)]
+async fn a_copy_put_back_after_a_destroy_is_told_and_harms_nobody() {
+    let lab = Lab::new();
+    let scope = lab.target().scope;
+    lab.apply(&ten("1")).await;
+    let mut copy = None;
+    lab.medium.tamper(&scope, |stack| copy = Some(stack.clone()));
+    lab.apply(&spec(&[])).await;
+    lab.medium.tamper(&scope, |stack| *stack = copy.clone().unwrap());
+    let told = lab.plan(&ten("1")).await.warnings;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("destroyed since") && told[0].ends_with("after release 1"), "{told:?}");
+
+    // Somebody else makes what the copy records.
+    let recorded = lab.state().prior().keys().into_iter().map(|key| key.to_string()).collect::<Vec<_>>();
+    let map = recorded.iter().find_map(|id| id.strip_prefix("v1:ConfigMap:lab:")).unwrap().to_owned();
+    let theirs =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": map}, "data": {"by": "them"}});
+    ask(&lab, Method::POST, "/api/v1/namespaces", &namespace()).await;
+    ask(&lab, Method::POST, "/api/v1/namespaces/lab/configmaps", &theirs).await;
+    lab.writes();
+    assert!(lab.apply(&spec(&[])).await.is_success());
+    assert!(lab.writes().iter().all(|write| !write.ends_with(&format!(" {map}"))));
+    assert_eq!(lab.maps(), [map]);
+    assert!(lab.state().records.is_empty());
+}
+
+/// The same copy, applied: everything is made anew, once.
+#[tokio::test(start_paused = true)]
+async fn a_copy_put_back_after_a_destroy_converges() {
+    let lab = Lab::new();
+    let scope = lab.target().scope;
+    lab.apply(&ten("1")).await;
+    let mut copy = None;
+    lab.medium.tamper(&scope, |stack| copy = Some(stack.clone()));
+    lab.apply(&spec(&[])).await;
+    lab.medium.tamper(&scope, |stack| *stack = copy.clone().unwrap());
+    assert!(lab.apply(&ten("1")).await.is_success());
+    lab.assert_converged(&ten("1"), "after a copy was put back").await;
+    assert!(lab.plan(&ten("1")).await.warnings.is_empty());
 }
 
 /// Who may not list ConfigMaps of the whole cluster works on as before.

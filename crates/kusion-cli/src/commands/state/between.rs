@@ -7,7 +7,7 @@ use kusion_model::ResourceKey;
 use kusion_store::{State, wait};
 
 use super::edit::{hand, lines, told};
-use crate::input::chosen::{ChosenStack, open_named};
+use crate::input::chosen::{ChosenStack, Intent, open_named_for};
 use crate::input::consent;
 use crate::input::flags::Given;
 use crate::views::failure::Failure;
@@ -21,7 +21,7 @@ pub(super) fn mv(given: &Given, chosen: &ChosenStack, ids: &[String], other: &st
     if ids.is_empty() {
         return Err(Failure::usage("mv needs an id").next("kusion state mv STACK ID ... --to-stack OTHER"));
     }
-    let (format, there) = (format_of(given)?, open_named(given, Some(other))?);
+    let (format, there) = (format_of(given)?, open_named_for(given, Some(other), Intent::Record)?);
     let (from, to) = (&chosen.target.scope, &there.target.scope);
     if from == to {
         return Err(Failure::usage(format!("{to} is the stack that has them"))

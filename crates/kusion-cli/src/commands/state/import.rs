@@ -3,11 +3,16 @@
 
 use std::path::Path;
 
-use kusion_model::{ResourceKey, ResourceRecord, ResourceType, Spec};
+use kusion::{DryRun, TfSite, remote_failed};
+use kusion_model::{Resource, ResourceKey, ResourceRecord, ResourceType, Spec};
+use kusion_runtime_tf::Found;
 use kusion_store::{Outcome, State, UpstreamState, wait};
+use serde_json::{Value, json};
 
 use super::edit::{edit, told};
+use crate::commands::import::{doubt, record as taken_record};
 use crate::input::chosen::{ChosenStack, note};
+use crate::input::cluster::{connect, tokio};
 use crate::input::consent;
 use crate::input::flags::Given;
 use crate::input::text::read_text;
@@ -33,12 +38,15 @@ pub(super) fn import(given: &Given, chosen: &ChosenStack, source: Option<&String
     let document = documents.into_iter().next().ok_or_else(|| wrong("it is empty".to_owned()))?;
     let found = UpstreamState::read(document).map_err(|error| wrong(error.to_string()))?;
     fits(chosen, &found, &shown)?;
-    let (records, left) = records(chosen, &found, &shown)?;
+    let Sorted { mut records, provided, left } = sorted(chosen, &found, &shown)?;
+    if !provided.is_empty() {
+        records.extend(tokio()?.block_on(asked(given, chosen, provided))?);
+    }
     let state = wait(chosen.target.store.read())?;
     let changes = recorded(&state, &records)?;
     for id in &left {
         note(&format!(
-            "{id} is not taken over: what its provider must get back is not in upstream\'s file; give it `kusionstack.io/import-id` in its extensions"
+            "{id} is not taken over: only resources of Kubernetes and of Terraform providers are known"
         ));
     }
     if !given.has("yes") {
@@ -122,41 +130,90 @@ fn fits(chosen: &ChosenStack, found: &UpstreamState, shown: &str) -> Result<(), 
     Ok(())
 }
 
-/// The resources as records; and the ids of those that cannot be taken over.
-fn records(
-    chosen: &ChosenStack,
-    found: &UpstreamState,
-    shown: &str,
-) -> Result<(Vec<ResourceRecord>, Vec<String>), Failure> {
-    let is_ours = |value: &serde_json::Value| {
-        value.get("type").and_then(serde_json::Value::as_str).is_none_or(|kind| kind == "Kubernetes")
+/// What upstream has recorded, by who knows it.
+struct Sorted {
+    /// Of a cluster, as they are recorded.
+    records: Vec<ResourceRecord>,
+    /// Of providers, which have to be asked.
+    provided: Vec<Found>,
+    /// The ids of those that nobody knows.
+    left: Vec<String>,
+}
+
+fn sorted(chosen: &ChosenStack, found: &UpstreamState, shown: &str) -> Result<Sorted, Failure> {
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of = |kind: &[&str]| -> Vec<Value> {
+        let is_one = |value: &&Value| kind.contains(&text(value, "type").as_str());
+        found.resources.iter().filter(is_one).cloned().collect()
     };
-    let (ours, others): (Vec<_>, Vec<_>) = found.resources.iter().cloned().partition(is_ours);
-    let id =
-        |value: &serde_json::Value| value.get("id").and_then(|id| id.as_str()).unwrap_or_default().to_owned();
-    let left: Vec<String> = others.iter().map(id).collect();
-    let platforms = kusion::platforms();
-    let spec = Spec::from_value(serde_json::Value::Array(ours), &platforms, &chosen.target.key)
-        .map_err(|error| Failure::usage(error.to_string()).place(shown.to_owned()))?;
-    let record = |resource: &kusion_model::Resource| {
-        let key = resource.key();
-        let depends = resource.depends_on.iter().filter(|id| !left.contains(&id.as_str().to_owned()));
-        let depends_on = depends.map(|id| ResourceKey { id: id.clone(), ..key.clone() }).collect();
-        ResourceRecord {
-            key,
-            kind: ResourceType::kubernetes(),
-            attributes: resource.attributes.clone(),
-            depends_on,
-            references: Vec::new(),
-            extensions: resource.extensions.clone(),
-            uid: None,
-            release: kusion_model::ReleaseNo(0),
-            imported: false,
-            kept: None,
-            deposed: Vec::new(),
+    let unknown = |value: &&Value| !["", "Kubernetes", "Terraform"].contains(&text(value, "type").as_str());
+    let left: Vec<String> = found.resources.iter().filter(unknown).map(|value| text(value, "id")).collect();
+    let wrong = |cause: String| Failure::usage(cause).place(shown.to_owned());
+    let read = |values: Vec<Value>| {
+        Spec::from_value(Value::Array(values), &kusion::platforms(), &chosen.target.key)
+            .map_err(|error| wrong(error.to_string()))
+    };
+    let needs = |resource: &Resource| -> Vec<ResourceKey> {
+        let known = resource.depends_on.iter().filter(|id| !left.contains(&id.as_str().to_owned()));
+        known.map(|id| ResourceKey { id: id.clone(), ..resource.key() }).collect()
+    };
+    let records =
+        read(of(&["", "Kubernetes"]))?.resources.iter().map(|one| record(one, needs(one))).collect();
+    let mut provided = Vec::new();
+    for mut value in of(&["Terraform"]) {
+        // What the provider has told, sensitive values in clear: it goes to the provider and nowhere else.
+        let attributes = std::mem::replace(&mut value["attributes"], json!({}));
+        for resource in read(vec![value])?.resources {
+            let (key, needs) = (resource.key(), needs(&resource));
+            let one = Found::of_attributes(key, resource.extensions, &attributes, needs);
+            provided.push(one.map_err(|error| wrong(format!("{}: {}", resource.id, error.message)))?);
         }
+    }
+    Ok(Sorted { records, provided, left })
+}
+
+fn record(resource: &Resource, depends_on: Vec<ResourceKey>) -> ResourceRecord {
+    ResourceRecord {
+        key: resource.key(),
+        kind: ResourceType::kubernetes(),
+        attributes: resource.attributes.clone(),
+        depends_on,
+        references: Vec::new(),
+        extensions: resource.extensions.clone(),
+        uid: None,
+        release: kusion_model::ReleaseNo(0),
+        imported: false,
+        kept: None,
+        deposed: Vec::new(),
+    }
+}
+
+/// Has providers read what upstream has kept of their objects: what must not be read by others is sealed.
+async fn asked(
+    given: &Given,
+    chosen: &ChosenStack,
+    found: Vec<Found>,
+) -> Result<Vec<ResourceRecord>, Failure> {
+    let connection = connect(given, chosen, &Default::default()).await?;
+    let sites = connection.engine.sites(&chosen.target, DryRun::All);
+    let Some(TfSite { runtime, .. }) = sites.of("") else {
+        return Err(Failure::new(Exit::Bug, "nobody asks providers"));
     };
-    Ok((spec.resources.iter().map(record).collect(), left))
+    let taken = runtime.take_over(found).await;
+    runtime.close().await;
+    let mut records = Vec::new();
+    for taken in taken {
+        let taken = taken.map_err(|error| remote_failed(&error, &connection.server))?;
+        if let Some(doubt) = doubt(&taken) {
+            note(&doubt);
+        }
+        // Upstream has made it for this stack; how its provider is reached is what is wanted today.
+        let mut record = ResourceRecord { imported: false, ..taken_record(taken) };
+        record.extensions.remove("providerMeta");
+        records.push(record);
+    }
+    Ok(records)
 }
 
 /// What must be recorded; what the stack knows already is not overwritten.

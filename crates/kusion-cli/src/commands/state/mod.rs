@@ -11,7 +11,7 @@ use kusion_model::Scope;
 use kusion_store::{Claim, StackStore, StoreError, wait};
 use serde_json::json;
 
-use crate::input::chosen::{ChosenStack, liveness, now, open_named, owner};
+use crate::input::chosen::{ChosenStack, Intent, liveness, now, open_named_for, owner};
 use crate::input::consent;
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::locks::{lock, new_lock};
@@ -74,7 +74,8 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         ))
         .next("kusion state --help"));
     }
-    let chosen = open_named(given, stack.as_deref())?;
+    let intent = if matches!(*verb, "list" | "show" | "pull") { Intent::Look } else { Intent::Record };
+    let chosen = open_named_for(given, stack.as_deref(), intent)?;
     match *verb {
         "list" => show::list(given, &chosen),
         "show" => show::show(given, &chosen, rest.first()),
