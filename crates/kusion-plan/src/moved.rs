@@ -14,6 +14,9 @@ pub struct Moved {
 }
 
 /// Compares a saved plan with one made now from the same sources; empty means that it can be applied as it is.
+///
+/// The order of the steps is not compared: it follows from what is compared and from the engine, and the plan that is carried
+/// out is the one that was made now.
 #[must_use]
 pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
     let today: BTreeMap<&ResourceKey, &Step> = now.steps.iter().map(|step| (&step.key, step)).collect();
@@ -35,6 +38,13 @@ pub fn moved_since(saved: &Plan, now: &Plan) -> Vec<Moved> {
             }
             Some(other) if destroys(step) && step.live_uid != other.live_uid => {
                 moved.push(of(step, "was made anew since".to_owned()));
+            }
+            Some(other) if step.old_goes_first() != other.old_goes_first() => {
+                let first = if other.old_goes_first() { "old" } else { "new" };
+                moved.push(of(
+                    step,
+                    format!("is still to be replaced, but now with the {first} object first"),
+                ));
             }
             Some(other) if what_changes(step) != what_changes(other) => {
                 moved.push(of(step, "other fields differ now".to_owned()));

@@ -7,6 +7,7 @@ use tf_host::{
     Applied, ApplyAsk, DataRead, DataSource, Diagnostic, Ephemeral, Failure, HostError, Imported, MoveAsk,
     Moved, PlanAsk, Planned, Provider, Read, ReadAsk, Resource,
 };
+use tf_schema::Block;
 use tf_value::Value;
 
 use crate::builtin;
@@ -73,6 +74,14 @@ impl Backend {
             Backend::Builtin => {
                 Err(RuntimeError::new(ErrorKind::Invalid, "terraform_data is no ephemeral resource"))
             }
+        }
+    }
+
+    /// The schema of the provider's own configuration.
+    pub(crate) fn configuration(&self) -> Block {
+        match self {
+            Backend::Process(provider) => provider.schemas().provider().0.block.clone(),
+            Backend::Builtin => Block::default(),
         }
     }
 

@@ -12,17 +12,19 @@ use tf_schema::{Attribute, AttributeKind, Block, BlockNesting};
 
 use crate::attr::PROVIDER;
 use crate::kept::Held;
-use crate::settings::{FORBIDS_DELETE, Lifecycle, Role, Settings, check_names, moved_from};
+use crate::settings::{FORBIDS_DELETE, Lifecycle, Role, Settings, alias, check_names, moved_from};
 
 /// The knowledge about Terraform resources: of types whose schema is loaded, what is secret.
 #[derive(Default)]
 pub struct TfPlatform {
     blocks: BTreeMap<(String, Role), Block>,
+    /// The schemas of the configurations of their providers, by type.
+    configs: BTreeMap<String, Block>,
 }
 
 impl TfPlatform {
-    pub(crate) fn new(blocks: BTreeMap<(String, Role), Block>) -> Self {
-        TfPlatform { blocks }
+    pub(crate) fn new(blocks: BTreeMap<(String, Role), Block>, configs: BTreeMap<String, Block>) -> Self {
+        TfPlatform { blocks, configs }
     }
 
     /// The schema of a type, in the first of some modes in which it is loaded.
@@ -102,6 +104,7 @@ impl Platform for TfPlatform {
         let wrong = |error: RuntimeError| error.message;
         check_names(extensions).map_err(wrong)?;
         Role::read(extensions).map_err(wrong)?;
+        alias(extensions).map_err(wrong)?;
         Lifecycle::read(extensions.get("lifecycle")).map_err(wrong)?;
         moved_from(extensions).map(|_| ()).map_err(wrong)
     }
@@ -122,6 +125,10 @@ impl Platform for TfPlatform {
         if let Some(block) = self.block(id, &[Role::Managed, Role::Data, Role::Ephemeral]) {
             let hides = |one: &Attribute| one.sensitive || one.write_only;
             of_block(block, attributes, &FieldPath::root(), &hides, &mut found);
+        }
+        let config = id.parts().get(2).and_then(|name| self.configs.get(name));
+        if let (Some(block), Some(config)) = (config, attributes.get(PROVIDER)) {
+            of_block(block, config, &FieldPath::root().key(PROVIDER), &|one| one.sensitive, &mut found);
         }
         found
     }
@@ -170,23 +177,25 @@ fn each(value: &Attr, path: &FieldPath, is_map: bool, see: &mut dyn FnMut(&Attr,
 }
 
 /// Brings the Terraform resources of a Spec into the form that is planned: the configuration of a provider that has
-/// references stands among the attributes, where they are filled in; what something depends on that is created before
-/// it is destroyed is so, too; and what the loaded schemas call sensitive is sealed.
+/// references or secrets stands among the attributes, where they are filled in and sealed; what something depends on that is
+/// created before it is destroyed is so, too; and what the loaded schemas call sensitive is sealed.
 pub fn settle(spec: &mut Spec, platforms: &Platforms, key: &DigestKey) {
     let terraform = ResourceType::terraform();
     for resource in spec.resources.iter_mut().filter(|one| one.kind == terraform) {
-        move_references(resource);
+        move_config(resource, platforms);
         let sensitive = platforms.sensitive(&terraform, &resource.id, &resource.attributes);
         seal(&mut resource.attributes, &sensitive, key, &mut resource.broken);
     }
     inherit_create_first(spec);
 }
 
-fn move_references(resource: &mut Resource) {
+fn move_config(resource: &mut Resource, platforms: &Platforms) {
     let Some(meta) = resource.extensions.get("providerMeta") else { return };
     let mut broken = Vec::new();
     let config = Attr::read(meta.clone(), &mut broken);
-    if !config.is_known()
+    let alone = Attr::map([(PROVIDER, config.clone())]);
+    let is_secret = !platforms.sensitive(&ResourceType::terraform(), &resource.id, &alone).is_empty();
+    if (is_secret || !config.is_known())
         && let Some(map) = resource.attributes.as_map_mut()
     {
         map.insert(PROVIDER.into(), config);

@@ -137,7 +137,7 @@ impl TfRuntime {
     }
 
     async fn known(&self, spec: &Spec) -> Result<TfPlatform, RuntimeError> {
-        let mut blocks: BTreeMap<(String, Role), Block> = BTreeMap::new();
+        let (mut blocks, mut configs) = (BTreeMap::<(String, Role), Block>::new(), BTreeMap::new());
         for resource in
             spec.resources.iter().filter(|one| one.kind == kusion_model::ResourceType::terraform())
         {
@@ -158,8 +158,9 @@ impl TfRuntime {
             };
             let block = block.map_err(|error| about(error).of_nobody())?;
             blocks.insert(name, block);
+            configs.entry(settings.type_name).or_insert_with(|| backend.configuration());
         }
-        Ok(TfPlatform::new(blocks))
+        Ok(TfPlatform::new(blocks, configs))
     }
 
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {

@@ -11,6 +11,8 @@ use tf_value::{Path, Step, Type};
 pub const BUILTIN: &str = "terraform.io/builtin/terraform";
 /// The extension that names an object which exists already.
 pub const IMPORT_ID: &str = "kusionstack.io/import-id";
+/// The extension that names a configuration of a provider, for tools that ask for a name.
+pub(crate) const PROVIDER_ALIAS: &str = "providerAlias";
 /// Where providers come from that name no host.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 
@@ -18,8 +20,17 @@ pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 pub(crate) const FORBIDS_DELETE: &str = "extension `lifecycle`: `preventDestroy` forbids to delete it; \
      apply without that first";
 /// The extensions that mean something.
-const KNOWN: [&str; 8] =
-    ["provider", "resourceType", "providerMeta", "mode", "lifecycle", "movedFrom", IMPORT_ID, "cluster"];
+const KNOWN: [&str; 9] = [
+    "provider",
+    "resourceType",
+    "providerMeta",
+    PROVIDER_ALIAS,
+    "mode",
+    "lifecycle",
+    "movedFrom",
+    IMPORT_ID,
+    "cluster",
+];
 const LIFECYCLE: [&str; 3] = ["createBeforeDestroy", "preventDestroy", "ignoreChanges"];
 
 /// A provider: where it comes from, and which version.
@@ -77,6 +88,8 @@ pub(crate) struct Settings {
     pub(crate) lifecycle: Lifecycle,
     /// The configuration of the provider, where it stands in the extensions.
     pub(crate) meta: Option<Value>,
+    /// What other tools call that configuration.
+    pub(crate) alias: Option<String>,
 }
 
 pub(crate) fn invalid(message: impl Into<String>) -> RuntimeError {
@@ -111,6 +124,7 @@ impl Settings {
             role: Role::read(extensions)?,
             import_id: text(IMPORT_ID).map(str::to_owned),
             lifecycle: Lifecycle::read(extensions.get("lifecycle"))?,
+            alias: alias(extensions)?,
             meta: extensions.get("providerMeta").filter(|meta| !meta.is_null()).cloned(),
         })
     }
@@ -128,6 +142,20 @@ pub(crate) fn check_names(extensions: &Map<String, Value>) -> Result<(), Runtime
         Some((name, near)) => Err(invalid(format!("extension `{name}` is unknown: did you mean `{near}`?"))),
         None => Ok(()),
     }
+}
+
+/// Reads the name of a provider's configuration.
+pub(crate) fn alias(extensions: &Map<String, Value>) -> Result<Option<String>, RuntimeError> {
+    let Some(value) = extensions.get(PROVIDER_ALIAS).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let is_name = |text: &&str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    let name = value.as_str().filter(is_name).map(str::to_owned);
+    name.map(Some)
+        .ok_or_else(|| invalid(format!("extension `{PROVIDER_ALIAS}` is a name: letters, digits, _ and -")))
 }
 
 /// Reads the ids that a resource had before: a text or a list of them.
@@ -233,6 +261,9 @@ fn typed_path(path: &FieldPath, ty: &Type) -> Option<Path> {
                 (Step::Key(name.as_str().into()), Type::clone(of))
             }
             (Segment::Index(index), Type::List(of)) => (Step::Index(*index as u64), Type::clone(of)),
+            // What has no type of its own is looked into as it is.
+            (Segment::Key(name), Type::Dynamic) => (Step::Attribute(name.as_str().into()), Type::Dynamic),
+            (Segment::Index(index), Type::Dynamic) => (Step::Index(*index as u64), Type::Dynamic),
             _ => return None,
         };
         steps.push(step);
@@ -283,6 +314,7 @@ mod tests {
             (json!({"lifecycle": {"createFirst": true}}), "`createFirst` is unknown: known are"),
             (json!({"lifecycle": {"preventDestory": true}}), "did you mean `preventDestroy`?"),
             (json!({"lifecycle": {"ignoreChanges": 1}}), "`ignoreChanges`"),
+            (json!({"providerAlias": "us east"}), "`providerAlias` is a name"),
         ] {
             let error = read("hashicorp:random:random_pet:p", extensions).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -314,5 +346,9 @@ mod tests {
         let Some(Ignore::Paths(paths)) = settings.lifecycle.ignored(&ty).unwrap() else { panic!("paths") };
         assert_eq!(paths[0].to_string(), "keepers[\"a\"]");
         assert!(settings.lifecycle.ignored(&Type::object([("x", Type::String)])).is_err());
+        let inside = read("h:r:t:n", json!({"lifecycle": {"ignoreChanges": ["any.list[0].k"]}})).unwrap();
+        let ty = Type::object([("any", Type::Dynamic)]);
+        let Some(Ignore::Paths(paths)) = inside.lifecycle.ignored(&ty).unwrap() else { panic!("paths") };
+        assert_eq!(paths[0].to_string(), "any.list[0].k");
     }
 }

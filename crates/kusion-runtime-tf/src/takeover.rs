@@ -12,7 +12,6 @@ use tf_host::{Resource, errors};
 use tf_schema::{Action, Hiding, Recovered, Wishes, configure, recover, sensitive_paths};
 use tf_value::Path;
 
-use crate::IMPORT_ID;
 use crate::apply::put_off;
 use crate::attr::{field_path, loose_resource, seal, sealed, secrets_of, to_attr};
 use crate::backend::Backend;
@@ -20,9 +19,10 @@ use crate::connection::Known;
 use crate::draft::{Draft, draft, told};
 use crate::observe::at;
 use crate::origins::{Origins, is_among};
-use crate::runtime::{Object, Seen, TfRuntime};
+use crate::runtime::{Object, Seen, TfRuntime, kept_config};
 use crate::settings::{Settings, invalid};
 use crate::tfstate::Found;
+use crate::{Held, IMPORT_ID};
 
 /// How many objects are asked about at the same time.
 const AT_ONCE: usize = 16;
@@ -49,6 +49,8 @@ pub struct Takeover {
 struct Loaded {
     found: Found,
     settings: Settings,
+    /// That of its provider.
+    config: Attr,
     seen: Seen,
     deposed: Vec<Seen>,
 }
@@ -71,11 +73,13 @@ struct Answer {
 }
 
 impl TfRuntime {
-    /// Takes over objects of a state file; the answers are in order.
+    /// Takes over objects of a state file; the answers are in order. `wanted` has the same resources, with the configurations
+    /// of their providers in the form that is planned.
     ///
     /// # Errors
     /// For each: a provider that does not start, or makes nothing of the recorded state.
-    pub async fn take_over(&self, all: Vec<Found>) -> Vec<Result<Takeover, RuntimeError>> {
+    pub async fn take_over(&self, all: Vec<Found>, wanted: &Spec) -> Vec<Result<Takeover, RuntimeError>> {
+        self.memory().known = Arc::new(Known::wanted(wanted));
         let load = |found: Found| async move {
             let key = found.key.clone();
             let loaded = tf_host::about(|| key.to_string(), self.loaded(found)).await;
@@ -100,22 +104,24 @@ impl TfRuntime {
 
     async fn loaded(&self, mut found: Found) -> Result<Loaded, RuntimeError> {
         let settings = Settings::read(&found.key, &found.extensions)?;
-        let config = self.config_of(&settings, None, None);
+        let config = self.connection(&found.key, &settings, None).await?;
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
         let of = backend.resource(&settings.type_name)?;
         if found.newest {
             found.held.schema_version = of.schema.version;
         }
-        let seen = self.recorded(&backend, &of, std::mem::take(&mut found.held)).await?;
+        let passing = self.passing(&found.key).await?;
+        let reached = |held: Held| Held { config: kept_config(&config), passing: passing.clone(), ..held };
+        let seen = self.recorded(&backend, &of, reached(std::mem::take(&mut found.held))).await?;
         let mut deposed = Vec::new();
         for held in std::mem::take(&mut found.deposed) {
-            deposed.push(self.recorded(&backend, &of, held).await?);
+            deposed.push(self.recorded(&backend, &of, reached(held)).await?);
         }
-        Ok(Loaded { found, settings, seen, deposed })
+        Ok(Loaded { found, settings, config, seen, deposed })
     }
 
     async fn taken(&self, loaded: Loaded, origins: &Origins) -> Result<Takeover, RuntimeError> {
-        let Loaded { found, settings, mut seen, deposed } = loaded;
+        let Loaded { found, settings, config, mut seen, deposed } = loaded;
         self.hide(&mut seen, &found.sensitive, origins);
         let kept = self.kept_of(&seen)?;
         let mut left = Vec::new();
@@ -123,7 +129,7 @@ impl TfRuntime {
             self.hide(&mut old, &found.sensitive, origins);
             left.push(Deposed { kept: Some(self.kept_of(&old)?), ..Deposed::default() });
         }
-        let configured = self.backend(&settings, &self.config_of(&settings, None, None)).await;
+        let configured = self.backend(&settings, &config).await;
         let search = Search {
             key: &found.key,
             extensions: &found.extensions,

@@ -11,9 +11,10 @@ use tf_schema::state::{Instance, Key, Mode, Resource as Listed, State};
 use tf_value::json::Json;
 use tf_value::{Path, Step, Type};
 
+use crate::configuration::Configuration;
 use crate::observe::at;
 use crate::runtime::TfRuntime;
-use crate::settings::{Role, Settings, invalid};
+use crate::settings::{PROVIDER_ALIAS, Role, Settings, invalid};
 use crate::{BUILTIN, Held, Passing};
 
 /// What other tools take us for.
@@ -54,18 +55,24 @@ impl Found {
     }
 }
 
-/// Finds the managed objects of a state file; `version_of` says which version of a provider is used. The texts are what is left
-/// out.
+/// What a state does not say about providers.
+pub struct Told<'t> {
+    /// Which version of a provider is used.
+    pub version_of: &'t dyn Fn(&str) -> Result<String, String>,
+    /// What is in a configuration.
+    pub config_of: &'t dyn Fn(&Configuration) -> Option<Value>,
+}
+
+/// Finds the managed objects of a state file. The texts are what is left out.
 ///
 /// # Errors
 /// What cannot be taken over, with its address.
-pub fn found_in(
-    state: &State,
-    version_of: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<(Vec<Found>, Vec<String>), String> {
+pub fn found_in(state: &State, told: &Told<'_>) -> Result<(Vec<Found>, Vec<String>), String> {
     let (mut left_out, mut names) = (Vec::new(), Names::default());
+    // Asked with another configuration, such as that of another region, a provider would say that an object is gone.
     let is_ours = |resource: &Listed, instance: &Instance| {
-        resource.mode == Mode::Managed && configuration_of(resource, instance).is_none()
+        let known = |one: Configuration| one.is_default() || (told.config_of)(&one).is_some();
+        resource.mode == Mode::Managed && Configuration::of(resource, instance).is_none_or(known)
     };
     for resource in &state.resources {
         for instance in resource.instances.iter().filter(|instance| is_ours(resource, instance)) {
@@ -80,12 +87,12 @@ pub fn found_in(
         }
         let (known, others): (Vec<_>, Vec<_>) =
             resource.instances.iter().partition(|instance| is_ours(resource, instance));
-        left_out.extend(others.into_iter().filter_map(|instance| aliased(resource, instance)));
+        left_out.extend(others.into_iter().filter_map(|instance| unconfigured(resource, instance)));
         // The object that counts comes before those that wait for their deletion.
         let (current, deposed): (Vec<_>, Vec<_>) =
             known.into_iter().partition(|instance| instance.deposed.is_none());
         for instance in current {
-            let one = names.found(resource, instance, version_of)?;
+            let one = names.found(resource, instance, told)?;
             found.insert(one.address.clone(), one);
         }
         for instance in deposed {
@@ -133,22 +140,23 @@ impl Names {
         Ok(())
     }
 
-    fn found(
-        &self,
-        resource: &Listed,
-        instance: &Instance,
-        version_of: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Found, String> {
+    fn found(&self, resource: &Listed, instance: &Instance, told: &Told<'_>) -> Result<Found, String> {
         let address = address_of(resource, instance);
         let provider = provider_of(resource, instance)?;
         let key = self.ids.get(&address).cloned().ok_or_else(|| format!("{address} has no id"))?;
         let mut extensions = Map::new();
         let source = match provider.as_str() {
             BUILTIN => provider.clone(),
-            other => format!("{other}/{}", version_of(other)?),
+            other => format!("{other}/{}", (told.version_of)(other)?),
         };
         extensions.insert("provider".to_owned(), source.into());
         extensions.insert("resourceType".to_owned(), resource.ty.as_str().into());
+        if let Some(configuration) = Configuration::of(resource, instance) {
+            let config = (told.config_of)(&configuration);
+            extensions.extend(config.map(|config| ("providerMeta".to_owned(), config)));
+            let name = configuration.name();
+            extensions.extend(name.map(|name| (PROVIDER_ALIAS.to_owned(), name.into())));
+        }
         if instance.create_before_destroy {
             extensions.insert("lifecycle".to_owned(), json!({"createBeforeDestroy": true}));
         }
@@ -210,21 +218,12 @@ fn readable(resource: &Listed, instance: &Instance) -> String {
     parts.join("-").chars().map(plain).collect()
 }
 
-/// Which configuration of its provider an object is made with, where that is not the one without a name: that of an alias, or
-/// of a module. What is in such a configuration stands in no state.
-fn configuration_of<'s>(resource: &'s Listed, instance: &'s Instance) -> Option<&'s str> {
-    let text = instance.provider.as_deref().unwrap_or(&resource.provider);
-    let (before, rest) = text.split_once("provider[\"")?;
-    let (_, after) = rest.split_once("\"]")?;
-    (!before.is_empty() || !after.is_empty()).then_some(text)
-}
-
-/// Asked with another configuration, such as that of another region, a provider would say that the object is gone.
-fn aliased(resource: &Listed, instance: &Instance) -> Option<String> {
-    let configuration = configuration_of(resource, instance)?;
+/// Why an object is left out whose configuration nobody tells.
+fn unconfigured(resource: &Listed, instance: &Instance) -> Option<String> {
+    let configuration = Configuration::of(resource, instance)?;
     Some(format!(
-        "{} is made with the provider configuration {configuration}, and a state does not say what is in that: write the \
-         resource with its `providerMeta`, then kusion import STACK RESOURCE ID",
+        "{} is made with the provider configuration {configuration}, and a state does not say what is in that: \
+         --provider-config '{configuration}=FILE', a file with its arguments as a JSON object",
         address_of(resource, instance)
     ))
 }
@@ -269,16 +268,16 @@ impl TfRuntime {
             ..State::default()
         };
         let out = Exported { state, clear: Vec::new(), notes: Vec::new() };
-        let mut export = Export { names: Given::of(records), aliases: BTreeMap::new(), records, out };
+        let mut export = Export { names: Given::of(records), configs: BTreeMap::new(), records, out };
         for record in records.values().filter(|record| record.kind == ResourceType::terraform()) {
             self.export_one(record, &mut export).await.map_err(|error| at(&record.key, error))?;
         }
-        let Export { aliases, mut out, .. } = export;
-        for (address, configs) in aliases.into_iter().filter(|(_, configs)| configs.len() > 1) {
-            let names: Vec<String> = (2..=configs.len()).map(alias).collect();
+        let Export { configs, mut out, .. } = export;
+        for (address, configs) in configs.into_iter().filter(|(_, configs)| configs.len() > 1) {
+            let names: Vec<&str> = configs.iter().filter_map(|one| one.alias.as_deref()).collect();
             out.notes.push(format!(
-                "{} configurations of {address}: resources of the second and later ones are in the state under the aliases \
-                 {}; give them the same ones in the other tool",
+                "{} configurations of {address}: resources of all but one are in the state under the aliases {}; give them \
+                 the same ones in the other tool",
                 configs.len(),
                 names.join(", ")
             ));
@@ -295,7 +294,7 @@ impl TfRuntime {
         let config = self.config_of(&settings, None, Some(&held));
         let backend = self.pool.unconfigured(&settings.source, &config).await?;
         let of = backend.resource(&settings.type_name)?;
-        let provider = export.provider(&settings.source.address, &held);
+        let provider = export.provider(&settings, &held);
         let mut instances = vec![instance(&of, &record.attributes, &held)?];
         for (number, deposed) in record.deposed.iter().enumerate() {
             let Some(kept) = &deposed.kept else { continue };
@@ -323,28 +322,41 @@ struct Export<'e> {
     records: &'e BTreeMap<ResourceKey, ResourceRecord>,
     names: Given,
     /// The configurations of each provider, in the order in which they come.
-    aliases: BTreeMap<String, Vec<(Value, Passing)>>,
+    configs: BTreeMap<String, Vec<Config>>,
     out: Exported,
 }
 
-impl Export<'_> {
-    /// The provider of an object as the other tool calls it: each configuration but the first has an alias.
-    fn provider(&mut self, address: &str, held: &Held) -> String {
-        let known = self.aliases.entry(address.to_owned()).or_default();
-        let own = (held.config.clone(), held.passing.clone());
-        let number = known.iter().position(|one| *one == own).unwrap_or_else(|| {
-            known.push(own);
-            known.len() - 1
-        });
-        match number {
-            0 => format!("provider[\"{address}\"]"),
-            number => format!("provider[\"{address}\"].{}", alias(number + 1)),
-        }
-    }
+/// A configuration of a provider, as the other tool is to call it.
+struct Config {
+    /// What its resources call it.
+    wanted: Option<String>,
+    alias: Option<String>,
+    own: (Value, Passing),
 }
 
-fn alias(number: usize) -> String {
-    format!("config{number}")
+impl Export<'_> {
+    /// The provider of an object as the other tool calls it: by the alias that the resource names; the first configuration
+    /// without one needs none, and every other gets a number.
+    fn provider(&mut self, settings: &Settings, held: &Held) -> String {
+        let address = &settings.source.address;
+        let known = self.configs.entry(address.clone()).or_default();
+        let own = (held.config.clone(), held.passing.clone());
+        let number = known
+            .iter()
+            .position(|one| one.own == own && one.wanted == settings.alias)
+            .unwrap_or_else(|| {
+                let is_free = |alias: &Option<String>| !known.iter().any(|one| one.alias == *alias);
+                let plain = settings.alias.as_deref().unwrap_or("config");
+                let numbered = (2..).map(|n| Some(format!("{plain}{n}")));
+                let alias = [settings.alias.clone()].into_iter().chain(numbered).find(is_free).flatten();
+                known.push(Config { wanted: settings.alias.clone(), alias, own });
+                known.len() - 1
+            });
+        match &known[number].alias {
+            None => format!("provider[\"{address}\"]"),
+            Some(alias) => format!("provider[\"{address}\"].{alias}"),
+        }
+    }
 }
 
 fn instance(of: &Resource, wanted: &Attr, held: &Held) -> Result<Instance, RuntimeError> {

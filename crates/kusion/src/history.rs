@@ -24,7 +24,17 @@ pub async fn rollback_target(store: &StackStore, to: ReleaseNo) -> Result<Spec, 
 /// The steps of a plan of the recorded state that the world has caused.
 #[must_use]
 pub fn drifted(plan: &Plan) -> Vec<&Step> {
-    let caused =
-        |step: &&Step| step.drift || matches!(step.reason, Reason::DeletedOutside | Reason::OwnedBy(_));
-    plan.steps.iter().filter(caused).collect()
+    plan.steps.iter().filter(|step| is_drift(step)).collect()
+}
+
+/// The other steps of such a plan, which end what the last release has begun: objects that are only half made, and objects that
+/// were replaced and are still there.
+#[must_use]
+pub fn unfinished(plan: &Plan) -> Vec<&Step> {
+    let is_left = |step: &&Step| matches!(step.reason, Reason::Tainted | Reason::LeftBehind);
+    plan.steps.iter().filter(|step| is_left(step) && !is_drift(step)).collect()
+}
+
+fn is_drift(step: &Step) -> bool {
+    step.drift || matches!(step.reason, Reason::DeletedOutside | Reason::OwnedBy(_))
 }

@@ -86,7 +86,7 @@ pub use execute::{Execution, execute};
 pub use exit::Exit;
 pub use failure::{Advice, Failure};
 pub use git::{author_of, commit_of, git, source_of};
-pub use history::{drifted, previous_good, rollback_target};
+pub use history::{drifted, previous_good, rollback_target, unfinished};
 pub use identity::{OtherCluster, Recognised};
 pub use kubernetes::{Cluster, KubeSite};
 pub use namesake::Kin;

@@ -193,6 +193,12 @@ impl Schemas {
         Ok(made)
     }
 
+    /// The names of all functions.
+    #[must_use]
+    pub fn function_names(&self) -> Vec<&str> {
+        self.raw.functions.keys().map(String::as_str).collect()
+    }
+
     /// Finds a function; `provider` is for the error.
     ///
     /// # Errors

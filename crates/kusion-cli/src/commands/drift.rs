@@ -1,8 +1,8 @@
 //! `kusion drift`: what others have changed since the last release. Compares what was recorded with what is live; the
 //! configuration is not read.
 
-use kusion::{Denied, DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed};
-use kusion_model::{Records, ResourceKey, ResourceType, Spec};
+use kusion::{Denied, DryRun, PlanFailure, Ready, clusters_of, drifted, plan_failed, unfinished};
+use kusion_model::{Records, ResourceKey, ResourceType, Spec, Step};
 use kusion_plan::recorded_spec;
 use kusion_runtime::ErrorKind;
 use kusion_store::{State, wait};
@@ -32,38 +32,77 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
     // A record has no value of a secret: where the live one differs, that it differs is all that can be said.
     let (ready, connection, secrets) = tokio.block_on(compare(given, &chosen, &state, spec))?;
     let plan = ready.plan();
-    let steps = drifted(plan);
+    let found = Found { steps: drifted(plan), unfinished: unfinished(plan), secrets };
     match format {
         Format::Json => print_json(&json!({
             "schema": "kusion.io/drift/v1", "stack": plan.scope, "cluster": plan_view::named(&connection.context),
-            "release": state.latest().map(|release| release.no), "drift": steps,
+            "release": state.latest().map(|release| release.no), "drift": found.steps,
+            "unfinished": found.unfinished,
             "refused": Refused::of(&ready).map(|refused| refused.json(&chosen)),
-            "secrets": secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "secrets": found.secrets.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }))?,
         Format::Text => {
             let style = Style::stdout();
-            let mut out = plan_view::header(&ready.state, &connection.context, &style) + "\n";
-            out.push_str(&plan_view::steps(&steps, Detail::Fields, &style));
-            for key in &secrets {
-                let what = style.yellow("drift: a secret was changed or is gone");
-                out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
-            }
-            let (refused, stack) = (Refused::of(&ready), chosen.target.called.there());
-            let refused = refused.map(|refused| refused.text(&chosen));
-            out.push_str(&match steps.len() + secrets.len() {
-                n if n > 0 && refused.is_some() => {
-                    let have = if n == 1 { "has" } else { "have" };
-                    format!("\n{} {have} drifted. {}", count(n, "resource"), refused.unwrap_or_default())
-                }
-                0 if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
-                0 => "No drift: everything is as the last release left it.\n".to_owned(),
-                1 => format!("\n1 resource has drifted. `kusion apply {stack}` brings it back.\n"),
-                n => format!("\n{n} resources have drifted. `kusion apply {stack}` brings them back.\n"),
-            });
-            print(&out)?;
+            let header = plan_view::header(&ready.state, &connection.context, &style);
+            let refused = Refused::of(&ready).map(|refused| refused.text(&chosen));
+            let last = match found.is_empty() {
+                true if state.latest().is_none() => "This stack has made nothing.\n".to_owned(),
+                true => "No drift: everything is as the last release left it.\n".to_owned(),
+                false => found.summary(refused, &chosen.target.called.there()),
+            };
+            print(&format!("{header}\n{}{last}", found.rows(&style)))?;
         }
     }
-    if steps.is_empty() && secrets.is_empty() { Ok(()) } else { Err(Failure::told(Exit::Pending)) }
+    if found.is_empty() { Ok(()) } else { Err(Failure::told(Exit::Pending)) }
+}
+
+/// What is not as the last release wanted it.
+struct Found<'p> {
+    steps: Vec<&'p Step>,
+    /// What the last release has left half done.
+    unfinished: Vec<&'p Step>,
+    /// Resources whose secrets are not the recorded ones.
+    secrets: Vec<ResourceKey>,
+}
+
+impl Found<'_> {
+    fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.unfinished.is_empty() && self.secrets.is_empty()
+    }
+
+    fn rows(&self, style: &Style) -> String {
+        let mut out = plan_view::steps(&self.steps, Detail::Fields, style);
+        for key in &self.secrets {
+            let what = style.yellow("drift: a secret was changed or is gone");
+            out.push_str(&format!("  {} {}  {what}\n", style.yellow("!"), style.cyan(&key.to_string())));
+        }
+        out + &plan_view::steps(&self.unfinished, Detail::Fields, style)
+    }
+
+    /// How many have drifted or are only half made, and what to do about it.
+    fn summary(&self, refused: Option<String>, stack: &str) -> String {
+        let (have, are) =
+            (|n: usize| if n == 1 { "has" } else { "have" }, |n| if n == 1 { "is" } else { "are" });
+        let (n, left) = (self.steps.len() + self.secrets.len(), self.unfinished.len());
+        let drifted = (n > 0).then(|| format!("{} {} drifted. ", count(n, "resource"), have(n)));
+        let half = (left > 0).then(|| {
+            format!(
+                "{} {} not as the last release wanted: it did not come to its end. ",
+                count(left, "resource"),
+                are(left)
+            )
+        });
+        let next = refused.unwrap_or_else(|| {
+            let (bring, end) = (if n == 1 { "it" } else { "them" }, if left == 1 { "it" } else { "them" });
+            let does = match (n, left) {
+                (0, _) => format!("puts {end} right"),
+                (_, 0) => format!("brings {bring} back"),
+                _ => "puts everything right".to_owned(),
+            };
+            format!("`kusion apply {stack}` {does}.\n")
+        });
+        format!("\n{}{}{next}", drifted.unwrap_or_default(), half.unwrap_or_default())
+    }
 }
 
 /// What is recorded, as it can be planned. A cluster is asked about digests; a provider wants the values of its arguments, also

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use kusion::{DryRun, Engine, LockFile, Sites, TfSite, plan_failed, remote_failed, take_over};
 use kusion_model::{Attr, ReleaseNo, Resource, ResourceId, ResourceKey, ResourceRecord, ResourceType, Spec};
 use kusion_runtime::RuntimeError;
-use kusion_runtime_tf::{Takeover, TfRuntime, found_in};
-use serde_json::{Value, json};
+use kusion_runtime_tf::{Configuration, Found, Takeover, TfRuntime, Told, found_in};
+use serde_json::{Map, Value, json};
 use tf_install::{Address, Lock, OPENTOFU};
 use tf_schema::state::State as TfState;
 
@@ -22,6 +22,8 @@ use crate::views::failure::{Exit, Failure};
 use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::plan_view::count;
 
+/// The extension that has the configuration of a provider.
+const META: &str = "providerMeta";
 /// Where the KCL goes if nobody says otherwise.
 const FILE: &str = "imported.k";
 
@@ -35,6 +37,12 @@ pub(crate) fn flags() -> Vec<Arg> {
             "where the KCL goes (default: imported.k in the stack's folder); - prints it",
         ),
         flag("provider", None, "NAME@VERSION", "which version of a provider is used; may be repeated"),
+        flag(
+            "provider-config",
+            None,
+            "NAME[.ALIAS]=FILE",
+            "what is in a provider configuration of the state, as a JSON object; may be repeated",
+        ),
         flag("yes", Some('y'), "", "do not ask"),
         flag("lock-timeout", None, "TIME", "how long to wait for a locked stack"),
         flag("message", Some('m'), "TEXT", "a word about this release"),
@@ -48,11 +56,17 @@ enum Wish {
     One { resource: ResourceKey, id: Option<String> },
 }
 
+/// A resource as its KCL says it.
+pub(crate) struct Written {
+    attributes: Attr,
+    extensions: Map<String, Value>,
+}
+
 /// Objects to be recorded, with what a person should know about them.
 pub(crate) struct Taken {
     pub(crate) records: Vec<ResourceRecord>,
     /// What the KCL says where that is not what is recorded: references, where values are secret.
-    pub(crate) written: BTreeMap<ResourceKey, Attr>,
+    pub(crate) written: BTreeMap<ResourceKey, Written>,
     /// What each was called before, by its key.
     pub(crate) names: BTreeMap<ResourceKey, String>,
     pub(crate) notes: Vec<String>,
@@ -127,7 +141,7 @@ async fn take(
         return Err(Failure::new(Exit::Bug, "nobody asks providers"));
     };
     let taken = match wish {
-        Wish::State(file) => from_state(given, chosen, runtime, &file).await,
+        Wish::State(file) => from_state(given, chosen, &sites, runtime, &file).await,
         Wish::One { resource, id } => {
             let settled = settled(&sites, chosen, spec, &resource).await?;
             one(given, chosen, &settled, runtime, resource, id).await.map_err(|e| match e {
@@ -153,7 +167,7 @@ async fn settled(
     key: &ResourceKey,
 ) -> Result<Spec, Failure> {
     let is_configured =
-        |resource: &&Resource| resource.key() == *key && resource.extensions.contains_key("providerMeta");
+        |resource: &&Resource| resource.key() == *key && resource.extensions.contains_key(META);
     if !spec.resources.iter().any(|resource| is_configured(&resource)) {
         return Ok(spec.clone());
     }
@@ -195,7 +209,8 @@ async fn one(
     let taken = runtime.import(&key, extensions, &id, spec).await.map_err(Trouble::Theirs)?;
     let notes = doubt(&taken).into_iter().chain(taken.notes.iter().cloned()).collect();
     let names = BTreeMap::from([(key.clone(), id)]);
-    let written = BTreeMap::from([(key, taken.written.clone())]);
+    let as_written = Written { attributes: taken.written.clone(), extensions: taken.extensions.clone() };
+    let written = BTreeMap::from([(key, as_written)]);
     Ok(Taken { records: vec![record(taken)], written, names, notes })
 }
 
@@ -203,6 +218,7 @@ async fn one(
 async fn from_state(
     given: &Given,
     chosen: &ChosenStack,
+    sites: &Sites,
     runtime: &TfRuntime,
     file: &Path,
 ) -> Result<Taken, Failure> {
@@ -213,13 +229,25 @@ async fn from_state(
     let text = read_text(&place)?;
     let state = TfState::parse(text.as_bytes()).map_err(|error| unusable(error.to_string()))?;
     let versions = Versions::new(given, chosen, file.parent())?;
-    let (found, mut notes) = found_in(&state, &|address| versions.of(address)).map_err(unusable)?;
+    let configs = Configs::read(given, &state)?;
+    let told = Told {
+        version_of: &|address: &str| versions.of(address),
+        config_of: &|one: &Configuration| configs.0.get(one).cloned(),
+    };
+    let (found, mut notes) = found_in(&state, &told).map_err(unusable)?;
     let names = found.iter().map(|one| (one.key.clone(), one.address.clone())).collect();
+    let wanted = wanted(sites, chosen, &found).await?;
     let (mut records, mut written) = (Vec::new(), BTreeMap::new());
-    for taken in runtime.take_over(found).await {
-        let taken = taken.map_err(|error| remote_failed(&error, ""))?;
+    for taken in runtime.take_over(found, &wanted).await {
+        let mut taken = taken.map_err(|error| remote_failed(&error, ""))?;
         notes.extend(doubt(&taken).into_iter().chain(taken.notes.iter().cloned()));
-        written.insert(taken.key.clone(), taken.written.clone());
+        let as_written = Written { attributes: taken.written.clone(), extensions: taken.extensions.clone() };
+        written.insert(taken.key.clone(), as_written);
+        // A configuration with references is kept as the provider gets it, sealed beside the object.
+        let settled = wanted.resources.iter().find(|resource| resource.key() == taken.key);
+        if settled.is_some_and(|resource| !resource.extensions.contains_key(META)) {
+            taken.extensions.remove(META);
+        }
         records.push(record(taken));
     }
     if records.is_empty() {
@@ -227,6 +255,52 @@ async fn from_state(
         return Err(unusable(cause.join("\n")));
     }
     Ok(Taken { records, written, names, notes })
+}
+
+/// The resources of a state without their attributes, with everything that the configurations of their providers refer to.
+async fn wanted(sites: &Sites, chosen: &ChosenStack, found: &[Found]) -> Result<Spec, Failure> {
+    let rows: Vec<Value> = found
+        .iter()
+        .map(|one| {
+            json!({"id": one.key.id, "type": ResourceType::terraform(), "attributes": {}, "extensions": one.extensions})
+        })
+        .collect();
+    let is_plain = !found.iter().any(|one| one.extensions.contains_key(META));
+    let spec = Spec::from_value(json!({"resources": rows}), &kusion::platforms(), &chosen.target.key);
+    let spec =
+        spec.map_err(|e| Failure::usage("the state of the other tool cannot be used").cause(e.to_string()))?;
+    if is_plain {
+        return Ok(spec);
+    }
+    let settled = sites.settled(&chosen.target, spec).await;
+    settled.map_err(|failure| plan_failed(failure, &chosen.target, ""))
+}
+
+/// What is in the configurations of providers that a state names.
+struct Configs(BTreeMap<Configuration, Value>);
+
+impl Configs {
+    fn read(given: &Given, state: &TfState) -> Result<Configs, Failure> {
+        let (all, mut configs) = (Configuration::all(state), BTreeMap::new());
+        for text in given.all("provider-config") {
+            let form = "--provider-config 'acme/lab.us=us.json'";
+            let Some((name, file)) = text.rsplit_once('=') else {
+                return Err(Failure::usage(format!("--provider-config {text} names no file")).next(form));
+            };
+            let Some(known) = all.iter().find(|one| one.is_called(name)) else {
+                let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+                return Err(Failure::usage(format!("the state has no provider configuration `{name}`"))
+                    .next(format!("one of {}", names.join(", "))));
+            };
+            let path = if file == "-" { file.to_owned() } else { here()?.join(file).display().to_string() };
+            let read = serde_json::from_str::<Value>(&read_text(&path)?);
+            let config = read.ok().filter(Value::is_object).ok_or_else(|| {
+                Failure::usage("the configuration of a provider is a JSON object").place(path.clone())
+            })?;
+            configs.insert(known.clone(), config);
+        }
+        Ok(Configs(configs))
+    }
 }
 
 pub(crate) fn doubt(taken: &Takeover) -> Option<String> {
@@ -328,7 +402,7 @@ fn file_for(
 /// The KCL for what the configuration does not have.
 fn kcl(taken: &Taken, spec: &Spec, file: Option<&Path>) -> Result<String, Failure> {
     let known = |record: &ResourceRecord| spec.resources.iter().any(|resource| resource.key() == record.key);
-    let row = |record| document(record, taken.written.get(&record.key).unwrap_or(&record.attributes));
+    let row = |record: &ResourceRecord| document(record, taken.written.get(&record.key));
     let rows: Vec<Value> = taken.records.iter().filter(|record| !known(record)).map(row).collect();
     let stem = file.and_then(Path::file_stem).map_or("imported".into(), |stem| stem.to_string_lossy());
     let name: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
@@ -344,8 +418,8 @@ fn kcl(taken: &Taken, spec: &Spec, file: Option<&Path>) -> Result<String, Failur
 }
 
 /// A resource as a Spec has it: an object of a cluster is its own document.
-fn document(record: &ResourceRecord, written: &Attr) -> Value {
-    let attributes = written.to_shown();
+fn document(record: &ResourceRecord, written: Option<&Written>) -> Value {
+    let attributes = written.map_or(&record.attributes, |written| &written.attributes).to_shown();
     if record.kind == ResourceType::kubernetes() {
         return attributes;
     }
@@ -353,7 +427,8 @@ fn document(record: &ResourceRecord, written: &Attr) -> Value {
     if !record.depends_on.is_empty() {
         row["dependsOn"] = record.depends_on.iter().map(|on| json!(on.id)).collect();
     }
-    row["extensions"] = Value::Object(record.extensions.clone());
+    let extensions = written.map_or(&record.extensions, |written| &written.extensions);
+    row["extensions"] = Value::Object(extensions.clone());
     row
 }
 

@@ -24,6 +24,7 @@ mod output;
 mod port_forward;
 mod preview;
 mod provider;
+mod provider_call;
 mod provider_schema;
 mod quickstart;
 mod release;
@@ -183,13 +184,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(
         "provider",
-        "install|list|lock|mirror|schema [FOLDER|NAME] [STACK]",
+        "install|list|lock|mirror|schema|call [FOLDER|NAME] [STACK|FUNCTION…]",
         "the Terraform providers of a stack: bring them to this machine, verified and pinned",
         &[
             "kusion provider install dev",
             "kusion provider lock dev --platform linux_amd64 --platform darwin_arm64",
             "kusion provider mirror /srv/providers dev",
             "kusion provider schema hashicorp/random@3.9.0 --kcl > random.k",
+            "kusion provider call hashicorp/time@0.14.0 rfc3339_parse 2023-07-25T23:43:16Z",
         ],
         &[provider::flags, providers::flags, spec_file, stack],
         provider::main,

@@ -1,4 +1,4 @@
-//! `kusion provider install|list|lock|mirror|schema`: the Terraform providers of a stack, on this machine.
+//! `kusion provider install|list|lock|mirror|schema|call`: the Terraform providers of a stack, on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use kusion::{LockFile, NeededProvider, needed_providers};
 use serde_json::{Value, json};
 use tf_install::{Address, Constraints, Installed, Kind, OPENTOFU, Platform};
 
-use crate::commands::provider_schema;
+use crate::commands::{provider_call, provider_schema};
 use crate::input::chosen::{here, open_named};
 use crate::input::flags::{Arg, Given, flag};
 use crate::input::planned::wanted;
@@ -16,7 +16,7 @@ use crate::views::output::{Format, format_of, print, print_data, print_json};
 use crate::views::style::Style;
 use crate::views::table::table;
 
-const VERBS: &str = "install, list, lock, mirror or schema";
+const VERBS: &str = "install, list, lock, mirror, schema or call";
 
 pub(crate) fn flags() -> Vec<Arg> {
     vec![
@@ -41,6 +41,9 @@ pub(crate) fn main(given: &Given) -> Result<(), Failure> {
         ("schema", _) => {
             Err(Failure::usage("which provider?").next("kusion provider schema hashicorp/random"))
         }
+        ("call", [name, function, words @ ..]) => call(given, name, (function.as_str(), words)),
+        ("call", _) => Err(Failure::usage("which function of which provider?")
+            .next("kusion provider call hashicorp/time rfc3339_parse 2023-07-25T23:43:16Z")),
         (other, _) => Err(Failure::usage(format!("there is no `kusion provider {other}`")).next(VERBS)),
     }
 }
@@ -86,19 +89,40 @@ fn named_provider(text: &str) -> Result<(Address, Constraints, usize), String> {
     Ok((Address::parse(name, OPENTOFU)?, Constraints::parse(version)?, 0))
 }
 
-/// Asks a provider what it can make; one that is not there is installed first, and pinned nowhere.
+/// A provider that is named for one question; if it is not there, it is installed first, and pinned nowhere.
+struct Asked {
+    address: Address,
+    found: Installed,
+    cache: PathBuf,
+}
+
+impl Asked {
+    fn named(given: &Given, name: &str, example: &str) -> Result<Asked, Failure> {
+        let (address, constraints, _) = named_provider(name).map_err(|e| Failure::usage(e).next(example))?;
+        let (installer, teller) = (installer(given, &here()?, Platform::here())?, Teller::new());
+        // A version that this folder's lock names is the one that is meant.
+        let mut lock = LockFile::open(&here()?)?.lock;
+        let found = installer.install(&address, &constraints, &mut lock, &|p| teller.hear(p))?;
+        Ok(Asked { address, found, cache: installer.cache_folder().to_owned() })
+    }
+}
+
+/// Calls a function of a provider.
+fn call(given: &Given, name: &str, what: (&str, &[String])) -> Result<(), Failure> {
+    let Asked { address, found, cache } =
+        Asked::named(given, name, "kusion provider call hashicorp/time@0.14.0 FUNCTION ARGUMENT…")?;
+    print_data(&provider_call::call(&address, &found, &cache, what)?)
+}
+
+/// Asks a provider what it can make.
 fn schema(given: &Given, name: &str) -> Result<(), Failure> {
-    let wrong = |e| Failure::usage(e).next("kusion provider schema hashicorp/random@3.9.0");
-    let (address, constraints, _) = named_provider(name).map_err(wrong)?;
     let (kcl, json) = (given.has("kcl"), given.has("json") || format_of(given)? == Format::Json);
     if kcl && json {
         return Err(Failure::usage("--kcl or --json, not both"));
     }
-    let (installer, teller) = (installer(given, &here()?, Platform::here())?, Teller::new());
-    // A version that this folder's lock names is the one that is meant.
-    let mut lock = LockFile::open(&here()?)?.lock;
-    let found = installer.install(&address, &constraints, &mut lock, &|p| teller.hear(p))?;
-    let document = provider_schema::ask(&address, &found, installer.cache_folder())?;
+    let Asked { address, found, cache } =
+        Asked::named(given, name, "kusion provider schema hashicorp/random@3.9.0")?;
+    let document = provider_schema::ask(&address, &found, &cache)?;
     if json {
         return print_json(&document);
     }

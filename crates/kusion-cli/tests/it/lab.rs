@@ -206,11 +206,18 @@ fn half_made_objects_are_tainted_and_replaced() {
     lab.stack(&[(THING, "name = \"one\", behave = \"fail-half\"", "")]);
     let told = lab.call("apply dev -y", 5);
     assert!(told.contains("Only half of it was made"), "{told}");
+    let drift = lab.call("drift dev", 2);
+    assert!(drift.contains("its create failed half-way") && drift.contains("puts it right"), "{drift}");
+    let drift = run(lab.command("").args(["drift", "dev", "-o", "json"]), 2);
+    let drift: serde_json::Value = serde_json::from_slice(&drift.stdout).unwrap();
+    assert_eq!(drift["unfinished"][0]["reason"], "tainted", "{drift}");
+    assert_eq!(drift["drift"], serde_json::json!([]));
     lab.stack(&[(THING, "name = \"one\"", "")]);
     let plan = lab.call("preview dev", 0);
     assert!(plan.contains("its create failed half-way"), "{plan}");
     lab.call("apply dev -y", 0);
     lab.call("preview dev --exit-code", 0);
+    lab.call("drift dev", 0);
     assert_eq!(lab.objects(), 1);
 }
 

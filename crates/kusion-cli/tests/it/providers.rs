@@ -302,3 +302,100 @@ fn the_schemas_are_those_that_tofu_tells() {
         }
     }
 }
+
+/// What a call prints, or says if it is refused.
+fn asked(command: &mut std::process::Command, input: Option<&str>, code: i32) -> String {
+    use std::io::Write as _;
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(input.unwrap_or_default().as_bytes()).unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    if code == 0 { text(&output.stdout) } else { said }
+}
+
+#[test]
+fn functions_of_a_real_provider_are_called() {
+    let Some((folder, _)) = real() else { return };
+    let call = |words: &[&str], input: Option<&str>, code: i32| {
+        let mut command = kusion(&folder.path().join("home"));
+        command.current_dir(folder.path()).env("TF_CLI_CONFIG_FILE", folder.path().join("rc"));
+        command.env("HOME", folder.path()).args(["provider", "call"]).args(words);
+        asked(&mut command, input, code)
+    };
+    let time = call(&["hashicorp/time", "rfc3339_parse", "2023-07-25T23:43:16Z"], None, 0);
+    let time: serde_json::Value = serde_json::from_str(&time).unwrap();
+    assert_eq!((time["unix"].as_i64(), time["year"].as_i64()), (Some(1_690_328_596), Some(2023)), "{time}");
+    let read = call(&["time", "duration_parse", "-"], Some("[\"1h30m\"]"), 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&read).unwrap()["minutes"], 90);
+    let wrong = call(&["time", "rfc3339_parse", "yesterday"], None, 1);
+    assert!(wrong.contains("argument 1 (`timestamp`)") && wrong.contains("yesterday"), "{wrong}");
+    let none = call(&["time", "no_such"], None, 1);
+    assert!(none.contains("has no function `no_such`") && none.contains("rfc3339_parse"), "{none}");
+    assert!(call(&["random", "any"], None, 1).contains("it has none at all"));
+    assert!(call(&["time", "rfc3339_parse"], None, 1).contains("takes 1 argument"));
+}
+
+#[test]
+fn arguments_of_functions_have_the_types_that_are_asked_for() {
+    let Some(lab) = crate::lab::Lab::new() else { return };
+    let call = |words: &[&str], input: Option<&str>, code: i32| {
+        asked(lab.command("").args(["provider", "call", "acme/lab"]).args(words), input, code)
+    };
+    assert_eq!(call(&["join", "-", "a", "b"], None, 0), "\"a-b\"\n");
+    assert_eq!(call(&["kind", "null"], None, 0), "\"null\"\n");
+    assert!(call(&["kind", "{\"a\": [1]}"], None, 0).contains("Object"));
+    assert!(
+        call(&["kind", "plain"], None, 1).contains("argument 1 (`value`): any type is required, as JSON")
+    );
+    assert!(call(&["fail", "a", "b"], None, 1).contains("argument 2 (`second`): the second one is wrong"));
+    assert_eq!(call(&["join", "-"], Some("[\"+\", 1, true]"), 0), "\"1+true\"\n");
+    assert!(call(&["join", "-"], Some("[\"+\", null]"), 1).contains("`part` must not be null"));
+    let died = lab
+        .command("CallFunction:exit")
+        .args(["provider", "call", "acme/lab", "join", "x"])
+        .output()
+        .unwrap();
+    assert_eq!(died.status.code(), Some(5), "{}", text(&died.stderr));
+    assert!(text(&died.stderr).contains("CallFunction"), "{}", text(&died.stderr));
+}
+
+#[test]
+fn a_secret_in_the_configuration_of_a_provider_is_shown_nowhere() {
+    let Some((folder, _)) = real() else { return };
+    let stack = |attributes: &str| {
+        let row = format!(
+            "resources = [{{\n    id = \"hashicorp:tls:tls_private_key:key\"\n    $type = \"Terraform\"\n    attributes = \
+             {{{attributes}}}\n    extensions = {{\n        provider = \"registry.opentofu.org/hashicorp/tls/4.3.0\"\n        \
+             providerMeta = {{proxy = [{{url = \"http://127.0.0.1:9\", username = \"u\", password = \"CANARY-8811\"}}]}}\n    \
+             }}\n}}]\n"
+        );
+        std::fs::write(folder.path().join("dev/main.k"), row).unwrap();
+    };
+    stack("algorithm = \"ED25519\"");
+    let key = "hashicorp:tls:tls_private_key:key";
+    let mut said = String::new();
+    for (words, code) in [
+        ("preview dev -o json --plan saved", 0),
+        ("apply dev --plan saved -y --debug", 0),
+        ("preview dev --exit-code", 0),
+        ("drift dev -o json", 0),
+        (&format!("state show dev {key} -o json"), 0),
+        (&format!("why dev {key} algorithm"), 0),
+    ] {
+        said += &call(folder.path(), words, code);
+    }
+    stack("algorithm = \"ECDSA\"");
+    said += &call(folder.path(), "apply dev -y", 0);
+    said += &call(folder.path(), "rollback dev -y", 0);
+    said += &call(folder.path(), "destroy dev -y", 0);
+    assert!(!said.contains("CANARY"), "{said}");
+    for place in ["home", "saved"] {
+        let mut grep = std::process::Command::new("grep");
+        grep.args(["-rla", "CANARY"]).arg(folder.path().join(place));
+        assert_eq!(text(&run(&mut grep, 1).stdout), "");
+    }
+}

@@ -165,9 +165,75 @@ fn configurations_of_one_provider_and_names_stay_apart() {
     assert_eq!(rows, [("a_b", plain), ("a_b_2", plain), ("us", aliased.as_str())]);
     let taken = second(&lab, &state);
     assert!(taken.contains("Took over 2 resources"), "{taken}");
-    assert!(
-        taken.contains(&format!("lab_thing.us is made with the provider configuration {aliased}")),
-        "{taken}"
-    );
+    for says in
+        ["lab_thing.us is made with the provider configuration acme/lab.config2", "'acme/lab.config2=FILE'"]
+    {
+        assert!(taken.contains(says), "{says}: {taken}");
+    }
     lab.call("preview prod --exit-code", 0);
+}
+
+#[test]
+fn configurations_with_a_name_are_taken_over_and_given_back() {
+    let Some(lab) = Lab::new() else { return };
+    lab.write("project.yaml", "name: shop\nsecretStore:\n  provider:\n    env: {}\n");
+    let door = ", providerMeta = {region = \"us\", token = \"ref://door/token\"}, providerAlias = \"us\"";
+    let rows = [
+        ("acme:lab:lab_thing:here", "name = \"here\"", ""),
+        ("acme:lab:lab_thing:there", "name = \"there\"", door),
+    ];
+    lab.stack(&rows);
+    let key = [("DOOR_TOKEN", "CANARY-7711")];
+    lab.call_in(&key, "apply dev -y", 0);
+    lab.call_in(&key, &format!("export dev --tfstate {OUT}"), 0);
+    let aliased = "provider[\"registry.opentofu.org/acme/lab\"].us";
+    assert_eq!(named(&mut state_of(&lab), "there")["provider"], aliased);
+
+    lab.write("prod/stack.yaml", "name: prod\n");
+    lab.write("prod/main.k", "resources = []\n");
+    lab.write("us.json", r#"{"region": "us", "token": "ref://door/token"}"#);
+    let take = format!("import prod --from-tfstate {OUT} --provider acme/lab@1.0.0 -y --provider-config");
+    let wrong = lab.call_in(&key, &format!("{take} acme/lab.eu=us.json"), 1);
+    assert!(
+        wrong.contains("no provider configuration `acme/lab.eu`") && wrong.contains("acme/lab.us"),
+        "{wrong}"
+    );
+    let taken = lab.call_in(&key, &format!("{take} acme/lab.us=us.json"), 0);
+    assert!(taken.contains("Took over 2 resources") && !taken.contains("left out"), "{taken}");
+    let kcl = std::fs::read_to_string(lab.path().join("prod/imported.k")).unwrap();
+    assert!(kcl.contains("providerAlias = \"us\"") && kcl.contains("token = \"ref://door/token\""), "{kcl}");
+    lab.call_in(&key, "preview prod --exit-code", 0);
+    lab.call_in(&key, "drift prod", 0);
+    lab.call_in(&key, &format!("export prod --tfstate {OUT}"), 0);
+    let mut back = state_of(&lab);
+    assert_eq!(named(&mut back, "there")["provider"], aliased);
+    assert_eq!(named(&mut back, "here")["provider"], "provider[\"registry.opentofu.org/acme/lab\"]");
+    tofu_plans_nothing(&lab);
+
+    // Without its configuration it is reached as it was last time: with the token of the door.
+    std::fs::remove_file(lab.path().join("prod/imported.k")).unwrap();
+    lab.call("state rm prod acme:lab:lab_thing:here -y", 0);
+    lab.call_in(&[("LAB_LOCK", "CANARY-7711")], "destroy prod -y --delete-imported", 0);
+    assert_eq!(lab.objects(), 1);
+    let mut grep = std::process::Command::new("grep");
+    grep.args(["-rla", "CANARY"]).arg(lab.path());
+    assert_eq!(text(&run(&mut grep, 1).stdout), "");
+}
+
+/// The other tool, with the same configurations under the same names, has nothing to do.
+fn tofu_plans_nothing(lab: &Lab) {
+    let Some(tofu) = testenv::needed("tofu") else { return };
+    let folder = lab.path().join("tofu");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(lab.path().join(OUT), folder.join("terraform.tfstate")).unwrap();
+    let config = json!({
+        "terraform": {"required_providers": {"lab": {"source": "acme/lab"}}},
+        "provider": {"lab": [{}, {"alias": "us", "region": "us", "token": "t"}]},
+        "resource": {"lab_thing": {"here": {"name": "here"}, "there": {"name": "there", "provider": "lab.us"}}},
+    });
+    std::fs::write(folder.join("main.tf.json"), config.to_string()).unwrap();
+    let mut plan = std::process::Command::new(tofu);
+    plan.current_dir(&folder).env("TF_CLI_CONFIG_FILE", lab.path().join("rc")).env("TF_LOG_SDK", "off");
+    plan.env("LAB_WORLD", lab.path().join("world")).args(["plan", "-input=false", "-detailed-exitcode"]);
+    run(&mut plan, 0);
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kusion_model::{Deposed, FieldPath, Plan, Proposal, Proposed, Wait};
+use kusion_plan::moved_since;
 
 use crate::world::{Situation, key};
 
@@ -311,4 +312,19 @@ fn a_graph_that_turned_into_another_is_carried_out_all_the_same() {
             }
         }
     }
+}
+
+#[test]
+fn a_saved_plan_does_not_change_which_object_comes_first() {
+    let plan = |fate: Fate| {
+        let stack: &Stack<'_> = &[("a", fate, &[])];
+        situation(stack, stack).plan()
+    };
+    assert!(moved_since(&plan(CreateFirst), &plan(CreateFirst)).is_empty());
+    let moved = moved_since(&plan(CreateFirst), &plan(DeleteFirst));
+    assert_eq!(moved.len(), 1);
+    assert!(moved[0].what.contains("with the old object first"), "{moved:?}");
+    assert!(
+        moved_since(&plan(DeleteFirst), &plan(CreateFirst))[0].what.contains("with the new object first")
+    );
 }

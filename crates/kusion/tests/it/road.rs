@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use kusion::model::{Phase, Plan, Reason, ReleaseNo, Spec};
+use kusion::model::{Action, Phase, Plan, PlanDraft, Reason, ReleaseNo, Spec};
 use kusion::{
     Aim, Answer, Ask, Consent, DryRun, Ending, Engine, Errand, Exit, FailurePolicy, Happening, Purpose,
     Question, Road, RoadError, SavedPlan, want,
@@ -14,7 +14,7 @@ use kusion_store::{Liveness, StoreError};
 use serde_json::{Value, json};
 
 use crate::lab::Lab;
-use crate::objects::{others, ten};
+use crate::objects::{job, namespace, others, spec, ten};
 
 /// Somebody who answers, and sees to it that something happens while being asked.
 struct Person {
@@ -327,4 +327,32 @@ async fn a_missing_namespace_is_refused_alike_by_who_looks_first_and_by_who_does
     }
     assert_eq!(told[0], told[1]);
     assert!(told[0].contains("namespaces \\\"nowhere\\\" not found"), "{}", told[0]);
+}
+
+/// Plans of earlier builds do not say when old objects go.
+#[tokio::test(start_paused = true)]
+async fn a_saved_plan_without_an_order_for_old_objects_is_carried_out_in_todays_order() {
+    let (lab, told) = (Lab::new(), Told::default());
+    let jobs = |image: &str| {
+        let mut jobs = spec(&[namespace(), job("base", image), job("top", image)]);
+        jobs["resources"][2]["dependsOn"] = json!(["batch/v1:Job:lab:base"]);
+        jobs
+    };
+    let first = errand(&lab, "li", Consent::Given, &told);
+    go(&lab, &lab.engine(), wanted(&lab, &jobs("a:1")), &first).await.unwrap();
+    let ready = lab.plan(&jobs("a:2")).await;
+    let mut early = PlanDraft::clone(ready.plan());
+    assert_eq!(early.steps.iter().filter(|step| step.action == Action::Replace).count(), 2);
+    assert!(early.steps.iter().any(|step| !step.old_after.is_empty()), "there is an order to lose");
+    early.steps.iter_mut().for_each(|step| step.old_after.clear());
+    lab.writes();
+    let later = errand(&lab, "li", saved(&early.sealed().unwrap()), &told);
+    let ending = go(&lab, &lab.engine(), wanted(&lab, &jobs("a:2")), &later).await.unwrap();
+    assert_eq!(ending.exit(), Exit::Done);
+    let writes = lab.writes();
+    let at = |word: &str, name: &str| {
+        let of = |line: &String| line.starts_with(word) && line.contains(name);
+        writes.iter().position(of).unwrap_or_else(|| panic!("{word} {name}: {writes:?}"))
+    };
+    assert!(at("DELETE", "top") < at("DELETE", "base"), "{writes:?}");
 }

@@ -1,6 +1,6 @@
 //! Our side: the duties of a host, on the same state and configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tf_host::{DataSource, Launch, PlanAsk, Provider, Resource, errors};
@@ -181,7 +181,7 @@ impl Ours {
         if tainted {
             (prior, private) = (Value::Null, Vec::new());
         }
-        let config = ignore_changes(&of.schema, &prior, &original, &ignored(body))
+        let config = ignore_changes(&of.schema, &prior, &original, &ignored(body, &of.ty)?)
             .map_err(|problem| problem.to_string())?;
         let proposed = proposed_new(block, &prior, &config);
         let ask = PlanAsk {
@@ -229,7 +229,11 @@ impl Ours {
         }
         let mut sensitive = sensitive_paths(block, &after);
         sensitive.extend(marked);
-        let actions = words(&decided, body);
+        let keeps = lifecycle(body, "prevent_destroy");
+        if keeps && matches!(decided, Action::Replace(_)) {
+            return Err("it must not be destroyed".into());
+        }
+        let actions = words(&decided, created_first(step).contains(address));
         Ok(Change { actions, after, sensitive, replace, of: Kind::Resource(of) })
     }
 
@@ -252,9 +256,7 @@ impl Ours {
 }
 
 /// What tofu calls an action.
-fn words(action: &Action, body: &Json) -> Vec<&'static str> {
-    let first =
-        body.get("lifecycle").and_then(|it| it.get("create_before_destroy")) == Some(&Json::Bool(true));
+fn words(action: &Action, first: bool) -> Vec<&'static str> {
     match action {
         Action::NoOp => vec!["no-op"],
         Action::Create => vec!["create"],
@@ -262,6 +264,26 @@ fn words(action: &Action, body: &Json) -> Vec<&'static str> {
         Action::Replace(_) if first => vec!["create", "delete"],
         Action::Replace(_) => vec!["delete", "create"],
     }
+}
+
+fn lifecycle(body: &Json, wish: &str) -> bool {
+    body.get("lifecycle").and_then(|it| it.get(wish)) == Some(&Json::Bool(true))
+}
+
+/// What is created before it is destroyed: what says so, and everything that such an object depends on.
+fn created_first(step: &Json) -> BTreeSet<String> {
+    let wanted = wanted(step);
+    let says = |(_, (_, body)): &(&String, &(&str, &Json))| lifecycle(body, "create_before_destroy");
+    let mut open: Vec<String> = wanted.iter().filter(says).map(|(address, _)| address.clone()).collect();
+    let mut found = BTreeSet::new();
+    while let Some(address) = open.pop() {
+        if let Some((_, body)) = wanted.get(&address)
+            && found.insert(address)
+        {
+            each_reference(body, &mut |to| open.push(to.to_owned()));
+        }
+    }
+    found
 }
 
 pub(super) fn refuse(said: &[tf_host::Diagnostic]) -> Result<(), String> {
@@ -320,12 +342,34 @@ fn arguments(body: &Json) -> Json {
     Json::Object(members.filter(|(name, _)| name != "lifecycle" && name != "depends_on").cloned().collect())
 }
 
-fn ignored(body: &Json) -> Ignore {
+fn ignored(body: &Json, ty: &Type) -> Result<Ignore, String> {
     let wish = body.get("lifecycle").and_then(|it| it.get("ignore_changes"));
-    let name = |json: &Json| Some(Path::default().attribute(json.as_str()?));
-    match wish {
+    let place = |json: &Json| place(json.as_str().unwrap_or_default(), ty);
+    Ok(match wish {
         Some(Json::String(all)) if all == "all" => Ignore::All,
-        Some(Json::Array(names)) => Ignore::Paths(names.iter().filter_map(name).collect()),
+        Some(Json::Array(names)) => Ignore::Paths(names.iter().map(place).collect::<Result<_, _>>()?),
         _ => Ignore::Paths(Vec::new()),
+    })
+}
+
+/// A place in an object: `keepers["a"]`, `list_block[0].name`.
+fn place(text: &str, ty: &Type) -> Result<Path, String> {
+    let (mut path, mut at) = (Path::default(), ty);
+    for word in text.split(['.', '[']) {
+        let word = word.trim_end_matches(']').trim_matches('"');
+        let (step, next) = match (at, word.parse::<u64>()) {
+            (Type::Object(object), _) => {
+                let of = object.attributes.get(word).ok_or_else(|| format!("there is no `{word}`"))?;
+                (Step::Attribute(word.into()), of)
+            }
+            (Type::Map(of), _) => (Step::Key(word.into()), &**of),
+            (Type::List(of), Ok(index)) => (Step::Index(index), &**of),
+            (Type::Dynamic, Ok(index)) => (Step::Index(index), at),
+            (Type::Dynamic, Err(_)) => (Step::Attribute(word.into()), at),
+            _ => return Err(format!("`{text}` is no place that can be ignored")),
+        };
+        path.push(step);
+        at = next;
     }
+    Ok(path)
 }
