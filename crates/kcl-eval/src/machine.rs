@@ -26,7 +26,7 @@ use crate::schema::Schema;
 pub(crate) type CallSite = ((u32, u32), Option<(u32, u32)>);
 
 /// What a schema was given, as its instances keep it: by position, and by name.
-pub(crate) type Arguments = (Rc<Vec<Value>>, Rc<Vec<(Str, Value)>>);
+pub(crate) type KeptArguments = (Rc<Vec<Value>>, Rc<Vec<(Str, Value)>>);
 
 /// A running program.
 pub(crate) struct Machine<'p> {
@@ -86,7 +86,7 @@ pub(crate) struct Machine<'p> {
     /// Built-in functions that were read.
     pub(crate) builtins: RefCell<FxHashMap<Str, Value>>,
     /// What most instances are made with: no arguments.
-    pub(crate) no_arguments: Arguments,
+    pub(crate) no_arguments: KeptArguments,
     /// Regular expressions that were compiled.
     pub(crate) patterns: kcl_std::Patterns,
     /// Output that replaces the planned one (`manifests.yaml_stream`).
@@ -162,7 +162,7 @@ impl<'p> Machine<'p> {
             asked: RefCell::default(),
             scratch: String::new(),
             builtins: RefCell::default(),
-            no_arguments: Arguments::default(),
+            no_arguments: KeptArguments::default(),
             patterns: kcl_std::Patterns::default(),
             output: None,
             replaced_at: Place::None,
@@ -179,7 +179,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Returns arguments as instances keep them: those that are none are shared.
-    pub(crate) fn kept_arguments(&self, args: Vec<Value>, kwargs: Vec<(Str, Value)>) -> Arguments {
+    pub(crate) fn kept_arguments(&self, args: Vec<Value>, kwargs: Vec<(Str, Value)>) -> KeptArguments {
         let (none, unnamed) = &self.no_arguments;
         (
             if args.is_empty() { none.clone() } else { Rc::new(args) },
