@@ -226,7 +226,7 @@ fn errors_come_in_the_order_of_keys_in_json_and_of_lines_in_yaml() {
     assert_eq!(found.len(), 2);
     let signature = "schema S:\n    [str]: T\nschema T:\n    n: int\n    check:\n        n > 0\n";
     let found = json(signature, "{\"z\": {\"n\": 0}, \"a\": {\"n\": 0}}");
-    assert_eq!(found[0], "1:24: Instance check failed");
+    assert_eq!(found[0], "1:23: Instance check failed");
 }
 
 #[test]
