@@ -426,7 +426,9 @@ mod tests {
             unreachable(&Registry { host, plain: false }, &error).next.unwrap_or_default()
         };
         assert!(told("invalid peer certificate: UnknownIssuer").contains("SSL_CERT_FILE"));
-        assert!(told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own"));
+        assert!(
+            told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own")
+        );
         assert!(told("Connection refused").contains("is there a network"));
     }
 }

@@ -194,7 +194,9 @@ impl Job<'_> {
             return true;
         };
         let known = locked.sum.as_ref().zip(locked.signed_by.as_ref());
-        known.is_some_and(|(sum, who)| self.store.was_signed(sum, print, who) || self.is_proved(locked, sum, who))
+        known.is_some_and(|(sum, who)| {
+            self.store.was_signed(sum, print, who) || self.is_proved(locked, sum, who)
+        })
     }
 
     /// Whether a proof that was kept, here or with the vendored package, holds under the policy of now.

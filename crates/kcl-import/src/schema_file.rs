@@ -3,8 +3,8 @@
 use base_yaml::Node;
 use kcl_model::{Model, Package, Type};
 
-use crate::names::{schema_name, stem};
 use crate::inside::is_silent;
+use crate::names::{schema_name, stem};
 use crate::object::{entries, text};
 use crate::refs::{Documents, SECTIONS, Spot};
 use crate::schema::Reader;
