@@ -8,7 +8,7 @@ use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Req
 use kcl_sign::{Proof, Trust};
 use toml::Table;
 
-use crate::oci::{Client, Registry};
+use crate::oci::{Client, Proven, Registry};
 use crate::store::Store;
 use crate::watch::Watch;
 use crate::{Trouble, git};
@@ -322,7 +322,7 @@ impl Job<'_> {
         need: &Requirement,
         address: &str,
         locked: Option<&Locked>,
-    ) -> Result<(Content, LockedSource, Option<(String, Proof)>), Trouble> {
+    ) -> Result<(Content, LockedSource, Option<Proven>), Trouble> {
         let split = |address: &str| {
             let parts = address.split_once('/').map(|(host, path)| (host.to_owned(), path.to_owned()));
             parts.ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))

@@ -20,6 +20,13 @@ fn a_root_that_is_no_object_is_a_type() {
     let text =
         &read(Mode::JsonSchema, r#"{"$schema": "x", "type": "string", "enum": ["a", "b"]}"#).files[0].1;
     assert!(text.ends_with("\n\ntype Odd = \"a\" | \"b\"\n"), "{text}");
+    // A type has no checks.
+    for (rest, told) in [("", 0), (r#", "maxLength": 3"#, 1)] {
+        let made = read(Mode::JsonSchema, &format!(r#"{{"$schema": "x", "type": "string"{rest}}}"#));
+        assert_eq!(made.warnings.len(), told, "{:?}", made.warnings);
+    }
+    let list = r#"{"$schema": "x", "type": "array", "items": {"type": "string", "pattern": "^a"}}"#;
+    assert!(read(Mode::JsonSchema, list).warnings[0].contains("has no checks"));
     for text in [shapes, r#"{"$schema": "x", "type": "object", "additionalProperties": {"type": "integer"}}"#]
     {
         let program = read(Mode::JsonSchema, text).files.remove(0).1;
