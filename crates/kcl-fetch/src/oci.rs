@@ -53,6 +53,9 @@ impl Registry {
     }
 }
 
+/// Who signed a package, and what proves it.
+pub(crate) type Proven = (String, Proof);
+
 /// A client for one registry; it remembers its token.
 pub struct Client {
     pub(crate) registry: Registry,
@@ -135,7 +138,7 @@ impl Client {
         repository: &str,
         tag: Option<&str>,
         trust: Option<&Trust>,
-    ) -> Result<(Content, String, Option<(String, Proof)>), Trouble> {
+    ) -> Result<(Content, String, Option<Proven>), Trouble> {
         let tag = match tag {
             Some(tag) => tag.to_owned(),
             None => {
@@ -157,7 +160,7 @@ impl Client {
         repository: &str,
         tag: &str,
         trust: Option<&Trust>,
-    ) -> Result<(Content, Option<(String, Proof)>), Trouble> {
+    ) -> Result<(Content, Option<Proven>), Trouble> {
         let shown = format!("{}/{repository}:{tag}", self.registry.host);
         let url = self.registry.url(&format!("{repository}/manifests/{tag}"));
         let answer = self.ask("GET", &url, None, &[("accept", ACCEPTED)])?;
@@ -426,7 +429,9 @@ mod tests {
             unreachable(&Registry { host, plain: false }, &error).next.unwrap_or_default()
         };
         assert!(told("invalid peer certificate: UnknownIssuer").contains("SSL_CERT_FILE"));
-        assert!(told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own"));
+        assert!(
+            told("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("of its own")
+        );
         assert!(told("Connection refused").contains("is there a network"));
     }
 }

@@ -8,7 +8,7 @@ use kcl_mod::{Content, Graph, Lock, Locked, LockedSource, Node, Pin, Policy, Req
 use kcl_sign::{Proof, Trust};
 use toml::Table;
 
-use crate::oci::{Client, Registry};
+use crate::oci::{Client, Proven, Registry};
 use crate::store::Store;
 use crate::watch::Watch;
 use crate::{Trouble, git};
@@ -194,7 +194,9 @@ impl Job<'_> {
             return true;
         };
         let known = locked.sum.as_ref().zip(locked.signed_by.as_ref());
-        known.is_some_and(|(sum, who)| self.store.was_signed(sum, print, who) || self.is_proved(locked, sum, who))
+        known.is_some_and(|(sum, who)| {
+            self.store.was_signed(sum, print, who) || self.is_proved(locked, sum, who)
+        })
     }
 
     /// Whether a proof that was kept, here or with the vendored package, holds under the policy of now.
@@ -320,7 +322,7 @@ impl Job<'_> {
         need: &Requirement,
         address: &str,
         locked: Option<&Locked>,
-    ) -> Result<(Content, LockedSource, Option<(String, Proof)>), Trouble> {
+    ) -> Result<(Content, LockedSource, Option<Proven>), Trouble> {
         let split = |address: &str| {
             let parts = address.split_once('/').map(|(host, path)| (host.to_owned(), path.to_owned()));
             parts.ok_or_else(|| Trouble::new(format!("`{address}` is not HOST/PATH")))

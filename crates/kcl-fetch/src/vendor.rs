@@ -9,7 +9,11 @@ use crate::{Resolution, Store, Trouble};
 ///
 /// # Errors
 /// A disk that does not take them.
-pub fn vendor(root: &Path, store: &Store, resolution: &Resolution) -> Result<Vec<(String, PathBuf)>, Trouble> {
+pub fn vendor(
+    root: &Path,
+    store: &Store,
+    resolution: &Resolution,
+) -> Result<Vec<(String, PathBuf)>, Trouble> {
     let mut copies = Vec::new();
     for kept in &resolution.packages {
         let Some(sum) = &kept.locked.sum else { continue };

@@ -366,8 +366,10 @@ pub(crate) fn keep_sayable(
         .collect();
     // Of texts, only the name of an attribute is asked whether it is set or compared.
     let speaks_of = |check: &Check, name: &str, written: &str| {
-        let subject = |constraint: &Constraint| matches!(&constraint.subject,
-            Subject::Attribute(of) | Subject::Each(of) | Subject::EachValue(of) if of == name);
+        let subject = |constraint: &Constraint| {
+            matches!(&constraint.subject,
+            Subject::Attribute(of) | Subject::Each(of) | Subject::EachValue(of) if of == name)
+        };
         check.constraints.iter().any(subject) || check.condition.contains(&is_set(written))
     };
     for (name, written) in &unnamed {
@@ -380,7 +382,8 @@ pub(crate) fn keep_sayable(
     let called = |check: &Check, name: &str| {
         [format!("{name}("), format!("{name}.")].iter().any(|call| check.condition.contains(call))
     };
-    let hiding: Vec<&str> = attributes.iter().map(|a| a.name.as_str()).filter(|n| CALLED.contains(n)).collect();
+    let hiding: Vec<&str> =
+        attributes.iter().map(|a| a.name.as_str()).filter(|n| CALLED.contains(n)).collect();
     let before = checks.len();
     checks.retain(|check| !hiding.iter().any(|name| called(check, name)));
     if checks.len() < before {

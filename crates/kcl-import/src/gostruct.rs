@@ -5,9 +5,7 @@ mod tag;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kcl_model::{
-    Attribute, Doc, IndexSignature, Rule, Schema, SchemaRef, Subject, Type, Value, quote_name,
-};
+use kcl_model::{Attribute, Doc, IndexSignature, Rule, Schema, SchemaRef, Subject, Type, Value, quote_name};
 
 use self::file::{Declared, GoField, GoType};
 use self::tag::Tag;

@@ -58,6 +58,24 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Whether the type alone says all that an object demands: it has no rules, nor have its elements or entries.
+    pub(crate) fn is_type(&mut self, node: &Node, ty: &Type) -> bool {
+        let inside = match ty {
+            Type::List(item) => node.get("items").map(|inner| (inner, &**item)),
+            Type::Dict(_, value) => node.get("additionalProperties").map(|inner| (inner, &**value)),
+            _ => None,
+        };
+        let bare = |node: &Node, ty: &Type| {
+            let rules = crate::rules::rules(node, ty, &mut Vec::new());
+            rules.iter().all(|rule| matches!(rule, kcl_model::Rule::OneOf(_)))
+        };
+        let inner = inside.is_none_or(|(node, ty)| {
+            let (node, _) = self.resolved(node, 0, &mut Vec::new());
+            bare(&node, ty)
+        });
+        inner && bare(node, ty) && self.is_plain(node, ty, 0, 0)
+    }
+
     fn is_plain_type(&mut self, word: &str, node: &Node, ty: &Type, document: usize, depth: u32) -> bool {
         let words = || all(node).iter().map(|entry| entry.key.as_str()).filter(|key| demands(key));
         // Rules of other kinds demand nothing.

@@ -5,8 +5,7 @@ mod file;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kcl_model::{
-    Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, Value,
-    quote_name,
+    Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, Value, quote_name,
 };
 
 use self::file::{Field, FieldType, File, Label, Message};

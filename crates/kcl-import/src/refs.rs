@@ -102,7 +102,8 @@ impl<'a> Documents<'a> {
         let absolute = |id: &str| if id.contains("://") { id.to_owned() } else { format!("{base}{id}") };
         for section in SECTIONS {
             let Some(Data::Map(entries)) = root.get(section).map(|s| &s.value) else { continue };
-            let wanted = |entry: &&MapEntry| id(&entry.value).is_some_and(|id| absolute(id) == absolute(file));
+            let wanted =
+                |entry: &&MapEntry| id(&entry.value).is_some_and(|id| absolute(id) == absolute(file));
             if let Some(entry) = entries.iter().find(wanted) {
                 return Some(format!("/{section}/{}", entry.key.replace('~', "~0").replace('/', "~1")));
             }

@@ -3,8 +3,8 @@
 use base_yaml::Node;
 use kcl_model::{Model, Package, Type};
 
-use crate::names::{schema_name, stem};
 use crate::inside::is_silent;
+use crate::names::{schema_name, stem};
 use crate::object::{entries, text};
 use crate::refs::{Documents, SECTIONS, Spot};
 use crate::schema::Reader;
@@ -20,7 +20,17 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
     // A document that only defines schemas is about all of them.
     let alias = match is_silent(&root) {
         true => None,
-        false => alias(reader.spot(&whole)?),
+        false => {
+            let ty = reader.spot(&whole)?;
+            let alias = alias(&ty);
+            if alias.is_some() && !reader.is_type(&root, &ty) {
+                let name = name(reader.documents, &whole);
+                reader.warnings.push(format!(
+                    "{name} is a type, which has no checks: not all that it demands is checked"
+                ));
+            }
+            alias
+        }
     };
     for section in SECTIONS {
         for entry in entries(&root, section) {
@@ -60,7 +70,7 @@ pub(crate) fn import(input: &Input<'_>) -> Result<Imported, String> {
 }
 
 /// The type of a root that is no schema, as KCL writes it; none if it says nothing.
-fn alias(ty: Type) -> Option<String> {
+fn alias(ty: &Type) -> Option<String> {
     let says = !matches!(ty, Type::Schema(_) | Type::Any);
     says.then(|| ty.text(&|schema| schema.name.clone()))
 }

@@ -1,9 +1,7 @@
 //! Terraform provider schemas: a schema per resource and data source, with one for each block in it.
 
 use base_yaml::{Data, Node};
-use kcl_model::{
-    Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, quote_name,
-};
+use kcl_model::{Attribute, Check, Decorator, Doc, Rule, Schema, SchemaRef, Subject, Type, quote_name};
 
 use crate::checks::check;
 use crate::names::{Names, schema_name};

@@ -135,7 +135,11 @@ fn rules_of_what_has_no_name_are_told_in_every_format() {
             .checked(&kcl::Request::source("main.k", made.files[0].1.as_str()));
         assert!(checked.diagnostics.is_empty(), "{}\n{:?}", made.files[0].1, checked.diagnostics);
         for word in told {
-            assert!(made.warnings.iter().any(|warning| warning.contains(word)), "{word}: {:?}", made.warnings);
+            assert!(
+                made.warnings.iter().any(|warning| warning.contains(word)),
+                "{word}: {:?}",
+                made.warnings
+            );
         }
     }
 }

@@ -134,9 +134,13 @@ impl Random {
                 names.iter().map(|name| format!("\"{name}\": {}", self.schema(depth - 1))).collect();
             words.push(format!("\"properties\": {{{}}}", entries.join(", ")));
         }
-        // A constant is its own default: it need not be given.
-        if self.below(3) == 0 && !words.iter().any(|word| word.contains("\"const\"")) {
+        // A constant, and the only value of an enumeration, is its own default: it need not be given.
+        let constant = |word: &String| word.contains("\"const\"") || word.contains("\"enum\"");
+        if self.below(3) == 0 && !words.iter().any(constant) {
             words.push(format!("\"required\": [\"{}\"]", self.one(&["a", "b"])));
+        }
+        if self.below(5) == 0 && !words.iter().any(constant) {
+            words.push("\"dependentRequired\": {\"a\": [\"b\"]}".to_owned());
         }
         if self.below(5) == 0 {
             let (one, other) = (self.schema(0), self.schema(0));

@@ -70,7 +70,8 @@ impl Proof {
         let mut zipped = Vec::new();
         // What is read from memory and written to memory does not fail.
         let _ = GzEncoder::new(self.layer.as_slice(), Compression::default()).read_to_end(&mut zipped);
-        let told = json!({"manifest": self.manifest, "signatures": evidence, "layer": BASE64.encode(&zipped)});
+        let told =
+            json!({"manifest": self.manifest, "signatures": evidence, "layer": BASE64.encode(&zipped)});
         format!("{told:#}\n")
     }
 

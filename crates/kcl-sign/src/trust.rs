@@ -43,10 +43,7 @@ impl Trust {
     ///
     /// # Errors
     /// A file that cannot be read, or holds no key or certificate.
-    pub fn new(
-        policy: &Policy,
-        load: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Trust, String> {
+    pub fn new(policy: &Policy, load: &dyn Fn(&str) -> Result<String, String>) -> Result<Trust, String> {
         let mut trust = Trust { keys: Vec::new(), identities: policy.identities.clone(), roots: Vec::new() };
         for name in &policy.keys {
             let inline = name.contains("-----BEGIN");

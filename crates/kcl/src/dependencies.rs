@@ -322,7 +322,9 @@ mod tests {
         let who = Proof::read(text).unwrap().signer(&trust.unwrap(), &sum).unwrap();
         let source = "reg = \"r\"\nrepo = \"web\"\noci_tag = \"1.0.0\"";
         let lock = |who: &str, sum: &str| {
-            format!("[dependencies.web]\nversion = \"1.0.0\"\nsum = \"{sum}\"\nsigned_by = \"{who}\"\n{source}\n")
+            format!(
+                "[dependencies.web]\nversion = \"1.0.0\"\nsum = \"{sum}\"\nsigned_by = \"{who}\"\n{source}\n"
+            )
         };
         let request = Request { vendor: Some("/store".into()), ..Request::default() };
         let proved = |files: &crate::MemoryFiles| {

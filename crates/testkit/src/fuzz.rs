@@ -172,7 +172,8 @@ fn with_name(text: &str, at: u32, new: &str) -> Option<(base_diag::Span, String)
     let (mut out, mut from) = (String::new(), 0);
     for edit in &edits {
         let kept = text.get(from..edit.span.start as usize);
-        out += kept.unwrap_or_else(|| panic!("edits overlap, are out of order or cut a character: {edits:?}"));
+        out +=
+            kept.unwrap_or_else(|| panic!("edits overlap, are out of order or cut a character: {edits:?}"));
         out += &edit.text;
         from = edit.span.end as usize;
     }

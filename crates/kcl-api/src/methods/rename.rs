@@ -26,8 +26,7 @@ pub fn rename(args: &RenameArgs, budget: &Budget) -> Answer<RenameResult> {
     let base = request(root, &[], budget);
     let mut turn = Turn::default();
     loop {
-        let before: Vec<Vec<u8>> =
-            files.iter().map(|path| std::fs::read(path).unwrap_or_default()).collect();
+        let before: Vec<Vec<u8>> = files.iter().map(|path| std::fs::read(path).unwrap_or_default()).collect();
         let changed = wish.changes(&Disk, &base, &files)?;
         // All files count: somebody may have named it in one that did not.
         let read: Vec<(&Path, &[u8])> =

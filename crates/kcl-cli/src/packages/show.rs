@@ -59,7 +59,8 @@ pub(super) fn metadata(call: &Call) -> Result<(), Wrong> {
     let writes = call.given.has("update") || call.given.has("vendor");
     let _held = if writes { super::held(&super::module_root()?) } else { None };
     let (root, resolution) = call.resolve(&Options { refresh, ..call.options()? })?;
-    let copies = if call.given.has("vendor") { kcl_fetch::vendor(&root, &store()?, &resolution)? } else { Vec::new() };
+    let copies =
+        if call.given.has("vendor") { kcl_fetch::vendor(&root, &store()?, &resolution)? } else { Vec::new() };
     if writes {
         write_lock(&root, &resolution)?;
     }

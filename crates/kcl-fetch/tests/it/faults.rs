@@ -316,7 +316,8 @@ fn unsigned_and_wrongly_signed_packages_are_refused_before_they_are_fetched() {
     kcl_fetch::vendor(&lab.path("app"), &lab.store(), &resolution).unwrap();
     std::fs::remove_dir_all(lab.path("store")).unwrap();
     assert_eq!(lab.resolve("app", &offline).unwrap().lock, resolution.lock);
-    let proof = lab.path("app").join("vendor").join(format!("{}.proof", resolution.packages[0].locked.full_name()));
+    let proof =
+        lab.path("app").join("vendor").join(format!("{}.proof", resolution.packages[0].locked.full_name()));
     std::fs::remove_dir_all(lab.path("store")).unwrap();
     std::fs::write(&proof, "{}").unwrap();
     assert!(lab.resolve("app", &offline).unwrap_err().what.contains("looked at its signature"));

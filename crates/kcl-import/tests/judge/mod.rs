@@ -80,6 +80,10 @@ impl Judge<'_> {
             "minProperties" => entries.len() as f64 >= number(said),
             "maxProperties" => entries.len() as f64 <= number(said),
             "required" => list(said).iter().all(|name| value.get(text(name)).is_some()),
+            "dependentRequired" => entries.iter().all(|entry| {
+                let needed = said.get(&entry.key).map_or(&[][..], list);
+                needed.iter().all(|name| value.get(text(name)).is_some())
+            }),
             "properties" => entries
                 .iter()
                 .all(|entry| said.get(&entry.key).is_none_or(|own| self.accepts(own, &entry.value))),
