@@ -18,8 +18,10 @@ struct Two {
 impl Two {
     /// A stack that gives something out, and one that does not use it yet.
     async fn new() -> Two {
-        let gives = Lab { stack: "gives", ..Lab::new() };
-        let uses = Lab { stack: "uses", ..gives.clone() };
+        let mut gives = Lab::new();
+        gives.stack = "gives";
+        let mut uses = gives.clone();
+        uses.stack = "uses";
         let two = Two { gives, uses };
         let ready = two.plan(&two.giver(), &server(), Aim::Apply).await;
         two.apply(&two.giver(), &ready, false).await.unwrap();
