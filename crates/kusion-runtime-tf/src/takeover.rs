@@ -73,13 +73,16 @@ struct Answer {
 }
 
 impl TfRuntime {
-    /// Takes over objects of a state file; the answers are in order. `wanted` has the same resources, with the configurations
-    /// of their providers in the form that is planned.
+    /// Says what is wanted: what the configurations of providers refer to is looked up there.
+    pub fn want(&self, wanted: &Spec) {
+        self.memory().known = Arc::new(Known::wanted(wanted));
+    }
+
+    /// Takes over objects of a state file; the answers are in order.
     ///
     /// # Errors
     /// For each: a provider that does not start, or makes nothing of the recorded state.
-    pub async fn take_over(&self, all: Vec<Found>, wanted: &Spec) -> Vec<Result<Takeover, RuntimeError>> {
-        self.memory().known = Arc::new(Known::wanted(wanted));
+    pub async fn take_over(&self, all: Vec<Found>) -> Vec<Result<Takeover, RuntimeError>> {
         let load = |found: Found| async move {
             let key = found.key.clone();
             let loaded = tf_host::about(|| key.to_string(), self.loaded(found)).await;
@@ -172,7 +175,7 @@ impl TfRuntime {
         id: &str,
         wanted: &Spec,
     ) -> Result<Takeover, RuntimeError> {
-        self.memory().known = Arc::new(Known::wanted(wanted));
+        self.want(wanted);
         self.imported_by(key, extensions, id).await.map_err(RuntimeError::of_provider)
     }
 

@@ -389,7 +389,8 @@ fn secrets_in(tree: &Attr, ty: &Type, path: &mut Path, found: &mut Vec<Path>) {
         (Attr::Set(_), _) if tree.has_secret() => found.push(path.clone()),
         (Attr::Map(map), Type::Object(object)) => {
             for (name, item) in map.iter() {
-                let ty = object.attributes.get(name.as_str()).unwrap_or(&Type::Dynamic);
+                // The configuration of the provider stands beside the attributes, and in no state.
+                let Some(ty) = object.attributes.get(name.as_str()) else { continue };
                 let step = Step::Attribute(name.as_str().into());
                 path.within(step, |path| secrets_in(item, ty, path, found));
             }

@@ -237,8 +237,9 @@ async fn from_state(
     let (found, mut notes) = found_in(&state, &told).map_err(unusable)?;
     let names = found.iter().map(|one| (one.key.clone(), one.address.clone())).collect();
     let wanted = wanted(sites, chosen, &found).await?;
+    runtime.want(&wanted);
     let (mut records, mut written) = (Vec::new(), BTreeMap::new());
-    for taken in runtime.take_over(found, &wanted).await {
+    for taken in runtime.take_over(found).await {
         let mut taken = taken.map_err(|error| remote_failed(&error, ""))?;
         notes.extend(doubt(&taken).into_iter().chain(taken.notes.iter().cloned()));
         let as_written = Written { attributes: taken.written.clone(), extensions: taken.extensions.clone() };
