@@ -1,6 +1,6 @@
 //! Commands that change a module: nothing is written before everything is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kcl_fetch::{Options, Resolution};
 use kcl_mod::{LockedSource, Pin, Requirement, Source};
