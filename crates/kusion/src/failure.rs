@@ -11,8 +11,8 @@ pub struct Failure {
     pub cause: Option<String>,
     pub place: Option<String>,
     pub next: Option<String>,
-    /// The command that `next` advises, if it is one for the stack at hand.
-    pub(crate) advised: Option<Advice>,
+    /// The command that `next` advises, if it is one for the stack at hand. Boxed: failures travel in every result.
+    pub(crate) advised: Option<Box<Advice>>,
 }
 
 /// Advice to run a command for the stack at hand, which whoever fails does not know by name.
@@ -90,7 +90,7 @@ impl Failure {
     /// Advises a command for the stack at hand.
     #[must_use]
     pub fn advise(mut self, advice: Advice) -> Self {
-        (self.next, self.advised) = (Some(advice.text(None)), Some(advice));
+        (self.next, self.advised) = (Some(advice.text(None)), Some(Box::new(advice)));
         self
     }
 
