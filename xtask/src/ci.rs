@@ -65,7 +65,7 @@ const STAGES: &[Stage] = &[
             "1",
             "--no-shrink",
             "--allow",
-            "3",
+            "4",
         ],
     ),
 ];

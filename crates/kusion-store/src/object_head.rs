@@ -13,8 +13,8 @@ use crate::objects::{Objects, TRIES, When};
 use crate::{Head, ObjectLog, StoreError};
 
 /// The head as it is kept.
-#[derive(Serialize, Deserialize)]
-struct Told {
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Told {
     #[serde(flatten)]
     head: Head,
     /// The generation that it was put for; 0: whichever there is.
@@ -27,6 +27,17 @@ impl Told {
         let further = self.head.serial > other.head.serial || self.generation > other.generation;
         self.head.lineage == other.head.lineage && further
     }
+
+    fn is_of_later_generation(&self, other: &Told) -> bool {
+        self.head.lineage == other.head.lineage && self.generation > other.generation
+    }
+}
+
+/// The head as we have last seen or put it.
+#[derive(Clone)]
+pub(crate) struct Seen {
+    version: String,
+    told: Option<Told>,
 }
 
 impl<O: Objects> ObjectLog<O> {
@@ -41,15 +52,17 @@ impl<O: Objects> ObjectLog<O> {
     /// What stands where the head should be: nothing, no head, or one.
     async fn told_head(&self, scope: &Scope) -> Result<Option<Option<Told>>, StoreError> {
         let Some(found) = self.get(&self.name(scope, "head")).await? else { return Ok(None) };
-        self.heads().insert(scope.clone(), found.version);
-        Ok(Some(serde_json::from_slice(&found.bytes).ok()))
+        let told: Option<Told> = serde_json::from_slice(&found.bytes).ok();
+        self.heads().insert(scope.clone(), Seen { version: found.version, told: told.clone() });
+        Ok(Some(told))
     }
 
-    fn heads(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scope, String>> {
+    fn heads(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scope, Seen>> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the head. One that is further already, or of a later generation, stays: a log that is ahead of its head is whole.
+    /// Moves the head. One that is further already, or of a later generation, stays: a log that is ahead of its head is whole. To
+    /// have seen the head of a later generation is no leave to put one of an earlier one over it.
     pub(crate) async fn put_head(
         &self,
         scope: &Scope,
@@ -60,9 +73,13 @@ impl<O: Objects> ObjectLog<O> {
         let (name, bytes) = (self.name(scope, "head"), serde_json::to_vec(&told).unwrap_or_default());
         for _ in 0..TRIES {
             let known = self.heads().get(scope).cloned();
-            let when = known.as_deref().map_or(When::Absent, When::Version);
+            let later = known.as_ref().and_then(|seen| seen.told.as_ref());
+            if later.is_some_and(|now| now.is_of_later_generation(&told)) {
+                return Ok(());
+            }
+            let when = known.as_ref().map_or(When::Absent, |seen| When::Version(&seen.version));
             if let Some(version) = self.put(&name, &bytes, when).await? {
-                self.heads().insert(scope.clone(), version);
+                self.heads().insert(scope.clone(), Seen { version, told: Some(told) });
                 return Ok(());
             }
             match self.told_head(scope).await? {

@@ -23,6 +23,7 @@ use futures::future::{join, join3, ready};
 use kusion_model::Scope;
 
 use crate::backend::{Answer, Backend, HEAD_ONLY, Kept, LeaseSlot, Look, Records, Replacement, Written};
+use crate::object_head::Seen;
 use crate::object_pack::Behinds;
 use crate::objects::{Objects, When};
 use crate::{Fence, Head, Lease, Plug, StoreError};
@@ -42,7 +43,7 @@ pub struct ObjectLog<O> {
     pub(crate) objects: O,
     pub(crate) plug: Plug,
     /// The head as we have last seen or put it: another's is not overwritten unseen.
-    pub(crate) heads: Mutex<BTreeMap<Scope, String>>,
+    pub(crate) heads: Mutex<BTreeMap<Scope, Seen>>,
     pub(crate) held: Mutex<Held>,
     pub(crate) behind: Mutex<Behinds>,
     /// The stacks whose packs are passed by.
